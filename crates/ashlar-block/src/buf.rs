@@ -1,0 +1,169 @@
+//! Sector-aligned buffers, recycled so that steady I/O allocates nothing.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use bytes::Bytes;
+
+/// Alignment that direct I/O and every drive's sector size accept.
+const ALIGN_BYTES: usize = 4096;
+/// Recycled sizes: powers of two from 4 KiB (class 0) to 2 MiB.
+const CLASS_COUNT: usize = 10;
+/// What one thread keeps for reuse, in bytes.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// Owned memory, aligned for direct I/O, always initialised.
+///
+/// Dropping it gives the memory to the dropping thread's free list.
+pub struct AlignedBuf {
+    memory: Memory,
+    len: usize,
+}
+
+/// An aligned allocation, or nothing (`bytes` 0). Its bytes are initialised from the start and stay so.
+struct Memory {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: `Memory` owns its allocation alone and has no thread affinity.
+unsafe impl Send for Memory {}
+// SAFETY: a shared reference gives only shared access to plain bytes.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes, ALIGN_BYTES).expect("a buffer's size is below isize::MAX")
+    }
+
+    fn allocate(bytes: usize) -> Self {
+        let layout = Self::layout(bytes);
+        // SAFETY: the size is not zero: `capacity_bytes` rounds up to at least one sector.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Memory { start, bytes }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        // SAFETY: allocated in `allocate` with the same layout.
+        unsafe { dealloc(self.start.as_ptr(), Self::layout(self.bytes)) }
+    }
+}
+
+#[derive(Default)]
+struct FreeLists {
+    classes: [Vec<Memory>; CLASS_COUNT],
+    kept_bytes: usize,
+}
+
+thread_local! {
+    /// Recycling only: which memory a buffer gets changes nothing that a simulation could see.
+    static FREE: RefCell<FreeLists> = RefCell::default();
+}
+
+fn capacity_bytes(len: usize) -> usize {
+    len.max(1).next_multiple_of(ALIGN_BYTES).next_power_of_two()
+}
+
+fn class_of(capacity: usize) -> Option<usize> {
+    let class = (capacity / ALIGN_BYTES).trailing_zeros() as usize;
+    (class < CLASS_COUNT).then_some(class)
+}
+
+impl AlignedBuf {
+    /// A buffer of `len` zero bytes.
+    pub fn zeroed(len: usize) -> Self {
+        let mut buf = Self::stale(len);
+        buf.fill(0);
+        buf
+    }
+
+    /// A buffer of `len` bytes with any content: for reading into.
+    pub fn stale(len: usize) -> Self {
+        let capacity = capacity_bytes(len);
+        let recycled = class_of(capacity).and_then(|class| {
+            FREE.try_with(|free| {
+                let mut free = free.borrow_mut();
+                let memory = free.classes[class].pop()?;
+                free.kept_bytes -= memory.bytes;
+                Some(memory)
+            })
+            .ok()
+            .flatten()
+        });
+        AlignedBuf { memory: recycled.unwrap_or_else(|| Memory::allocate(capacity)), len }
+    }
+
+    /// A copy of `bytes`.
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        let mut buf = Self::stale(bytes.len());
+        buf.copy_from_slice(bytes);
+        buf
+    }
+
+    /// Shortens the buffer; a longer `len` changes nothing.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The same bytes, shared and immutable, without a copy.
+    pub fn freeze(self) -> Bytes {
+        Bytes::from_owner(self)
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        let Some(class) = class_of(self.memory.bytes) else { return };
+        // A thread that is ending has no list any more; the memory is then simply freed.
+        let _ = FREE.try_with(|free| {
+            let mut free = free.borrow_mut();
+            if free.kept_bytes + self.memory.bytes > KEPT_BYTES_MAX {
+                return;
+            }
+            free.kept_bytes += self.memory.bytes;
+            let nothing = Memory { start: NonNull::dangling(), bytes: 0 };
+            let memory = std::mem::replace(&mut self.memory, nothing);
+            free.classes[class].push(memory);
+        });
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `memory.bytes >= len` initialised bytes that `self` owns.
+        unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.start.as_ptr(), self.len) }
+    }
+}
+
+impl AsRef<[u8]> for AlignedBuf {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests;

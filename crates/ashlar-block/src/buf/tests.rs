@@ -1,0 +1,28 @@
+use super::*;
+
+#[test]
+fn buffers_are_aligned_and_zeroed_even_when_recycled() {
+    for len in [1, 4096, 5000, 1 << 20, 3 << 20] {
+        let mut buf = AlignedBuf::zeroed(len);
+        buf.fill(0xff);
+        drop(buf);
+        let buf = AlignedBuf::zeroed(len);
+        assert_eq!(buf.as_ptr() as usize % ALIGN_BYTES, 0);
+        assert_eq!(buf.len(), len);
+        assert!(buf.iter().all(|byte| *byte == 0));
+    }
+}
+
+#[test]
+fn a_dropped_buffer_is_used_again() {
+    let first = AlignedBuf::stale(8192);
+    let address = first.as_ptr();
+    drop(first);
+    assert_eq!(AlignedBuf::stale(8000).as_ptr(), address);
+}
+
+#[test]
+fn frozen_bytes_outlive_their_thread() {
+    let bytes = std::thread::spawn(|| AlignedBuf::copy_of(&[7; 100]).freeze()).join().expect("no panic");
+    assert_eq!(&bytes[..], &[7; 100]);
+}

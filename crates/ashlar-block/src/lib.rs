@@ -1,0 +1,29 @@
+//! Ashlar's vocabulary.
+//!
+//! Units, identifiers, buffers and causes that every other crate speaks, and the few traits through
+//! which a store sees its world: [`Device`], [`Clock`], [`Rng`], [`Spawn`]. A store that uses nothing
+//! else can be run whole in a simulation.
+//!
+//! This crate knows nothing of what is above it: no volumes' names, no stripes, no sockets, no io_uring.
+
+mod buf;
+mod cause;
+mod device;
+mod ids;
+mod memory;
+mod units;
+mod world;
+
+pub use buf::AlignedBuf;
+pub use cause::{Cause, IoError};
+pub use device::{Device, DeviceError, DeviceOp, Durability};
+pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
+pub use memory::{MemoryDevice, NullDevice};
+pub use units::{ByteSize, ParseByteSizeError};
+pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift};
+
+/// Bytes of one logical block: the unit of compression, of checksums and of the map.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// Bytes of one drive sector as the store writes it: the unit of rows and of reconstruction.
+pub const SECTOR_BYTES: usize = 4096;

@@ -1,0 +1,201 @@
+//! The door: what a front end may ask of volumes, and nothing else.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::ops::Range;
+
+use ashlar_block::{AlignedBuf, IoError, VolumeUuid};
+use bytes::Bytes;
+
+/// A host's NVMe Qualified Name: at most 223 bytes of printable UTF-8 that begin with `nqn.` (NVM Express
+/// Base Specification 2.1, section 4.7).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostNqn(String);
+
+/// Why a text is not an NQN.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is not an NVMe qualified name: it must begin with 'nqn.' and have at most 223 characters")]
+pub struct InvalidNqn(String);
+
+impl HostNqn {
+    /// Longest name, in bytes.
+    pub const BYTES_MAX: usize = 223;
+
+    /// The name, if it is one.
+    pub fn new(name: &str) -> Result<Self, InvalidNqn> {
+        let valid = name.starts_with("nqn.")
+            && (5..=Self::BYTES_MAX).contains(&name.len())
+            && !name.chars().any(|c| c.is_control() || c.is_whitespace());
+        if valid { Ok(HostNqn(name.to_owned())) } else { Err(InvalidNqn(name.escape_default().to_string())) }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HostNqn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Which hosts may see a volume.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AccessList {
+    /// Every host.
+    AllowAny,
+    /// These; none if empty.
+    Allow(BTreeSet<HostNqn>),
+}
+
+impl AccessList {
+    /// Whether `host` may see the volume.
+    pub fn allows(&self, host: &HostNqn) -> bool {
+        match self {
+            AccessList::AllowAny => true,
+            AccessList::Allow(hosts) => hosts.contains(host),
+        }
+    }
+}
+
+/// A namespace's number within the subsystem: what a host puts into its commands. Never zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Nsid(pub u32);
+
+/// A volume as hosts see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamespaceInfo {
+    /// Its number. Stable for the volume's life, also over restarts.
+    pub nsid: Nsid,
+    /// Its identity for ever.
+    pub uuid: VolumeUuid,
+    /// Size that hosts see.
+    pub size_bytes: u64,
+    /// 512 or 4096.
+    pub lba_bytes: u32,
+    /// Blocks that hold data, in bytes: what NUSE reports.
+    pub used_bytes: u64,
+    /// Largest write that is atomic, also over a power cut, if it does not cross `atomic_boundary_bytes`.
+    pub atomic_write_bytes_max: u32,
+    /// See `atomic_write_bytes_max`.
+    pub atomic_boundary_bytes: u32,
+    /// Hosts may not write.
+    pub write_protected: bool,
+    /// Changes with every change of this record: lets a front end tell what to report.
+    pub generation: u64,
+    /// Who may see it.
+    pub access: AccessList,
+}
+
+/// The subsystem that all namespaces of a node belong to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SubsystemInfo {
+    /// Its NQN.
+    pub nqn: String,
+    /// Serial number: at most 20 ASCII characters, the same for the life of the node.
+    pub serial: String,
+    /// Model: at most 40 ASCII characters.
+    pub model: String,
+    /// Firmware revision: at most 8 ASCII characters.
+    pub firmware: String,
+}
+
+/// Figures for SMART logs, over all pools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HealthFigures {
+    /// Space that new data may still take, in percent of what there is.
+    pub spare_percent: u8,
+    /// Below this, `spare_percent` is a warning.
+    pub spare_threshold_percent: u8,
+    /// A pool runs with fewer drives than it has members.
+    pub degraded: bool,
+    /// A pool takes no writes.
+    pub read_only: bool,
+    /// Blocks that could not be read right from any drive, since the daemon started.
+    pub media_errors: u64,
+    /// Starts that found no clean shutdown before them.
+    pub unsafe_shutdowns: u64,
+    /// Starts.
+    pub power_cycles: u64,
+}
+
+/// What NVMe's Format asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FormatRequest {
+    /// 512 or 4096.
+    pub lba_bytes: u32,
+}
+
+/// One volume. Offsets and lengths are in bytes and multiples of the namespace's `lba_bytes`; the front
+/// end has checked nothing else. A method that has returned `Ok` has done what it says durably.
+pub trait VolumeIo: Clone + 'static {
+    /// The bytes at `offset`; what was never written or is deallocated reads as zeros.
+    fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;
+    /// Stores `data` at `offset`. On stable media, redundancy included, before it returns.
+    fn write(&self, offset: u64, data: Bytes) -> impl Future<Output = Result<(), IoError>>;
+    /// Makes the range read as zeros. Takes no space for it.
+    fn write_zeroes(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
+    /// Gives the space of `range` (bytes) back where whole blocks allow; they then read as zeros.
+    fn deallocate(&self, range: Range<u64>) -> impl Future<Output = Result<(), IoError>>;
+    /// [`ashlar_block::Cause::Miscompare`] unless the bytes at `offset` are `expected`.
+    fn compare(&self, offset: u64, expected: Bytes) -> impl Future<Output = Result<(), IoError>>;
+    /// Writes `data` if the bytes at `offset` are `expected`, with no other write in between.
+    fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> impl Future<Output = Result<(), IoError>>;
+    /// Reads and checks the range without returning it.
+    fn verify(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
+    /// Everything acknowledged is durable already; returns once what was admitted before it is answered.
+    fn flush(&self) -> impl Future<Output = Result<(), IoError>>;
+}
+
+/// All volumes of a node, as one reactor sees them. Cheap to clone; stays on its reactor.
+pub trait Door: Clone + 'static {
+    /// A volume that has been opened.
+    type Volume: VolumeIo;
+
+    /// The subsystem's identity.
+    fn subsystem(&self) -> SubsystemInfo;
+
+    /// Counts up with every change that any host could see.
+    fn generation(&self) -> u64;
+
+    /// Returns once [`Door::generation`] is no longer `seen`. Any number of tasks may wait.
+    fn changed(&self, seen: u64) -> impl Future<Output = ()>;
+
+    /// The namespaces that `host` may see, in order of their numbers.
+    fn namespaces(&self, host: &HostNqn) -> Vec<NamespaceInfo>;
+
+    /// Calls `with` for one namespace that `host` may see, without copying it.
+    fn with_namespace<T>(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        with: impl FnOnce(&NamespaceInfo, &Self::Volume) -> T,
+    ) -> Option<T>;
+
+    /// Figures for SMART logs.
+    fn health(&self) -> HealthFigures;
+
+    /// Formats a namespace: its content is gone and its sector size may change.
+    fn format(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        request: FormatRequest,
+    ) -> impl Future<Output = Result<(), IoError>>;
+
+    /// Sets or clears NVMe write protection of a namespace, durably.
+    fn set_write_protected(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        protected: bool,
+    ) -> impl Future<Output = Result<(), IoError>>;
+}
