@@ -32,8 +32,7 @@ impl FromStr for ByteSize {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || ParseByteSizeError(text.to_owned());
         let trimmed = text.trim();
-        let digits_end =
-            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let digits_end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(digits_end);
         let shift = unit_shift(unit.trim()).ok_or_else(error)?;
         if let Ok(whole) = number.parse::<u64>() {

@@ -31,7 +31,8 @@ fn a_range_beyond_the_end_is_an_error() {
 #[test]
 fn discarded_extents_read_as_zeros() {
     let device = MemoryDevice::new(4 << 20);
-    now(device.write(1 << 20, AlignedBuf::copy_of(&[1; 4096]).freeze(), Durability::Stable)).expect("in range");
+    now(device.write(1 << 20, AlignedBuf::copy_of(&[1; 4096]).freeze(), Durability::Stable))
+        .expect("in range");
     now(device.discard(0, 4 << 20)).expect("always");
     let (_, buf) = now(device.read(1 << 20, AlignedBuf::stale(4096)));
     assert!(buf.iter().all(|byte| *byte == 0));
