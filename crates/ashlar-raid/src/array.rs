@@ -1,0 +1,336 @@
+//! The member drives as an array: rows are written to all columns, a column is read from anywhere.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Durability, SECTOR_BYTES};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use tokio::sync::Notify;
+
+use crate::geometry::{ColumnMask, DriveLayout, Geometry};
+use crate::parity;
+
+/// Times that a column write is tried before its drive is given up.
+const WRITE_TRIES: usize = 2;
+
+/// A member drive that is being used.
+pub struct Member<D> {
+    /// The drive.
+    pub device: D,
+    /// Where its chunks lie.
+    pub layout: DriveLayout,
+    failure: RefCell<Option<DeviceError>>,
+    read_errors: Cell<u64>,
+    lies: Cell<u64>,
+}
+
+impl<D> Member<D> {
+    /// A member that works.
+    pub fn new(device: D, layout: DriveLayout) -> Self {
+        Member { device, layout, failure: RefCell::new(None), read_errors: Cell::new(0), lies: Cell::new(0) }
+    }
+
+    /// Why the drive was given up, if it was.
+    pub fn failure(&self) -> Option<DeviceError> {
+        self.failure.borrow().clone()
+    }
+
+    /// Reads that the drive refused.
+    pub fn read_errors(&self) -> u64 {
+        self.read_errors.get()
+    }
+
+    /// Reads that the drive answered with wrong bytes.
+    pub fn lies(&self) -> u64 {
+        self.lies.get()
+    }
+}
+
+/// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
+pub struct Array<D> {
+    members: RefCell<Vec<Option<Rc<Member<D>>>>>,
+    failed: Notify,
+    out_of_room: Cell<bool>,
+    room_wanted: Notify,
+}
+
+/// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
+/// absence durable first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub struct MissingColumns(pub ColumnMask);
+
+/// More columns are missing than there is parity: the rows are not safe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{} columns could not be written, and only {parity} may be missing", missing.count())]
+pub struct Unsafe {
+    /// Columns that were not written.
+    pub missing: ColumnMask,
+    /// How many may be.
+    pub parity: usize,
+}
+
+/// Why a column could not be read right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Too many drives are missing or refuse to read.
+    #[error("column {column} cannot be read: {available} of {needed} columns are readable ({last})")]
+    TooFewColumns {
+        /// Which column was wanted.
+        column: usize,
+        /// Readable ones.
+        available: usize,
+        /// How many would do.
+        needed: usize,
+        /// The last drive's error.
+        last: DeviceError,
+    },
+    /// Every way to get the bytes gives wrong ones.
+    #[error("column {column} reads wrong, and so does every reconstruction of it")]
+    Wrong {
+        /// Which column was wanted.
+        column: usize,
+    },
+}
+
+/// Where the bytes of a read came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The column itself.
+    Direct,
+    /// The other columns, because the drive is missing or refused.
+    Missing,
+    /// The other columns, because the drive gave wrong bytes.
+    Lie,
+}
+
+impl<D: Device> Array<D> {
+    /// An array of these members, by drive id.
+    pub fn new(members: Vec<Option<Rc<Member<D>>>>) -> Self {
+        Array {
+            members: RefCell::new(members),
+            failed: Notify::new(),
+            out_of_room: Cell::new(false),
+            room_wanted: Notify::new(),
+        }
+    }
+
+    /// The member, if it is there and has not been given up.
+    pub fn working(&self, drive: DriveId) -> Option<Rc<Member<D>>> {
+        self.member(drive).filter(|member| member.failure.borrow().is_none())
+    }
+
+    /// The member, working or not.
+    pub fn member(&self, drive: DriveId) -> Option<Rc<Member<D>>> {
+        self.members.borrow().get(usize::from(drive.0)).cloned().flatten()
+    }
+
+    /// Drives that are there and have not been given up.
+    pub fn working_drives(&self) -> Vec<DriveId> {
+        let count = self.members.borrow().len() as u16;
+        (0..count).map(DriveId).filter(|drive| self.working(*drive).is_some()).collect()
+    }
+
+    /// Gives a drive up: it is not used any more, and [`Array::drive_failed`] returns.
+    pub fn give_up(&self, drive: DriveId, why: DeviceError) {
+        let Some(member) = self.working(drive) else { return };
+        *member.failure.borrow_mut() = Some(why);
+        self.failed.notify_one();
+    }
+
+    /// Returns when a drive has been given up since the last time it did.
+    pub async fn drive_failed(&self) {
+        self.failed.notified().await;
+    }
+
+    /// The file system under a file-backed drive is full: writes are being repeated until it is not.
+    pub fn out_of_room(&self) -> bool {
+        self.out_of_room.get()
+    }
+
+    /// Lets the writes that found no room try again.
+    pub fn retry_for_room(&self) {
+        self.out_of_room.set(false);
+        self.room_wanted.notify_waiters();
+    }
+
+    /// Columns whose drive is not working.
+    pub fn missing(&self, geometry: &Geometry) -> ColumnMask {
+        let mut missing = ColumnMask::default();
+        for (index, column) in geometry.columns.iter().enumerate() {
+            if self.working(column.drive).is_none() {
+                missing.add(index);
+            }
+        }
+        missing
+    }
+
+    /// Writes rows from `row` on: `columns` has the bytes of every column, parity included. Returns when all
+    /// that could be written is on stable media.
+    ///
+    /// A column write that fails is repeated with the same bytes; if it fails again the drive is given up. One
+    /// that finds no room under a file-backed drive is repeated until there is room.
+    pub async fn write_rows(
+        &self,
+        geometry: &Geometry,
+        row: u32,
+        columns: &[Bytes],
+    ) -> Result<MissingColumns, Unsafe> {
+        assert_eq!(columns.len(), geometry.columns.len(), "every column has bytes");
+        let writes =
+            columns.iter().enumerate().map(|(index, bytes)| self.write_column(geometry, index, row, bytes));
+        let mut missing = ColumnMask::default();
+        for (index, written) in join_all(writes).await.into_iter().enumerate() {
+            if !written {
+                missing.add(index);
+            }
+        }
+        let parity = geometry.parity();
+        if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
+    }
+
+    async fn write_column(&self, geometry: &Geometry, index: usize, row: u32, bytes: &Bytes) -> bool {
+        let column = geometry.columns[index];
+        let mut tries = 0;
+        loop {
+            let Some(member) = self.working(column.drive) else { return false };
+            let offset = member.layout.offset(column.chunk, row * SECTOR_BYTES as u32);
+            match member.device.write(offset, bytes.clone(), Durability::Stable).await {
+                Ok(()) => return member.failure.borrow().is_none(),
+                Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
+                Err(error) => {
+                    tries += 1;
+                    if tries == WRITE_TRIES || error == DeviceError::Gone {
+                        self.give_up(column.drive, error);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn wait_for_room(&self) {
+        let retry = self.room_wanted.notified();
+        self.out_of_room.set(true);
+        retry.await;
+    }
+
+    /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
+    /// `check` accepts them.
+    pub async fn read_checked(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<(AlignedBuf, Source), ReadError> {
+        let direct = self.read_sectors(geometry, column, &sectors).await;
+        let source = match direct {
+            Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
+            Ok(_) => Source::Lie,
+            Err(_) => Source::Missing,
+        };
+        let buf = self.read_around(geometry, column, &sectors, check).await?;
+        if source == Source::Lie
+            && let Some(member) = self.member(geometry.columns[column].drive)
+        {
+            member.lies.set(member.lies.get() + 1);
+        }
+        Ok((buf, source))
+    }
+
+    /// One column's sectors from its own drive.
+    pub async fn read_sectors(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+    ) -> Result<AlignedBuf, DeviceError> {
+        let addr = geometry.columns[column];
+        let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
+        let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
+        let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
+        let (result, buf) = member.device.read(offset, buf).await;
+        if let Err(error) = result {
+            member.read_errors.set(member.read_errors.get() + 1);
+            if error == DeviceError::Gone {
+                self.give_up(addr.drive, error.clone());
+            }
+            return Err(error);
+        }
+        Ok(buf)
+    }
+
+    /// All columns' sectors; `Err` where a drive is missing or refuses.
+    pub async fn read_all(
+        &self,
+        geometry: &Geometry,
+        sectors: &Range<u32>,
+    ) -> Vec<Result<AlignedBuf, DeviceError>> {
+        join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
+    }
+
+    /// The column from the others, in every way that there is until `check` accepts one.
+    async fn read_around(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<AlignedBuf, ReadError> {
+        let reads = (0..geometry.columns.len()).map(|other| async move {
+            if other == column {
+                Err(DeviceError::Gone)
+            } else {
+                self.read_sectors(geometry, other, sectors).await
+            }
+        });
+        let others = join_all(reads).await;
+        let mut readable = ColumnMask::default();
+        (0..others.len()).filter(|other| others[*other].is_ok()).for_each(|other| readable.add(other));
+        if readable.count() < geometry.data() {
+            let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
+                Err(error) if index != column => Some(error.clone()),
+                _ => None,
+            });
+            return Err(ReadError::TooFewColumns {
+                column,
+                available: readable.count(),
+                needed: geometry.data(),
+                last: last.unwrap_or(DeviceError::Gone),
+            });
+        }
+        let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
+        let mut out = AlignedBuf::zeroed(sectors.len() * SECTOR_BYTES);
+        for sources in choices(readable, geometry.data()) {
+            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            if check(&out) {
+                return Ok(out);
+            }
+        }
+        Err(ReadError::Wrong { column })
+    }
+}
+
+/// Every choice of `count` columns among `readable`.
+pub(crate) fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
+    let extra = readable.count() - count;
+    let columns: Vec<usize> = (0..32).filter(|column| readable.has(*column)).collect();
+    // Leaving `extra` of the readable columns out; at most two are left out wherever Ashlar runs today, so
+    // that walking all subsets of the columns is cheap.
+    (0u64..1 << columns.len()).filter(move |left_out| left_out.count_ones() as usize == extra).map(
+        move |left_out| {
+            let mut mask = ColumnMask::default();
+            columns
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| left_out >> index & 1 == 0)
+                .for_each(|(_, column)| mask.add(*column));
+            mask
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use ashlar_block::MemoryDevice;
+
+use super::*;
+use crate::geometry::ChunkAddr;
+
+const CHUNK_BYTES: u32 = 64 << 10;
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("memory devices do not wait"),
+    }
+}
+
+fn array(drives: u16) -> Array<MemoryDevice> {
+    let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
+    let member = |_| Some(Rc::new(Member::new(MemoryDevice::new(4 << 20), layout)));
+    Array::new((0..drives).map(member).collect())
+}
+
+fn geometry(drives: u16, parity: usize) -> Geometry {
+    let columns = (0..drives).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: u32::from(drive) });
+    Geometry::new(columns.collect(), parity)
+}
+
+fn rows(geometry: &Geometry) -> Vec<Bytes> {
+    let data: Vec<Vec<u8>> =
+        (0..geometry.data()).map(|column| vec![column as u8 + 1; 2 * SECTOR_BYTES]).collect();
+    let mut parities = vec![vec![0; 2 * SECTOR_BYTES]; geometry.parity()];
+    let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+    parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+    data.into_iter().chain(parities).map(|column| AlignedBuf::copy_of(&column).freeze()).collect()
+}
+
+#[test]
+fn every_column_is_read_with_as_many_drives_lost_as_there_is_parity() {
+    for (drives, parity) in [(3, 1), (5, 1), (6, 2)] {
+        let geometry = geometry(drives, parity);
+        for lost in 0..drives {
+            let array = array(drives);
+            let columns = rows(&geometry);
+            assert_eq!(now(array.write_rows(&geometry, 3, &columns)), Ok(MissingColumns(ColumnMask(0))));
+            (0..parity as u16)
+                .for_each(|next| array.give_up(DriveId((lost + next) % drives), DeviceError::Gone));
+            for column in 0..geometry.data() {
+                let (read, _) =
+                    now(array.read_checked(&geometry, column, 3..5, |_| true)).expect("within parity");
+                assert_eq!(&read[..], &columns[column][..]);
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_bytes_are_replaced_by_the_right_ones_and_the_drive_is_named() {
+    let (array, geometry) = (array(6), geometry(6, 2));
+    let columns = rows(&geometry);
+    now(array.write_rows(&geometry, 0, &columns)).map(|_| ()).expect("all drives work");
+    for drive in [1u16, 2] {
+        let member = array.working(DriveId(drive)).expect("works");
+        let offset = member.layout.offset(u32::from(drive), 0);
+        now(member.device.write(offset, AlignedBuf::zeroed(8192).freeze(), Durability::Stable))
+            .expect("in range");
+    }
+    let right = columns[1].clone();
+    let (read, source) =
+        now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right)).expect("two parities");
+    assert_eq!((&read[..], source), (&right[..], Source::Lie));
+    assert_eq!(array.member(DriveId(1)).expect("a member").lies(), 1);
+}
+
+#[test]
+fn more_losses_than_parity_are_an_error_for_reads_and_writes() {
+    let (array, geometry) = (array(4), geometry(4, 1));
+    array.give_up(DriveId(0), DeviceError::Gone);
+    array.give_up(DriveId(1), DeviceError::Gone);
+    let unsafe_write = now(array.write_rows(&geometry, 0, &rows(&geometry)));
+    assert_eq!(unsafe_write, Err(Unsafe { missing: ColumnMask(3), parity: 1 }));
+    let read = now(array.read_checked(&geometry, 0, 0..1, |_| true));
+    assert!(matches!(read, Err(ReadError::TooFewColumns { available: 2, needed: 3, .. })));
+}
