@@ -1,1 +1,96 @@
 //! The thread-per-core executor over io_uring.
+//!
+//! A **reactor** is a thread with a ring of its own: tasks, timers, sockets and files, all driven by one
+//! system call per **turn** that submits what the tasks began and waits for what completes. Nothing of a
+//! reactor is shared with another thread, except its [`Handle`] and the [`mailbox`]es between threads.
+//!
+//! What holds everywhere:
+//! - Memory lent to the kernel belongs to the ring until its last completion. Dropping a future frees
+//!   nothing that the kernel may still touch.
+//! - Futures belong to the thread that made them; a waker may go anywhere.
+//! - A reactor without work sleeps in the kernel and costs nothing.
+//!
+//! This crate knows nothing of what flows through it: no commands, no drives, no volumes.
+
+mod config;
+mod doorbell;
+mod error;
+pub mod fs;
+mod gate;
+mod handle;
+mod inbox;
+mod join;
+pub mod mailbox;
+pub mod net;
+mod op;
+mod ops;
+mod pool;
+mod reactor;
+mod reply;
+mod ring;
+mod spin;
+mod stats;
+mod task;
+mod timer;
+mod waker;
+
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+
+pub use config::Config;
+pub use error::StartError;
+pub use handle::Handle;
+pub use inbox::ReactorGone;
+pub use join::JoinHandle;
+pub use reactor::run;
+pub use reply::Reply;
+pub use stats::Stats;
+pub use timer::{Sleep, TimedOut, now, sleep, sleep_until, timeout};
+
+/// Runs `future` on this thread's reactor, beside the caller.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn spawn(future: impl Future<Output = ()> + 'static) {
+    reactor::current().spawn(Box::pin(future));
+}
+
+/// As [`spawn`], and its output can be awaited.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn spawn_joined<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
+    reactor::current().spawn_joined(future)
+}
+
+/// Lets every other task that is ready run first. A task that yields again before it is done also lets the
+/// ring be looked at.
+pub fn yield_now() -> impl Future<Output = ()> + 'static {
+    let mut yielded = false;
+    poll_fn(move |cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        reactor::current().tasks.yield_until_later(cx.waker().clone());
+        Poll::Pending
+    })
+}
+
+/// The way to this thread's reactor from other threads.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn handle() -> Handle {
+    Handle::new(reactor::current().inbox.clone())
+}
+
+/// What this thread's reactor has done so far.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn stats() -> Stats {
+    reactor::current().stats()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What is to be sent, as a list of pieces that are not copied together.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+/// Pieces per system call that the kernel accepts (UIO_MAXIOV).
+const PIECES_PER_CALL_MAX: usize = 1024;
+
+/// Pieces and the kernel's view of those that are left to send.
+pub(crate) struct SendParts {
+    pieces: Vec<Bytes>,
+    iovecs: Vec<libc::iovec>,
+    header: libc::msghdr,
+    bytes: usize,
+    sent_bytes: usize,
+}
+
+impl Default for SendParts {
+    fn default() -> Self {
+        // SAFETY: a message header of zeros names no memory.
+        let header = unsafe { std::mem::zeroed() };
+        SendParts { pieces: Vec::new(), iovecs: Vec::new(), header, bytes: 0, sent_bytes: 0 }
+    }
+}
+
+impl SendParts {
+    pub(crate) fn is_sent(&self) -> bool {
+        self.sent_bytes == self.bytes
+    }
+
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent_bytes += bytes;
+    }
+
+    /// The header of the next call, over the first pieces that are left. It and all that it names stay in
+    /// place until the parts are changed, even if the box is moved.
+    pub(crate) fn next_call(self: &mut Box<Self>) -> *const libc::msghdr {
+        self.iovecs.clear();
+        let mut skip = self.sent_bytes;
+        for piece in &self.pieces {
+            if skip >= piece.len() {
+                skip -= piece.len();
+                continue;
+            }
+            let rest = &piece[std::mem::take(&mut skip)..];
+            self.iovecs.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
+            if self.iovecs.len() == PIECES_PER_CALL_MAX {
+                break;
+            }
+        }
+        self.header.msg_iov = self.iovecs.as_mut_ptr();
+        self.header.msg_iovlen = self.iovecs.len();
+        &raw const self.header
+    }
+}
+
+/// Pieces to send in one go. Kept and refilled, it allocates nothing once it has grown.
+#[derive(Default)]
+pub struct SendList(pub(crate) Box<SendParts>);
+
+impl SendList {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        SendList::default()
+    }
+
+    /// Adds a piece at the end; an empty one is left out.
+    pub fn push(&mut self, piece: Bytes) {
+        if !piece.is_empty() {
+            self.0.bytes += piece.len();
+            self.0.pieces.push(piece);
+        }
+    }
+
+    /// Bytes in all pieces.
+    pub fn len_bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.0.bytes == 0
+    }
+
+    /// Forgets the pieces, keeps the room.
+    pub fn clear(&mut self) {
+        self.0.pieces.clear();
+        self.0.iovecs.clear();
+        self.0.bytes = 0;
+        self.0.sent_bytes = 0;
+    }
+}
+
+impl FromIterator<Bytes> for SendList {
+    fn from_iter<I: IntoIterator<Item = Bytes>>(pieces: I) -> Self {
+        let mut list = SendList::new();
+        pieces.into_iter().for_each(|piece| list.push(piece));
+        list
+    }
+}
+
+impl From<Bytes> for SendList {
+    fn from(piece: Bytes) -> Self {
+        [piece].into_iter().collect()
+    }
+}
+
+impl fmt::Debug for SendList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SendList({} bytes in {} pieces)", self.0.bytes, self.0.pieces.len())
+    }
+}
