@@ -1,0 +1,185 @@
+//! Batch headers: what a batch holds, authenticated.
+
+use ashlar_block::{Lba, SECTOR_BYTES};
+use ashlar_raid::Geometry;
+
+use super::codec::{Malformed, Reader, Writer};
+use super::location::{Location, SegmentId};
+use super::superblock::Secret;
+use crate::types::{Family, Incarnation, Key, Layer, Lsn};
+
+const MAGIC: &[u8; 8] = b"ASHLBTCH";
+const MAC_AT: usize = 8;
+const MAC_BYTES: usize = 16;
+const MAC_FROM: usize = MAC_AT + MAC_BYTES;
+const FLAG_GEOMETRY: u8 = 1;
+
+/// Bytes before the records.
+pub const FIXED_BYTES: usize = 80;
+/// Bytes of each record.
+pub const RECORD_BYTES: usize = 40;
+/// Records of a batch, at most.
+pub const RECORDS_MAX: usize = 256;
+
+/// What a record says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordKind {
+    /// A host wrote the block.
+    Write,
+    /// The block was copied from another place: applies only where the map still holds that.
+    Move {
+        /// The other place.
+        from: Location,
+    },
+    /// The blocks read as zeros from now on.
+    ZeroRange {
+        /// How many.
+        blocks: u64,
+    },
+    /// A page of the maps; what it is, its owner knows.
+    Metadata,
+}
+
+/// One record of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What it says.
+    pub kind: RecordKind,
+    /// Of which block. Zero for metadata.
+    pub key: Key,
+    /// Where the fragment is; none for a zero range.
+    pub location: Option<Location>,
+    /// CRC of the fragment.
+    pub crc: u32,
+}
+
+/// A batch's header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BatchHeader {
+    /// Rows of the batch.
+    pub rows: u32,
+    /// The segment it is in.
+    pub segment: SegmentId,
+    /// Its first row.
+    pub row: u32,
+    /// The start of the pool that wrote it.
+    pub incarnation: Incarnation,
+    /// LSN of the segment's first batch.
+    pub first_lsn: Lsn,
+    /// Its own.
+    pub lsn: Lsn,
+    /// Every batch of this reactor at or below it was durable when this one was made.
+    pub complete_through: Lsn,
+    /// What it holds.
+    pub records: Vec<Record>,
+    /// The segment's geometry, in its first batch.
+    pub geometry: Option<Geometry>,
+}
+
+/// Bytes of a header with this many records.
+pub fn header_bytes(records: usize, geometry: Option<&Geometry>) -> usize {
+    FIXED_BYTES + records * RECORD_BYTES + geometry.map_or(0, |geometry| 2 + geometry.columns.len() * 6)
+}
+
+/// The keyed MAC of a header whose MAC field is not looked at.
+fn mac(secret: &Secret, header: &[u8]) -> [u8; MAC_BYTES] {
+    let hash = blake3::keyed_hash(&secret.0, &header[MAC_FROM..]);
+    hash.as_bytes()[..MAC_BYTES].try_into().expect("a hash is longer")
+}
+
+impl BatchHeader {
+    /// The header's bytes.
+    pub fn encode(&self, secret: &Secret) -> Vec<u8> {
+        let mut w = Writer(Vec::with_capacity(header_bytes(self.records.len(), self.geometry.as_ref())));
+        w.bytes(MAGIC).zeros(MAC_BYTES).u32(0).u32(self.rows).u32(self.segment.0).u32(self.row);
+        w.u64(self.incarnation.0).u64(self.first_lsn.0).u64(self.lsn.0).u64(self.complete_through.0);
+        w.u16(self.records.len() as u16).u8(if self.geometry.is_some() { FLAG_GEOMETRY } else { 0 }).zeros(5);
+        self.records.iter().for_each(|record| put_record(&mut w, record));
+        if let Some(geometry) = &self.geometry {
+            w.u8(geometry.data).u8(geometry.parity() as u8).columns(geometry);
+        }
+        let bytes = w.0.len();
+        w.patch_u32(MAC_FROM, bytes as u32);
+        let mac = mac(secret, &w.0);
+        w.0[MAC_AT..MAC_FROM].copy_from_slice(&mac);
+        w.0
+    }
+
+    /// How many sectors the header that starts with `first_sector` claims to take, if it looks like one.
+    pub fn claimed_sectors(first_sector: &[u8]) -> Option<usize> {
+        let mut r = Reader::new("batch header", first_sector);
+        if r.array().ok()? != *MAGIC {
+            return None;
+        }
+        r.bytes(MAC_BYTES).ok()?;
+        let bytes = r.u32().ok()? as usize;
+        let most = header_bytes(RECORDS_MAX, None) + 2 + 32 * 6;
+        (FIXED_BYTES..=most).contains(&bytes).then(|| bytes.div_ceil(SECTOR_BYTES))
+    }
+
+    /// The header at the start of `sectors`, if its MAC is right.
+    pub fn decode(secret: &Secret, sectors: &[u8]) -> Result<Self, Malformed> {
+        let mut r = Reader::new("batch header", sectors);
+        let (magic, claimed_mac) = (r.array()?, r.array::<MAC_BYTES>()?);
+        let bytes = r.u32()? as usize;
+        if magic != *MAGIC || !(FIXED_BYTES..=sectors.len()).contains(&bytes) {
+            return Err(r.malformed());
+        }
+        if mac(secret, &sectors[..bytes]) != claimed_mac {
+            return Err(r.malformed());
+        }
+        Self::decode_fields(&mut Reader::new("batch header", &sectors[MAC_FROM + 4..bytes]))
+    }
+
+    fn decode_fields(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (rows, segment, row) = (r.u32()?, SegmentId(r.u32()?), r.u32()?);
+        let (incarnation, first_lsn, lsn) = (Incarnation(r.u64()?), Lsn(r.u64()?), Lsn(r.u64()?));
+        let complete_through = Lsn(r.u64()?);
+        let (count, flags) = (r.u16()?, r.u8()?);
+        r.bytes(5)?;
+        let records = (0..count).map(|_| take_record(r)).collect::<Result<_, _>>()?;
+        let geometry = match flags & FLAG_GEOMETRY {
+            0 => None,
+            _ => {
+                let (data, parity) = (r.u8()?, r.u8()?);
+                Some(r.geometry(data, parity)?)
+            }
+        };
+        Ok(BatchHeader { rows, segment, row, incarnation, first_lsn, lsn, complete_through, records, geometry })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> usize {
+        header_bytes(self.records.len(), self.geometry.as_ref())
+    }
+}
+
+fn put_record(w: &mut Writer, record: &Record) {
+    let (code, extra) = match record.kind {
+        RecordKind::Write => (1, 0),
+        RecordKind::Move { from } => (2, from.to_bits()),
+        RecordKind::ZeroRange { blocks } => (3, blocks),
+        RecordKind::Metadata => (4, 0),
+    };
+    w.u8(code).zeros(3).u32(record.key.family.0).u32(record.key.layer.0).u32(record.crc).u64(record.key.lba.0);
+    w.u64(record.location.map_or(0, Location::to_bits)).u64(extra);
+}
+
+fn take_record(r: &mut Reader<'_>) -> Result<Record, Malformed> {
+    let code = r.u8()?;
+    r.bytes(3)?;
+    let (family, layer, crc, lba) = (Family(r.u32()?), Layer(r.u32()?), r.u32()?, Lba(r.u64()?));
+    let (location, extra) = (r.u64()?, r.u64()?);
+    let kind = match code {
+        1 => RecordKind::Write,
+        2 => RecordKind::Move { from: Location::from_bits(extra)? },
+        3 => RecordKind::ZeroRange { blocks: extra },
+        4 => RecordKind::Metadata,
+        _ => return Err(r.malformed()),
+    };
+    let location = match kind {
+        RecordKind::ZeroRange { .. } => None,
+        _ => Some(Location::from_bits(location)?),
+    };
+    Ok(Record { kind, key: Key { family, lba, layer }, location, crc })
+}

@@ -1,0 +1,167 @@
+//! Where a fragment lies, in one 64-bit word.
+
+use std::fmt;
+use std::ops::Range;
+
+use ashlar_block::SECTOR_BYTES;
+
+use super::codec::{Malformed, Reader, Writer};
+
+/// Bytes of a slot: the unit in which fragments are placed and counted.
+pub const SLOT_BYTES: usize = 64;
+
+const SLOTS_PER_SECTOR: u32 = (SECTOR_BYTES / SLOT_BYTES) as u32;
+
+/// A segment's number. Numbers are given out in a circle, so that one that has been freed does not come back for
+/// millions of segments: a stale location names a segment that does not exist, never another one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SegmentId(pub u32);
+
+impl SegmentId {
+    /// How many numbers there are: 1 to this.
+    pub const COUNT: u64 = (1 << 24) - 2;
+
+    /// The `n`th segment ever opened gets this number.
+    pub const fn of_ordinal(n: u64) -> Self {
+        SegmentId((n % Self::COUNT) as u32 + 1)
+    }
+}
+
+impl fmt::Display for SegmentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "segment {}", self.0)
+    }
+}
+
+/// How a fragment's bytes are to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Codec {
+    /// As they are.
+    Raw,
+    /// LZ4 block format.
+    Lz4,
+}
+
+impl Codec {
+    const fn bits(self) -> u64 {
+        match self {
+            Codec::Raw => 0,
+            Codec::Lz4 => 1,
+        }
+    }
+}
+
+/// The location of a stored fragment.
+///
+/// ```text
+///  63          40 39   35 34              15 14          3 2     0
+/// ├──────────────┼───────┼──────────────────┼─────────────┼───────┤
+/// │ segment (24) │col (5)│ offset, slots(20)│ length-1(12)│codec 3│
+/// └──────────────┴───────┴──────────────────┴─────────────┴───────┘
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location(u64);
+
+impl Location {
+    /// A fragment of `bytes` (1 to 4096) at `slot` of data column `column`.
+    pub fn new(segment: SegmentId, column: usize, slot: u32, bytes: usize, codec: Codec) -> Self {
+        assert!(segment.0 >= 1 && u64::from(segment.0) <= SegmentId::COUNT, "{segment} does not exist");
+        assert!(column < 32 && slot < 1 << 20 && (1..=4096).contains(&bytes), "{column} {slot} {bytes}");
+        Location(
+            u64::from(segment.0) << 40
+                | (column as u64) << 35
+                | u64::from(slot) << 15
+                | (bytes as u64 - 1) << 3
+                | codec.bits(),
+        )
+    }
+
+    /// The word, as stored.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The location that a stored word means.
+    pub fn from_bits(bits: u64) -> Result<Self, Malformed> {
+        let location = Location(bits);
+        let valid = (1..=SegmentId::COUNT).contains(&(bits >> 40)) && bits & 7 <= 1;
+        if valid { Ok(location) } else { Err(Malformed { what: "location" }) }
+    }
+
+    /// The segment.
+    pub const fn segment(self) -> SegmentId {
+        SegmentId((self.0 >> 40) as u32)
+    }
+
+    /// The data column.
+    pub const fn column(self) -> usize {
+        (self.0 >> 35 & 31) as usize
+    }
+
+    /// Slots from the start of the column's chunk.
+    pub const fn slot(self) -> u32 {
+        (self.0 >> 15 & 0xf_ffff) as u32
+    }
+
+    /// Stored bytes.
+    pub const fn bytes(self) -> usize {
+        (self.0 >> 3 & 0xfff) as usize + 1
+    }
+
+    /// How to read them.
+    pub const fn codec(self) -> Codec {
+        if self.0 & 7 == 0 { Codec::Raw } else { Codec::Lz4 }
+    }
+
+    /// Slots that it takes.
+    pub const fn slots(self) -> u64 {
+        self.bytes().div_ceil(SLOT_BYTES) as u64
+    }
+
+    /// Sectors of the chunk that hold it.
+    pub const fn sectors(self) -> Range<u32> {
+        self.slot() / SLOTS_PER_SECTOR..(self.slot() + self.slots() as u32).div_ceil(SLOTS_PER_SECTOR)
+    }
+
+    /// Its bytes within [`Location::sectors`].
+    pub const fn within_sectors(self) -> Range<usize> {
+        let start = (self.slot() % SLOTS_PER_SECTOR) as usize * SLOT_BYTES;
+        start..start + self.bytes()
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (segment, column) = (self.segment().0, self.column());
+        write!(f, "{segment}.{column}.{}+{}{:?}", self.slot(), self.bytes(), self.codec())
+    }
+}
+
+/// A location and the checksum of what is stored there: the only way anything is ever pointed to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Pointer {
+    /// Where.
+    pub location: Location,
+    /// CRC32C of the stored bytes.
+    pub crc: u32,
+}
+
+impl Pointer {
+    /// Bytes of a stored pointer.
+    pub const BYTES: usize = 12;
+}
+
+/// Stores a pointer, or none.
+pub fn put_pointer(writer: &mut Writer, pointer: Option<Pointer>) {
+    let (bits, crc) = pointer.map_or((0, 0), |pointer| (pointer.location.to_bits(), pointer.crc));
+    writer.u64(bits).u32(crc);
+}
+
+/// Takes a pointer, or none.
+pub fn take_pointer(reader: &mut Reader<'_>) -> Result<Option<Pointer>, Malformed> {
+    let (bits, crc) = (reader.u64()?, reader.u32()?);
+    if bits == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Pointer { location: Location::from_bits(bits)?, crc }))
+}

@@ -1,0 +1,17 @@
+//! What is on the drives: bytes to types and back, and nothing else. `docs/format.md` draws it.
+
+pub mod codec;
+pub mod header;
+pub mod location;
+pub mod page;
+pub mod root;
+pub mod superblock;
+pub mod table;
+
+#[cfg(test)]
+mod tests;
+
+/// Format that this code writes; newer majors are refused.
+pub const FORMAT_MAJOR: u16 = 1;
+/// Compatible additions to the major format.
+pub const FORMAT_MINOR: u16 = 0;

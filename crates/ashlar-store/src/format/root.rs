@@ -1,0 +1,197 @@
+//! The root: what it names is the pool.
+
+use ashlar_block::{DriveId, DriveUuid, PoolUuid};
+
+use super::codec::{Malformed, Reader, Writer, crc32c};
+use super::location::{Pointer, put_pointer, take_pointer};
+use crate::types::{Incarnation, Lsn, RootGeneration};
+
+const MAGIC: &[u8; 8] = b"ASHLROOT";
+const CRC_AT: usize = 8;
+const COVERED_FROM: usize = 12;
+const FLAG_CLEAN: u64 = 1;
+
+/// Slots on each drive; root `generation` goes to slot `generation` mod this.
+pub const SLOT_COUNT: u64 = 8;
+/// Bytes of a slot.
+pub const SLOT_BYTES: usize = 16 << 10;
+/// Incarnations that a root remembers.
+pub const LINE_MAX: usize = 128;
+
+/// Whether a member takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemberState {
+    /// It does.
+    Present,
+    /// It was lost at some point; what it holds is not believed again.
+    Absent,
+}
+
+/// One member drive, as the root knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemberRecord {
+    /// Its number.
+    pub drive: DriveId,
+    /// Its identity.
+    pub uuid: DriveUuid,
+    /// Whether it takes part.
+    pub state: MemberState,
+    /// The root that said so first.
+    pub since: RootGeneration,
+}
+
+/// Where the maps of one shard begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ShardRoot {
+    /// Levels of index nodes above the leaves.
+    pub index_height: u8,
+    /// The topmost node, or the only leaf.
+    pub index: Option<Pointer>,
+    /// The newest delta page.
+    pub deltas: Option<Pointer>,
+}
+
+/// Where the segment table is and what it must look like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TableRoot {
+    /// Which of the two areas.
+    pub area: u8,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Their CRC.
+    pub crc: u32,
+    /// Entries in it.
+    pub entries: u32,
+}
+
+/// A root record; `docs/format.md` has its bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Root {
+    /// The pool.
+    pub pool: PoolUuid,
+    /// One more than the root before.
+    pub generation: RootGeneration,
+    /// LSNs given out so far are below this.
+    pub next_lsn: Lsn,
+    /// Batches at or above it are to be replayed.
+    pub replay_floor: Lsn,
+    /// Segments opened since the pool was made: the source of their numbers.
+    pub segment_ordinal: u64,
+    /// Nothing is to be replayed.
+    pub clean: bool,
+    /// Unix seconds.
+    pub written_at: u64,
+    /// Starts that found no clean root.
+    pub unclean_starts: u64,
+    /// The segment table.
+    pub table: TableRoot,
+    /// All drives that belong to the pool.
+    pub members: Vec<MemberRecord>,
+    /// This incarnation and those before it, newest first, with the generation of each one's first root. Never
+    /// empty.
+    pub line: Vec<(Incarnation, RootGeneration)>,
+    /// The last page of the catalog.
+    pub catalog: Option<Pointer>,
+    /// One for each shard.
+    pub shards: Vec<ShardRoot>,
+}
+
+impl Root {
+    /// The record to write into a slot.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        w.bytes(MAGIC).u32(0).u32(0).bytes(&self.pool.0).u64(self.generation.0);
+        w.u64(self.next_lsn.0).u64(self.replay_floor.0).u64(self.segment_ordinal);
+        w.u64(if self.clean { FLAG_CLEAN } else { 0 }).u64(self.written_at).u64(self.unclean_starts);
+        w.u8(self.table.area).zeros(7).u64(self.table.bytes).u32(self.table.crc).u32(self.table.entries);
+        w.u16(self.members.len() as u16);
+        for member in &self.members {
+            w.u16(member.drive.0).bytes(&member.uuid.0);
+            w.u8(u8::from(member.state == MemberState::Absent)).u64(member.since.0);
+        }
+        w.u16(self.line.len() as u16);
+        for (incarnation, first) in &self.line {
+            w.u64(incarnation.0).u64(first.0);
+        }
+        put_pointer(&mut w, self.catalog);
+        w.u16(self.shards.len() as u16);
+        for shard in &self.shards {
+            w.u8(shard.index_height);
+            put_pointer(&mut w, shard.index);
+            put_pointer(&mut w, shard.deltas);
+        }
+        let bytes = w.0.len();
+        assert!(bytes <= SLOT_BYTES, "a root of {bytes} bytes does not fit its slot");
+        w.patch_u32(COVERED_FROM, bytes as u32);
+        let crc = crc32c(&w.0[COVERED_FROM..]);
+        w.patch_u32(CRC_AT, crc);
+        w.0
+    }
+
+    /// The root that a slot holds.
+    pub fn decode(slot: &[u8]) -> Result<Self, Malformed> {
+        let mut r = Reader::new("root", slot);
+        let (magic, crc, bytes) = (r.array()?, r.u32()?, r.u32()? as usize);
+        if magic != *MAGIC || !(COVERED_FROM..=slot.len()).contains(&bytes) || crc32c(&slot[COVERED_FROM..bytes]) != crc {
+            return Err(r.malformed());
+        }
+        let (pool, generation) = (PoolUuid(r.array()?), RootGeneration(r.u64()?));
+        let (next_lsn, replay_floor, segment_ordinal) = (Lsn(r.u64()?), Lsn(r.u64()?), r.u64()?);
+        let (flags, written_at, unclean_starts) = (r.u64()?, r.u64()?, r.u64()?);
+        let area = r.u8()?;
+        r.bytes(7)?;
+        let table = TableRoot { area: area & 1, bytes: r.u64()?, crc: r.u32()?, entries: r.u32()? };
+        let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
+        let line = (0..r.u16()?)
+            .map(|_| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?))))
+            .collect::<Result<Vec<_>, Malformed>>()?;
+        if line.is_empty() {
+            return Err(r.malformed());
+        }
+        let catalog = take_pointer(&mut r)?;
+        let shards = (0..r.u16()?).map(|_| take_shard(&mut r)).collect::<Result<_, _>>()?;
+        Ok(Root {
+            pool,
+            generation,
+            next_lsn,
+            replay_floor,
+            segment_ordinal,
+            clean: flags & FLAG_CLEAN != 0,
+            written_at,
+            unclean_starts,
+            table,
+            members,
+            line,
+            catalog,
+            shards,
+        })
+    }
+
+    /// The incarnation that wrote it.
+    pub fn incarnation(&self) -> Incarnation {
+        self.line[0].0
+    }
+
+    /// Whether a root of `incarnation` and `generation` came before this one on the same line, so that whoever
+    /// holds it merely missed what came after.
+    pub fn descends_from(&self, incarnation: Incarnation, generation: RootGeneration) -> bool {
+        let Some(at) = self.line.iter().position(|(past, _)| *past == incarnation) else { return false };
+        let first = self.line[at].1;
+        let ended = at.checked_sub(1).map_or(RootGeneration(u64::MAX), |newer| self.line[newer].1);
+        (first..ended).contains(&generation) && generation <= self.generation
+    }
+}
+
+fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
+    let (drive, uuid) = (DriveId(r.u16()?), DriveUuid(r.array()?));
+    let state = match r.u8()? {
+        0 => MemberState::Present,
+        1 => MemberState::Absent,
+        _ => return Err(r.malformed()),
+    };
+    Ok(MemberRecord { drive, uuid, state, since: RootGeneration(r.u64()?) })
+}
+
+fn take_shard(r: &mut Reader<'_>) -> Result<ShardRoot, Malformed> {
+    Ok(ShardRoot { index_height: r.u8()?, index: take_pointer(r)?, deltas: take_pointer(r)? })
+}

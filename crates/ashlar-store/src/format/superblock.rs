@@ -1,0 +1,185 @@
+//! The superblock: what makes a drive a member of a pool.
+
+use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
+use ashlar_raid::DriveLayout;
+
+use super::codec::{Malformed, Reader, Writer, crc32c};
+use super::{FORMAT_MAJOR, FORMAT_MINOR, root};
+
+const MAGIC: &[u8; 8] = b"ASHLARSB";
+const CRC_AT: usize = 12;
+const ROOTS_START: u64 = 64 << 10;
+
+/// Longest pool name, in bytes.
+pub const POOL_NAME_BYTES_MAX: usize = 64;
+
+/// The key of the header MAC. Printed nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub [u8; 32]);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// A drive's superblock. Two copies, at the drive's start and in its last sector.
+///
+/// | offset | bytes | field |
+/// |---|---|---|
+/// | 0 | 8 | magic `ASHLARSB` |
+/// | 8 | 2 + 2 | format major, minor |
+/// | 12 | 4 | CRC of the 4096 bytes with this field zero |
+/// | 16 | 8 | generation |
+/// | 24 | 16 | pool UUID |
+/// | 40 | 16 | drive UUID |
+/// | 56 | 2 | drive id |
+/// | 58 | 1 | class |
+/// | 59 | 1 | parity |
+/// | 60 | 2 | data columns |
+/// | 62 | 2 | members when made |
+/// | 64 | 8 | drive bytes used |
+/// | 72 | 4 | chunk bytes |
+/// | 76 | 4 | chunk count |
+/// | 80 | 8 | chunks start |
+/// | 88 | 8 | table area bytes |
+/// | 96 | 32 | secret |
+/// | 128 | 8 | made at |
+/// | 136 | 1 + 64 | pool name |
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Superblock {
+    /// The copy with the higher one counts.
+    pub generation: u64,
+    /// The pool.
+    pub pool: PoolUuid,
+    /// The drive's identity in it.
+    pub drive_uuid: DriveUuid,
+    /// The drive's number in it.
+    pub drive: DriveId,
+    /// Parity columns of the pool's level.
+    pub parity: u8,
+    /// Data columns of a full stripe.
+    pub data: u16,
+    /// Members when the pool was made.
+    pub member_count: u16,
+    /// Bytes of the drive that the pool uses.
+    pub drive_bytes: u64,
+    /// Where the chunks lie.
+    pub layout: DriveLayout,
+    /// Bytes of each of the two segment-table areas.
+    pub table_bytes: u64,
+    /// Key of the header MAC.
+    pub secret: Secret,
+    /// Unix seconds.
+    pub made_at: u64,
+    /// The pool's name.
+    pub pool_name: String,
+}
+
+/// Why a sector is not a superblock.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SuperblockError {
+    /// No magic: not Ashlar's, or wiped.
+    #[error("no Ashlar superblock")]
+    Absent,
+    /// The magic is there, the rest is not right.
+    #[error("the Ashlar superblock is damaged (its checksum is wrong)")]
+    Damaged,
+    /// Made by a newer Ashlar.
+    #[error("the pool has format {major}.{minor}, and this Ashlar knows formats up to {FORMAT_MAJOR}: use a newer Ashlar")]
+    Newer {
+        /// Its major version.
+        major: u16,
+        /// Its minor version.
+        minor: u16,
+    },
+}
+
+impl From<Malformed> for SuperblockError {
+    fn from(_: Malformed) -> Self {
+        SuperblockError::Damaged
+    }
+}
+
+impl Superblock {
+    /// Where the first copy is.
+    pub const FIRST_OFFSET: u64 = 0;
+
+    /// Where the second copy is, on a drive of `drive_bytes`.
+    pub const fn second_offset(drive_bytes: u64) -> u64 {
+        (drive_bytes / SECTOR_BYTES as u64 - 1) * SECTOR_BYTES as u64
+    }
+
+    /// Offset of the slot of root `generation`.
+    pub const fn root_offset(generation: u64) -> u64 {
+        ROOTS_START + generation % root::SLOT_COUNT * root::SLOT_BYTES as u64
+    }
+
+    /// Offset of segment-table area 0 or 1.
+    pub const fn table_offset(&self, area: u8) -> u64 {
+        Self::tables_start() + area as u64 * self.table_bytes
+    }
+
+    /// Where the segment-table areas begin.
+    pub const fn tables_start() -> u64 {
+        ROOTS_START + root::SLOT_COUNT * root::SLOT_BYTES as u64
+    }
+
+    /// The sector to write.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        w.bytes(MAGIC).u16(FORMAT_MAJOR).u16(FORMAT_MINOR).u32(0).u64(self.generation);
+        w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(0).u8(self.parity);
+        w.u16(self.data).u16(self.member_count).u64(self.drive_bytes);
+        w.u32(self.layout.chunk_bytes).u32(self.layout.chunk_count).u64(self.layout.chunks_start);
+        w.u64(self.table_bytes).bytes(&self.secret.0).u64(self.made_at);
+        w.u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
+        w.zeros(SECTOR_BYTES - w.0.len());
+        let crc = crc32c(&w.0);
+        w.patch_u32(CRC_AT, crc);
+        w.0
+    }
+
+    /// The superblock that a sector holds.
+    pub fn decode(sector: &[u8]) -> Result<Self, SuperblockError> {
+        let mut r = Reader::new("superblock", sector);
+        if r.array()? != *MAGIC {
+            return Err(SuperblockError::Absent);
+        }
+        let (major, minor, crc) = (r.u16()?, r.u16()?, r.u32()?);
+        let mut zeroed = sector.to_vec();
+        zeroed[CRC_AT..CRC_AT + 4].fill(0);
+        if crc32c(&zeroed) != crc {
+            return Err(SuperblockError::Damaged);
+        }
+        if major > FORMAT_MAJOR {
+            return Err(SuperblockError::Newer { major, minor });
+        }
+        Self::decode_fields(&mut r)
+    }
+
+    fn decode_fields(r: &mut Reader<'_>) -> Result<Self, SuperblockError> {
+        let (generation, pool, drive_uuid) = (r.u64()?, PoolUuid(r.array()?), DriveUuid(r.array()?));
+        let (drive, _class, parity) = (DriveId(r.u16()?), r.u8()?, r.u8()?);
+        let (data, member_count, drive_bytes) = (r.u16()?, r.u16()?, r.u64()?);
+        let (chunk_bytes, chunk_count, chunks_start) = (r.u32()?, r.u32()?, r.u64()?);
+        let (table_bytes, secret, made_at) = (r.u64()?, Secret(r.array()?), r.u64()?);
+        let name_bytes = usize::from(r.u8()?);
+        let pool_name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
+        Ok(Superblock {
+            generation,
+            pool,
+            drive_uuid,
+            drive,
+            parity,
+            data,
+            member_count,
+            drive_bytes,
+            layout: DriveLayout { chunks_start, chunk_bytes, chunk_count },
+            table_bytes,
+            secret,
+            made_at,
+            pool_name,
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! The segment table: which chunks are which segment, and how much of it lives.
+
+use ashlar_raid::Geometry;
+
+use super::codec::{Malformed, Reader, Writer};
+use super::location::SegmentId;
+use crate::types::Lsn;
+
+/// How far a segment is in its life. One without an entry is free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SegmentState {
+    /// May be opened under the root that names this table.
+    Window,
+    /// Being written.
+    Open,
+    /// Written; waits to be reclaimed.
+    Sealed,
+}
+
+/// What a segment is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SegmentKind {
+    /// Fragments of volumes, striped.
+    Data,
+    /// Pages of the map, striped.
+    Metadata,
+    /// Small commits, one data column and its copies.
+    Journal,
+}
+
+/// Consecutive rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowExtent {
+    /// The first.
+    pub row: u32,
+    /// How many.
+    pub rows: u32,
+}
+
+/// One segment as the table holds it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableEntry {
+    /// Its number.
+    pub id: SegmentId,
+    /// How far it is.
+    pub state: SegmentState,
+    /// What it is for.
+    pub kind: SegmentKind,
+    /// Where it lies.
+    pub geometry: Geometry,
+    /// Batches of this generation have an LSN at or above it.
+    pub first_lsn: Lsn,
+    /// The newest batch in it.
+    pub last_lsn: Lsn,
+    /// At least what the maps of the root name.
+    pub live_slots: u64,
+    /// Unix seconds.
+    pub sealed_at: u64,
+    /// Rows in use.
+    pub rows: u32,
+    /// Rows that hold accepted batches, if not all in use do.
+    pub accepted: Vec<RowExtent>,
+}
+
+/// Bytes of the largest table that `chunks` chunks in all can need, if a segment has at least `columns_min`.
+pub fn table_bytes_max(chunks: u64, columns_min: u64) -> u64 {
+    // A quarter more, for segments with accepted extents.
+    let entry = ENTRY_BYTES + columns_min * COLUMN_BYTES;
+    (chunks.div_ceil(columns_min) * entry * 5 / 4).next_multiple_of(4096)
+}
+
+const ENTRY_BYTES: u64 = 4 + 4 + 4 * 8 + 4 + 2;
+const COLUMN_BYTES: u64 = 6;
+
+/// The table's bytes.
+pub fn encode_table<'a>(entries: impl Iterator<Item = &'a TableEntry>) -> Vec<u8> {
+    let mut w = Writer::default();
+    for entry in entries {
+        w.u32(entry.id.0).u8(state_code(entry.state)).u8(kind_code(entry.kind));
+        w.u8(entry.geometry.data).u8(entry.geometry.parity() as u8);
+        w.u64(entry.first_lsn.0).u64(entry.last_lsn.0).u64(entry.live_slots).u64(entry.sealed_at);
+        w.u32(entry.rows).u16(entry.accepted.len() as u16);
+        for extent in &entry.accepted {
+            w.u32(extent.row).u32(extent.rows);
+        }
+        w.columns(&entry.geometry);
+    }
+    w.0
+}
+
+/// The entries that a table's bytes hold.
+pub fn decode_table(bytes: &[u8], count: u32) -> Result<Vec<TableEntry>, Malformed> {
+    let mut r = Reader::new("segment table", bytes);
+    (0..count).map(|_| decode_entry(&mut r)).collect()
+}
+
+fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
+    let id = SegmentId(r.u32()?);
+    let state = match r.u8()? {
+        1 => SegmentState::Window,
+        2 => SegmentState::Open,
+        3 => SegmentState::Sealed,
+        _ => return Err(r.malformed()),
+    };
+    let kind = match r.u8()? {
+        0 => SegmentKind::Data,
+        1 => SegmentKind::Metadata,
+        2 => SegmentKind::Journal,
+        _ => return Err(r.malformed()),
+    };
+    let (data, parity) = (r.u8()?, r.u8()?);
+    let (first_lsn, last_lsn) = (Lsn(r.u64()?), Lsn(r.u64()?));
+    let (live_slots, sealed_at, rows) = (r.u64()?, r.u64()?, r.u32()?);
+    let accepted = (0..r.u16()?)
+        .map(|_| Ok(RowExtent { row: r.u32()?, rows: r.u32()? }))
+        .collect::<Result<_, Malformed>>()?;
+    let geometry = r.geometry(data, parity)?;
+    Ok(TableEntry { id, state, kind, geometry, first_lsn, last_lsn, live_slots, sealed_at, rows, accepted })
+}
+
+fn state_code(state: SegmentState) -> u8 {
+    match state {
+        SegmentState::Window => 1,
+        SegmentState::Open => 2,
+        SegmentState::Sealed => 3,
+    }
+}
+
+fn kind_code(kind: SegmentKind) -> u8 {
+    match kind {
+        SegmentKind::Data => 0,
+        SegmentKind::Metadata => 1,
+        SegmentKind::Journal => 2,
+    }
+}

@@ -1,0 +1,242 @@
+use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
+use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
+use proptest::prelude::*;
+
+use super::header::{BatchHeader, Record, RecordKind};
+use super::location::{Codec, Location, Pointer, SegmentId};
+use super::page::{Filter, PageEntry, PageRef, Run};
+use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
+use super::superblock::{Secret, Superblock, SuperblockError};
+use super::table::{RowExtent, SegmentKind, SegmentState, TableEntry, decode_table, encode_table};
+use super::{header, page};
+use crate::types::{Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
+
+fn geometry() -> Geometry {
+    let columns = (0..5u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 100 + u32::from(n) });
+    Geometry::new(columns.collect(), 1)
+}
+
+fn superblock() -> Superblock {
+    Superblock {
+        generation: 3,
+        pool: PoolUuid([1; 16]),
+        drive_uuid: DriveUuid([2; 16]),
+        drive: DriveId(4),
+        parity: 1,
+        data: 4,
+        member_count: 5,
+        drive_bytes: 4 << 30,
+        layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 4094 },
+        table_bytes: 8 << 12,
+        secret: Secret([9; 32]),
+        made_at: 1_700_000_000,
+        pool_name: "tank".into(),
+    }
+}
+
+fn root() -> Root {
+    let pointer = Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
+    Root {
+        pool: PoolUuid([1; 16]),
+        generation: RootGeneration(77),
+        next_lsn: Lsn(640),
+        replay_floor: Lsn(64),
+        segment_ordinal: 9,
+        clean: true,
+        written_at: 1,
+        unclean_starts: 2,
+        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2 },
+        members: vec![MemberRecord {
+            drive: DriveId(0),
+            uuid: DriveUuid([3; 16]),
+            state: MemberState::Absent,
+            since: RootGeneration(70),
+        }],
+        line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],
+        catalog: Some(pointer),
+        shards: vec![ShardRoot { index_height: 1, index: Some(pointer), deltas: None }; 64],
+    }
+}
+
+fn batch() -> BatchHeader {
+    let key = Key { family: Family(1), lba: Lba(77), layer: Layer(2) };
+    let location = Location::new(SegmentId(8), 0, 70, 4096, Codec::Raw);
+    BatchHeader {
+        rows: 2,
+        segment: SegmentId(8),
+        row: 6,
+        incarnation: Incarnation(5),
+        first_lsn: Lsn(64),
+        lsn: Lsn(128),
+        complete_through: Lsn(64),
+        records: vec![
+            Record { kind: RecordKind::Write, key, location: Some(location), crc: 1 },
+            Record { kind: RecordKind::Move { from: location }, key, location: Some(location), crc: 2 },
+            Record { kind: RecordKind::ZeroRange { blocks: 512 }, key, location: None, crc: 0 },
+        ],
+        geometry: Some(geometry()),
+    }
+}
+
+#[test]
+fn a_superblock_reads_back_from_the_documented_bytes() {
+    let sector = superblock().encode();
+    assert_eq!(sector.len(), SECTOR_BYTES);
+    assert_eq!(&sector[..12], b"ASHLARSB\x01\0\0\0");
+    assert_eq!(sector[56..64], [4, 0, 0, 1, 4, 0, 5, 0]);
+    assert_eq!(sector[136..141], *b"\x04tank");
+    assert_eq!(Superblock::decode(&sector), Ok(superblock()));
+}
+
+#[test]
+fn every_flipped_bit_of_a_superblock_is_noticed() {
+    let sector = superblock().encode();
+    for bit in 0..256 * 8 {
+        let mut flipped = sector.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(Superblock::decode(&flipped).is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_newer_major_format_is_named() {
+    let mut sector = superblock().encode();
+    sector[8] = 2;
+    sector[12..16].fill(0);
+    let crc = super::codec::crc32c(&sector);
+    sector[12..16].copy_from_slice(&crc.to_le_bytes());
+    let error = Superblock::decode(&sector).expect_err("newer");
+    assert_eq!(error, SuperblockError::Newer { major: 2, minor: 0 });
+    assert!(error.to_string().contains("use a newer Ashlar"));
+}
+
+#[test]
+fn a_root_reads_back_and_every_flipped_bit_is_noticed() {
+    let bytes = root().encode();
+    assert_eq!(Root::decode(&bytes), Ok(root()));
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert_ne!(Root::decode(&flipped), Ok(root()), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_root_knows_which_roots_came_before_it() {
+    let root = root();
+    for (incarnation, generation, before) in
+        [(5, 60, true), (5, 77, true), (5, 78, false), (4, 59, true), (4, 60, false), (4, 9, false), (3, 20, false)]
+    {
+        let answer = root.descends_from(Incarnation(incarnation), RootGeneration(generation));
+        assert_eq!(answer, before, "incarnation {incarnation} generation {generation}");
+    }
+}
+
+#[test]
+fn a_full_root_of_the_largest_pool_fits_its_slot() {
+    let mut largest = root();
+    largest.members = vec![largest.members[0]; 256];
+    largest.line = vec![largest.line[0]; super::root::LINE_MAX];
+    assert!(largest.encode().len() <= super::root::SLOT_BYTES);
+}
+
+#[test]
+fn the_segment_table_reads_back() {
+    let entry = TableEntry {
+        id: SegmentId(12),
+        state: SegmentState::Sealed,
+        kind: SegmentKind::Journal,
+        geometry: geometry(),
+        first_lsn: Lsn(64),
+        last_lsn: Lsn(128),
+        live_slots: 1000,
+        sealed_at: 5,
+        rows: 200,
+        accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],
+    };
+    let bytes = encode_table([&entry, &entry].into_iter());
+    assert_eq!(decode_table(&bytes, 2), Ok(vec![entry.clone(), entry]));
+    assert!(decode_table(&bytes, 3).is_err());
+}
+
+#[test]
+fn a_batch_header_reads_back_only_with_its_secret() {
+    let bytes = batch().encode(&Secret([9; 32]));
+    assert_eq!(bytes.len(), batch().bytes());
+    assert_eq!(&bytes[..8], b"ASHLBTCH");
+    assert_eq!(BatchHeader::decode(&Secret([9; 32]), &bytes), Ok(batch()));
+    assert!(BatchHeader::decode(&Secret([8; 32]), &bytes).is_err());
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(BatchHeader::decode(&Secret([9; 32]), &flipped).is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn the_largest_header_claims_as_many_sectors_as_it_has() {
+    let mut largest = batch();
+    largest.records = vec![largest.records[0]; header::RECORDS_MAX];
+    let bytes = largest.encode(&Secret([9; 32]));
+    assert_eq!(BatchHeader::claimed_sectors(&bytes), Some(3));
+    assert_eq!(BatchHeader::claimed_sectors(&[0; 4096]), None);
+}
+
+#[test]
+fn pages_of_the_map_read_back() {
+    let pointer = Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
+    let entries: Vec<PageEntry> = (0..page::page_entries_max(2) as u32)
+        .map(|n| PageEntry { block: n * 3, layer: Layer(n % 2 * 9), value: (n % 5 != 0).then_some(pointer) })
+        .collect();
+    assert_eq!(page::decode_map_page(&page::encode_map_page(&entries)), Ok(entries));
+
+    let mut filter = Filter::default();
+    filter.add(300_000 % (1 << 18));
+    let runs = vec![
+        Run::Cut { layer: Layer(1), first: 5, end: 90 },
+        Run::Pages { filter, pages: vec![PageRef { first_block: 4, entries: 3, pointer }; 16] },
+    ];
+    let key = GroupKey { family: Family(3), gib: 9 };
+    let leaf = page::encode_leaf([(&key, runs.as_slice())].into_iter());
+    assert_eq!(leaf.len(), 2 + page::group_bytes(&runs));
+    assert_eq!(page::decode_leaf(&leaf), Ok(vec![(key, runs)]));
+
+    let children = vec![(key, pointer); page::CHILDREN_MAX];
+    assert_eq!(page::decode_node(&page::encode_node(&children)), Ok(children));
+
+    let update = (Key { family: Family(1), lba: Lba(9), layer: Layer(0) }, Some(pointer));
+    let updates = vec![update; page::DELTA_ENTRIES_MAX];
+    let delta = page::encode_delta(Some(pointer), &updates);
+    assert!(delta.len() <= page::PAGE_BYTES_MAX);
+    assert_eq!(page::decode_delta(&delta), Ok((Some(pointer), updates)));
+
+    let piece = page::encode_catalog_piece(None, b"abc");
+    assert_eq!(page::decode_catalog_piece(&piece), Ok((None, &b"abc"[..])));
+}
+
+proptest! {
+    #[test]
+    fn locations_read_back(segment in 1u32..1 << 24, column in 0usize..32, slot in 0u32..1 << 20, bytes in 1usize..=4096) {
+        prop_assume!(u64::from(segment) <= SegmentId::COUNT);
+        let location = Location::new(SegmentId(segment), column, slot, bytes, Codec::Lz4);
+        prop_assert_eq!(Location::from_bits(location.to_bits()), Ok(location));
+        prop_assert_eq!((location.segment(), location.column()), (SegmentId(segment), column));
+        prop_assert_eq!((location.slot(), location.bytes(), location.codec()), (slot, bytes, Codec::Lz4));
+        let sectors = location.sectors();
+        prop_assert!(location.within_sectors().end <= sectors.len() * SECTOR_BYTES);
+    }
+
+    #[test]
+    fn no_parser_panics_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = Superblock::decode(&bytes);
+        let _ = Root::decode(&bytes);
+        let _ = decode_table(&bytes, 3);
+        let _ = BatchHeader::decode(&Secret([9; 32]), &bytes);
+        let _ = BatchHeader::claimed_sectors(&bytes);
+        let _ = page::decode_map_page(&bytes);
+        let _ = page::decode_leaf(&bytes);
+        let _ = page::decode_node(&bytes);
+        let _ = page::decode_delta(&bytes);
+        let _ = page::decode_catalog_piece(&bytes);
+    }
+}
