@@ -1,4 +1,4 @@
-//! Pages of the maps: entries of a group, deltas, the index, the catalog's pieces.
+//! Pages of the maps: entries of a group, deltas, the index, directories.
 
 use ashlar_block::{BLOCK_BYTES, Lba};
 
@@ -276,12 +276,11 @@ pub fn decode_node(bytes: &[u8]) -> Result<Vec<Child>, Malformed> {
 const DELTA_ENTRY_BYTES: usize = 4 + 4 + 8 + Pointer::BYTES;
 
 /// Entries of one delta page, at most.
-pub const DELTA_ENTRIES_MAX: usize = (PAGE_BYTES_MAX - Pointer::BYTES - 2) / DELTA_ENTRY_BYTES;
+pub const DELTA_ENTRIES_MAX: usize = (PAGE_BYTES_MAX - 2) / DELTA_ENTRY_BYTES;
 
-/// A page of updates, with the pointer to the one before it.
-pub fn encode_delta(previous: Option<Pointer>, entries: &[(Key, Value)]) -> Vec<u8> {
+/// A page of updates.
+pub fn encode_delta(entries: &[(Key, Value)]) -> Vec<u8> {
     let mut w = Writer::default();
-    put_pointer(&mut w, previous);
     w.u16(entries.len() as u16);
     for (key, value) in entries {
         w.u32(key.family.0).u32(key.layer.0).u64(key.lba.0);
@@ -290,38 +289,47 @@ pub fn encode_delta(previous: Option<Pointer>, entries: &[(Key, Value)]) -> Vec<
     w.0
 }
 
-/// A decoded delta page: the page before it, and its updates.
-pub type Delta = (Option<Pointer>, Vec<(Key, Value)>);
-
 /// The updates of a delta page.
-pub fn decode_delta(bytes: &[u8]) -> Result<Delta, Malformed> {
+pub fn decode_delta(bytes: &[u8]) -> Result<Vec<(Key, Value)>, Malformed> {
     let mut r = Reader::new("delta page", bytes);
-    let previous = take_pointer(&mut r)?;
-    let entries = (0..r.u16()?)
+    (0..r.u16()?)
         .map(|_| {
             let (family, layer, lba) = (Family(r.u32()?), Layer(r.u32()?), Lba(r.u64()?));
             Ok((Key { family, lba, layer }, take_pointer(&mut r)?))
         })
-        .collect::<Result<_, Malformed>>()?;
-    Ok((previous, entries))
+        .collect()
 }
 
-// --- the catalog's pieces -----------------------------------------------------------------------------------
+// --- directories --------------------------------------------------------------------------------------------
 
-/// Bytes of the catalog in one page.
-pub const CATALOG_PIECE_BYTES_MAX: usize = PAGE_BYTES_MAX - Pointer::BYTES;
+/// Pages of one directory, at most.
+pub const DIRECTORY_PAGES_MAX: usize = (PAGE_BYTES_MAX - Pointer::BYTES - 2) / Pointer::BYTES;
 
-/// A piece of the catalog, with the pointer to the one before it.
-pub fn encode_catalog_piece(previous: Option<Pointer>, piece: &[u8]) -> Vec<u8> {
+/// A list of pages in order: the deltas of a shard, or the pieces of the catalog.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Directory {
+    /// The directory whose pages come before these.
+    pub previous: Option<Pointer>,
+    /// The pages.
+    pub pages: Vec<Pointer>,
+}
+
+/// A directory page.
+pub fn encode_directory(directory: &Directory) -> Vec<u8> {
+    assert!(directory.pages.len() <= DIRECTORY_PAGES_MAX, "{} pages in a directory", directory.pages.len());
     let mut w = Writer::default();
-    put_pointer(&mut w, previous);
-    w.bytes(piece);
+    put_pointer(&mut w, directory.previous);
+    w.u16(directory.pages.len() as u16);
+    directory.pages.iter().for_each(|page| put_pointer(&mut w, Some(*page)));
     w.0
 }
 
-/// A piece of the catalog, and the page before it.
-pub fn decode_catalog_piece(bytes: &[u8]) -> Result<(Option<Pointer>, &[u8]), Malformed> {
-    let mut r = Reader::new("catalog page", bytes);
+/// The directory of a directory page.
+pub fn decode_directory(bytes: &[u8]) -> Result<Directory, Malformed> {
+    let mut r = Reader::new("directory page", bytes);
     let previous = take_pointer(&mut r)?;
-    Ok((previous, r.rest()))
+    let pages = (0..r.u16()?)
+        .map(|_| take_pointer(&mut r)?.ok_or(r.malformed()))
+        .collect::<Result<_, Malformed>>()?;
+    Ok(Directory { previous, pages })
 }

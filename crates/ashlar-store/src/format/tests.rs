@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::header::{BatchHeader, Record, RecordKind};
 use super::location::{Codec, Location, Pointer, SegmentId};
-use super::page::{Filter, PageEntry, PageRef, Run};
+use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{Secret, Superblock, SuperblockError};
 use super::table::{RowExtent, SegmentKind, SegmentState, TableEntry, decode_table, encode_table};
@@ -206,12 +206,14 @@ fn pages_of_the_map_read_back() {
 
     let update = (Key { family: Family(1), lba: Lba(9), layer: Layer(0) }, Some(pointer));
     let updates = vec![update; page::DELTA_ENTRIES_MAX];
-    let delta = page::encode_delta(Some(pointer), &updates);
+    let delta = page::encode_delta(&updates);
     assert!(delta.len() <= page::PAGE_BYTES_MAX);
-    assert_eq!(page::decode_delta(&delta), Ok((Some(pointer), updates)));
+    assert_eq!(page::decode_delta(&delta), Ok(updates));
 
-    let piece = page::encode_catalog_piece(None, b"abc");
-    assert_eq!(page::decode_catalog_piece(&piece), Ok((None, &b"abc"[..])));
+    let directory = Directory { previous: Some(pointer), pages: vec![pointer; page::DIRECTORY_PAGES_MAX] };
+    let bytes = page::encode_directory(&directory);
+    assert!(bytes.len() <= page::PAGE_BYTES_MAX);
+    assert_eq!(page::decode_directory(&bytes), Ok(directory));
 }
 
 proptest! {
@@ -237,6 +239,6 @@ proptest! {
         let _ = page::decode_leaf(&bytes);
         let _ = page::decode_node(&bytes);
         let _ = page::decode_delta(&bytes);
-        let _ = page::decode_catalog_piece(&bytes);
+        let _ = page::decode_directory(&bytes);
     }
 }

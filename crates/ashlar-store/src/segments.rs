@@ -1,0 +1,420 @@
+//! The segments of a pool: where they lie, what lives in them, which may be opened.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::rc::Rc;
+
+use ashlar_block::DriveId;
+use ashlar_raid::{ChunkAddr, Geometry};
+
+use crate::format::location::{Location, SegmentId};
+use crate::format::table::{RowExtent, SegmentKind, SegmentState, TableEntry};
+use crate::types::Lsn;
+
+/// A shape that segments are reserved in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Shape {
+    /// Full stripes.
+    Striped,
+    /// One data column and its copies.
+    Journal,
+}
+
+/// Who asks for a segment. The last quarter of the window, and the reserve, are not for hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// New data of hosts.
+    Host,
+    /// What keeps the pool going: metadata, garbage collection, recovery.
+    Upkeep,
+}
+
+/// One segment.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub state: SegmentState,
+    pub kind: SegmentKind,
+    pub geometry: Rc<Geometry>,
+    pub first_lsn: Lsn,
+    pub last_lsn: Lsn,
+    pub live_slots: u64,
+    pub sealed_at: u64,
+    pub rows: u32,
+    pub accepted: Vec<RowExtent>,
+    /// Reads that still need its bytes.
+    pins: u32,
+    /// Nothing in the maps that is not hidden names it any more: what is still counted is stale.
+    condemned: bool,
+}
+
+impl Segment {
+    fn reserved(geometry: Geometry, kind: SegmentKind, first_lsn: Lsn) -> Self {
+        Segment {
+            state: SegmentState::Window,
+            kind,
+            geometry: Rc::new(geometry),
+            first_lsn,
+            last_lsn: Lsn(0),
+            live_slots: 0,
+            sealed_at: 0,
+            rows: 0,
+            accepted: Vec::new(),
+            pins: 0,
+            condemned: false,
+        }
+    }
+
+    /// Slots of its data columns that have been written.
+    pub fn written_slots(&self) -> u64 {
+        u64::from(self.rows) * self.geometry.data() as u64 * 64
+    }
+
+    /// The rows that hold batches.
+    pub fn accepted_rows(&self) -> Vec<RowExtent> {
+        if self.accepted.is_empty() { vec![RowExtent { row: 0, rows: self.rows }] } else { self.accepted.clone() }
+    }
+
+    fn entry(&self, id: SegmentId) -> TableEntry {
+        TableEntry {
+            id,
+            state: self.state,
+            kind: self.kind,
+            geometry: (*self.geometry).clone(),
+            first_lsn: self.first_lsn,
+            last_lsn: self.last_lsn,
+            live_slots: self.live_slots,
+            sealed_at: self.sealed_at,
+            rows: self.rows,
+            accepted: self.accepted.clone(),
+        }
+    }
+}
+
+/// A pool's shape: what its level and its drives make of segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Stripe {
+    /// Data columns of a full stripe.
+    pub data: usize,
+    /// Parity columns of every segment.
+    pub parity: usize,
+}
+
+impl Stripe {
+    fn columns(self, shape: Shape) -> usize {
+        self.parity
+            + match shape {
+                Shape::Striped => self.data,
+                Shape::Journal => 1,
+            }
+    }
+}
+
+/// All segments of a pool.
+pub struct Segments {
+    stripe: Stripe,
+    entries: BTreeMap<SegmentId, Segment>,
+    free_chunks: BTreeMap<DriveId, Vec<u32>>,
+    chunks_total: BTreeMap<DriveId, u32>,
+    usable: [VecDeque<SegmentId>; 2],
+    window_when_formed: [usize; 2],
+    ordinal: u64,
+}
+
+/// Keeps a segment's chunks from being reused.
+pub struct Pin {
+    segments: Rc<RefCell<Segments>>,
+    id: SegmentId,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        if let Some(segment) = self.segments.borrow_mut().entries.get_mut(&self.id) {
+            segment.pins -= 1;
+        }
+    }
+}
+
+/// Pins a segment for as long as the result lives. `None` if it does not exist.
+pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
+    let mut all = segments.borrow_mut();
+    let segment = all.entries.get_mut(&id)?;
+    segment.pins += 1;
+    let geometry = segment.geometry.clone();
+    Some((Pin { segments: segments.clone(), id }, geometry))
+}
+
+impl Segments {
+    /// No segments yet, on drives with that many chunks.
+    pub fn new(stripe: Stripe, chunks: impl Iterator<Item = (DriveId, u32)>, ordinal: u64) -> Self {
+        let chunks_total: BTreeMap<DriveId, u32> = chunks.collect();
+        let free_chunks = chunks_total.iter().map(|(drive, count)| (*drive, (0..*count).rev().collect())).collect();
+        Segments {
+            stripe,
+            entries: BTreeMap::new(),
+            free_chunks,
+            chunks_total,
+            usable: Default::default(),
+            window_when_formed: [0; 2],
+            ordinal,
+        }
+    }
+
+    /// The segments of a table. Windows are not usable: what they were for, recovery decides.
+    pub fn load(&mut self, table: Vec<TableEntry>) {
+        for entry in table {
+            for column in &entry.geometry.columns {
+                if let Some(free) = self.free_chunks.get_mut(&column.drive) {
+                    free.retain(|chunk| *chunk != column.chunk);
+                }
+            }
+            let segment = Segment {
+                state: entry.state,
+                kind: entry.kind,
+                geometry: Rc::new(entry.geometry),
+                first_lsn: entry.first_lsn,
+                last_lsn: entry.last_lsn,
+                live_slots: entry.live_slots,
+                sealed_at: entry.sealed_at,
+                rows: entry.rows,
+                accepted: entry.accepted,
+                pins: 0,
+                condemned: false,
+            };
+            self.entries.insert(entry.id, segment);
+        }
+    }
+
+    /// A segment.
+    pub fn get(&self, id: SegmentId) -> Option<&Segment> {
+        self.entries.get(&id)
+    }
+
+    /// A segment, to change it.
+    pub fn get_mut(&mut self, id: SegmentId) -> Option<&mut Segment> {
+        self.entries.get_mut(&id)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (SegmentId, &Segment)> {
+        self.entries.iter().map(|(id, segment)| (*id, segment))
+    }
+
+    /// Segments opened or reserved since the pool was made.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// The pool's shape.
+    pub fn stripe(&self) -> Stripe {
+        self.stripe
+    }
+
+    // --- what lives ---------------------------------------------------------------------------------------
+
+    /// The maps name one more fragment.
+    pub fn credit(&mut self, location: Location) {
+        if let Some(segment) = self.entries.get_mut(&location.segment())
+            && !segment.condemned
+        {
+            segment.live_slots += location.slots();
+        }
+    }
+
+    /// The maps name one fragment less. A stale name of a segment that is gone counts for nothing.
+    pub fn discard(&mut self, location: Location) {
+        if let Some(segment) = self.entries.get_mut(&location.segment())
+            && !segment.condemned
+        {
+            let left = segment.live_slots.checked_sub(location.slots());
+            segment.live_slots = left.unwrap_or_else(|| panic!("{location:?} discarded once too often"));
+        }
+    }
+
+    /// Nothing that counts names the segment: every fragment of it has been looked up.
+    pub fn condemn(&mut self, id: SegmentId) {
+        let segment = self.entries.get_mut(&id).expect("a victim is not freed before it is condemned");
+        segment.live_slots = 0;
+        segment.condemned = true;
+    }
+
+    // --- opening and closing ------------------------------------------------------------------------------
+
+    /// Takes a segment out of the window.
+    pub fn open(&mut self, shape: Shape, kind: SegmentKind, claim: Claim) -> Option<(SegmentId, Rc<Geometry>)> {
+        let usable = &mut self.usable[shape as usize];
+        let kept = match claim {
+            Claim::Host => self.window_when_formed[shape as usize].div_ceil(4),
+            Claim::Upkeep => 0,
+        };
+        if usable.len() <= kept {
+            return None;
+        }
+        let id = usable.pop_front()?;
+        let segment = self.entries.get_mut(&id).expect("a window names segments that exist");
+        segment.state = SegmentState::Open;
+        segment.kind = kind;
+        Some((id, segment.geometry.clone()))
+    }
+
+    /// Nothing more will be written into the segment.
+    pub fn seal(&mut self, id: SegmentId, now_seconds: u64) {
+        let segment = self.entries.get_mut(&id).expect("an open segment exists");
+        segment.state = SegmentState::Sealed;
+        segment.sealed_at = now_seconds;
+    }
+
+    /// Half of the window has been opened: a checkpoint should form a new one.
+    pub fn window_low(&self) -> bool {
+        (0..2).any(|shape| self.usable[shape].len() * 2 < self.window_when_formed[shape])
+    }
+
+    // --- reserving ----------------------------------------------------------------------------------------
+
+    /// Reserves segments until the window of `shape` has `wanted`, or there is no room. Those that lie on a
+    /// drive that is not in `drives` are given back first.
+    pub fn form_window(&mut self, shape: Shape, wanted: usize, drives: &[DriveId], first_lsn: Lsn) -> Vec<SegmentId> {
+        let kind = match shape {
+            Shape::Striped => SegmentKind::Data,
+            Shape::Journal => SegmentKind::Journal,
+        };
+        let mut added = Vec::new();
+        while self.usable[shape as usize].len() + added.len() < wanted {
+            let Some(geometry) = self.place(shape, drives) else { break };
+            let id = self.next_id();
+            self.entries.insert(id, Segment::reserved(geometry, kind, first_lsn));
+            added.push(id);
+        }
+        added
+    }
+
+    /// The root that names these is durable: they may be opened.
+    pub fn window_durable(&mut self, shape: Shape, added: Vec<SegmentId>) {
+        self.usable[shape as usize].extend(added);
+        self.window_when_formed[shape as usize] = self.usable[shape as usize].len();
+    }
+
+    /// Gives back reserved segments that lie on a drive which is not in `drives`.
+    pub fn drop_window_off(&mut self, drives: &[DriveId]) {
+        for shape in 0..2 {
+            let on_drives =
+                |id: &SegmentId| self.entries[id].geometry.columns.iter().all(|column| drives.contains(&column.drive));
+            let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
+            self.usable[shape] = keep.into();
+            give_back.into_iter().for_each(|id| self.free(id));
+        }
+    }
+
+    fn next_id(&mut self) -> SegmentId {
+        loop {
+            let id = SegmentId::of_ordinal(self.ordinal);
+            self.ordinal += 1;
+            if !self.entries.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Chunks for one more segment, on the drives with the most room. Narrower than the pool's stripe if fewer
+    /// drives have room, but never without its parity.
+    fn place(&mut self, shape: Shape, drives: &[DriveId]) -> Option<Geometry> {
+        let parity = self.stripe.parity;
+        let mut roomy: Vec<(usize, DriveId)> = drives
+            .iter()
+            .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))
+            .filter(|(free, _)| *free > 0)
+            .collect();
+        roomy.sort_by_key(|(free, drive)| (std::cmp::Reverse(*free), *drive));
+        let width = self.stripe.columns(shape).min(roomy.len());
+        if width < parity + 1 {
+            return None;
+        }
+        let mut chosen: Vec<DriveId> = roomy[..width].iter().map(|(_, drive)| *drive).collect();
+        chosen.sort_unstable();
+        chosen.rotate_left(self.ordinal as usize % width);
+        let columns = chosen
+            .into_iter()
+            .map(|drive| {
+                let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("chosen for its room");
+                ChunkAddr { drive, chunk }
+            })
+            .collect();
+        Some(Geometry::new(columns, parity))
+    }
+
+    // --- freeing ------------------------------------------------------------------------------------------
+
+    /// Sealed segments that nothing needs: no name in the maps, no batch at or above `floor`, no reader.
+    pub fn reclaimable(&self, floor: Lsn) -> Vec<SegmentId> {
+        self.iter()
+            .filter(|(_, segment)| {
+                segment.state == SegmentState::Sealed
+                    && segment.live_slots == 0
+                    && segment.last_lsn < floor
+                    && segment.pins == 0
+            })
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// The segment is gone; its chunks may be reserved again.
+    pub fn free(&mut self, id: SegmentId) {
+        let segment = self.entries.remove(&id).expect("only existing segments are freed");
+        assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
+        for column in &segment.geometry.columns {
+            if let Some(free) = self.free_chunks.get_mut(&column.drive) {
+                free.push(column.chunk);
+            }
+        }
+    }
+
+    // --- figures ------------------------------------------------------------------------------------------
+
+    /// Full-width striped segments that could be placed on `drives` now.
+    pub fn placeable(&self, drives: &[DriveId]) -> u64 {
+        let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
+        placeable(free.collect(), self.stripe.columns(Shape::Striped))
+    }
+
+    /// Full-width striped segments that the empty pool had room for.
+    pub fn placeable_when_empty(&self) -> u64 {
+        let total = self.chunks_total.values().map(|count| u64::from(*count)).collect();
+        placeable(total, self.stripe.columns(Shape::Striped))
+    }
+
+    /// Reserved striped segments that may be opened.
+    pub fn usable_striped(&self) -> u64 {
+        self.usable[Shape::Striped as usize].len() as u64
+    }
+
+    /// Chunks of all drives.
+    pub fn chunks_total(&self) -> u64 {
+        self.chunks_total.values().map(|count| u64::from(*count)).sum()
+    }
+
+    /// The table as of now.
+    pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
+        self.entries.iter().map(|(id, segment)| (*id, segment.entry(*id))).collect()
+    }
+
+    /// The first sealed segment after `id`, in a circle: for walking all of them over time.
+    pub fn next_sealed(&self, id: SegmentId) -> Option<SegmentId> {
+        let sealed = |(id, segment): (&SegmentId, &Segment)| (segment.state == SegmentState::Sealed).then_some(*id);
+        let after = self.entries.range((Bound::Excluded(id), Bound::Unbounded));
+        after.chain(self.entries.iter()).find_map(sealed)
+    }
+}
+
+/// Segments of `width` distinct drives that drives with this many free chunks have room for.
+fn placeable(free: Vec<u64>, width: usize) -> u64 {
+    let fits = |count: u64| free.iter().map(|free| (*free).min(count)).sum::<u64>() >= count * width as u64;
+    let (mut low, mut high) = (0, free.iter().sum::<u64>() / width as u64);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests;

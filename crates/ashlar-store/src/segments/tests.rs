@@ -1,0 +1,94 @@
+use super::*;
+use crate::format::location::Codec;
+
+const DRIVES: [DriveId; 5] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3), DriveId(4)];
+
+fn segments() -> Segments {
+    Segments::new(Stripe { data: 4, parity: 1 }, DRIVES.into_iter().map(|drive| (drive, 10)), 0)
+}
+
+fn open(segments: &mut Segments, claim: Claim) -> Option<SegmentId> {
+    segments.open(Shape::Striped, SegmentKind::Data, claim).map(|(id, _)| id)
+}
+
+#[test]
+fn only_what_a_durable_window_names_may_be_opened() {
+    let mut segments = segments();
+    let added = segments.form_window(Shape::Striped, 4, &DRIVES, Lsn(64));
+    assert_eq!(open(&mut segments, Claim::Upkeep), None);
+    segments.window_durable(Shape::Striped, added);
+    assert!(open(&mut segments, Claim::Upkeep).is_some());
+}
+
+#[test]
+fn the_last_quarter_of_the_window_is_not_for_hosts() {
+    let mut segments = segments();
+    let added = segments.form_window(Shape::Striped, 8, &DRIVES, Lsn(64));
+    segments.window_durable(Shape::Striped, added);
+    let opened = std::iter::from_fn(|| open(&mut segments, Claim::Host)).count();
+    assert_eq!(opened, 6);
+    assert!(open(&mut segments, Claim::Upkeep).is_some());
+}
+
+#[test]
+fn stripes_rotate_and_narrow_but_keep_their_parity() {
+    let mut segments = segments();
+    segments.form_window(Shape::Striped, 2, &DRIVES, Lsn(64));
+    let firsts: Vec<DriveId> = segments.iter().map(|(_, segment)| segment.geometry.columns[0].drive).collect();
+    assert_ne!(firsts[0], firsts[1]);
+    let narrow = segments.form_window(Shape::Striped, 3, &DRIVES[..3], Lsn(64));
+    let geometry = &segments.get(narrow[0]).expect("formed").geometry;
+    assert_eq!((geometry.data(), geometry.parity()), (2, 1));
+    assert!(segments.form_window(Shape::Striped, 4, &DRIVES[..1], Lsn(64)).is_empty());
+}
+
+#[test]
+fn a_segment_is_reclaimable_only_when_nothing_needs_it() {
+    let segments = Rc::new(RefCell::new(segments()));
+    let added = segments.borrow_mut().form_window(Shape::Striped, 1, &DRIVES, Lsn(64));
+    segments.borrow_mut().window_durable(Shape::Striped, added);
+    let id = open(&mut segments.borrow_mut(), Claim::Upkeep).expect("one was formed");
+    let location = Location::new(id, 0, 64, 100, Codec::Lz4);
+    let reclaimable = |floor| segments.borrow().reclaimable(Lsn(floor)).contains(&id);
+    segments.borrow_mut().get_mut(id).expect("open").last_lsn = Lsn(128);
+    assert!(!reclaimable(1000), "it is open");
+    segments.borrow_mut().seal(id, 1);
+    segments.borrow_mut().credit(location);
+    assert!(!reclaimable(1000), "the map names it");
+    segments.borrow_mut().discard(location);
+    assert!(!reclaimable(128), "a batch in it is to be replayed");
+    let (pin, _) = pin(&segments, id).expect("it exists");
+    assert!(!reclaimable(1000), "it is being read");
+    drop(pin);
+    assert!(reclaimable(1000));
+}
+
+#[test]
+fn stale_names_of_condemned_and_freed_segments_count_for_nothing() {
+    let mut segments = segments();
+    let id = segments.form_window(Shape::Striped, 1, &DRIVES, Lsn(64))[0];
+    let location = Location::new(id, 0, 64, 100, Codec::Lz4);
+    segments.credit(location);
+    segments.condemn(id);
+    segments.discard(location);
+    segments.free(id);
+    segments.discard(location);
+    segments.credit(location);
+}
+
+#[test]
+fn numbers_do_not_come_back_soon() {
+    let mut segments = segments();
+    let first = segments.form_window(Shape::Striped, 1, &DRIVES, Lsn(64))[0];
+    segments.free(first);
+    let second = segments.form_window(Shape::Striped, 1, &DRIVES, Lsn(64))[0];
+    assert_ne!(first, second);
+}
+
+#[test]
+fn room_is_counted_in_segments_that_can_be_placed() {
+    assert_eq!(placeable(vec![10; 5], 5), 10);
+    assert_eq!(placeable(vec![100, 1, 1, 1, 1], 5), 1);
+    assert_eq!(placeable(vec![100, 100, 1], 2), 100);
+    assert_eq!(placeable(vec![], 2), 0);
+}
