@@ -1,14 +1,16 @@
 //! Who must ring the doorbell: a reactor that may sleep and threads that bring it work.
+//!
+//! Checked in every interleaving by loom: `RUSTFLAGS="--cfg ashlar_loom" cargo test -p ashlar-reactor gate`.
 
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicBool, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(ashlar_loom)]
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
+#[cfg(not(ashlar_loom))]
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// The agreement by which a sleeper is always woken, and a reactor that is awake costs its callers no
 /// system call.
 ///
-/// Each side first says what it does and then looks at the other's word, all sequentially consistent: so
+/// Each side first says what it does and then looks at the other's word, with a full fence in between: so
 /// at least one of them sees the other's.
 pub(crate) struct Gate {
     pending: AtomicBool,
@@ -23,15 +25,17 @@ impl Gate {
     /// Says that work was left. Returns whether the caller, and no other, has to ring.
     #[must_use]
     pub(crate) fn announce(&self) -> bool {
-        self.pending.store(true, Ordering::SeqCst);
-        self.asleep.load(Ordering::SeqCst) && self.asleep.swap(false, Ordering::SeqCst)
+        self.pending.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::AcqRel)
     }
 
     /// Says that the reactor is about to sleep. False: it must not, there is work.
     #[must_use]
     pub(crate) fn try_sleep(&self) -> bool {
-        self.asleep.store(true, Ordering::SeqCst);
-        let may_sleep = !self.pending.load(Ordering::SeqCst);
+        self.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let may_sleep = !self.is_pending();
         if !may_sleep {
             self.wake_up();
         }
@@ -40,7 +44,7 @@ impl Gate {
 
     /// Says that the reactor is awake.
     pub(crate) fn wake_up(&self) {
-        self.asleep.store(false, Ordering::SeqCst);
+        self.asleep.store(false, Ordering::Relaxed);
     }
 
     /// Whether work was left. A glance that changes nothing.
@@ -50,7 +54,7 @@ impl Gate {
 
     /// Takes note of the work left so far: the reactor fetches it next.
     pub(crate) fn take_pending(&self) -> bool {
-        self.is_pending() && self.pending.swap(false, Ordering::SeqCst)
+        self.is_pending() && self.pending.swap(false, Ordering::AcqRel)
     }
 }
 

@@ -56,3 +56,6 @@ impl fmt::Debug for Handle {
         f.write_str("Handle")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,3 +139,6 @@ impl<T: Send> Receiver<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,7 +77,7 @@ pub(crate) fn wake_here(id: ReactorId, key: TaskKey) -> bool {
 }
 
 /// Runs `main` and all that it spawns on a reactor of this thread, until `main` ends. Tasks that have not
-/// ended then are dropped, and what they had in flight is cancelled and awaited.
+/// ended then are dropped; what was in flight is cancelled where the kernel still can, and awaited.
 ///
 /// A panic in any task ends the run and goes on in the caller.
 ///

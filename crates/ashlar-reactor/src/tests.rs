@@ -51,3 +51,149 @@ fn sleepers_wake_in_order_of_their_deadlines() {
     });
     assert_eq!(*order.borrow(), [1, 2, 3]);
 }
+
+#[test]
+fn yielding_again_and_again_starves_neither_timers_nor_others() {
+    run_here(async {
+        let timer = spawn_joined(sleep(Duration::from_millis(1)));
+        while !timer.is_finished() {
+            yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn tasks_that_keep_waking_each_other_do_not_starve_the_ring() {
+    let config = Config { polls_per_turn_max: 4, ..Config::default() };
+    run(config, async {
+        for _ in 0..2 {
+            // Wakes itself without yielding: it is ready again at once.
+            spawn(poll_fn(|cx| {
+                cx.waker().wake_by_ref();
+                Poll::<()>::Pending
+            }));
+        }
+        sleep(Duration::from_millis(1)).await;
+    })
+    .unwrap();
+}
+
+#[test]
+fn an_idle_reactor_sleeps_in_the_kernel() {
+    let config = Config { spin: Duration::from_micros(50), ..Config::default() };
+    let (before, after) = run(config, async {
+        sleep(Duration::from_millis(20)).await;
+        let before = stats();
+        sleep(Duration::from_millis(300)).await;
+        (before, stats())
+    })
+    .unwrap();
+    assert!(after.turns - before.turns <= 4, "{before:?} {after:?}");
+    assert!(after.enters - before.enters <= 6, "{before:?} {after:?}");
+    assert!(after.sleeps > before.sleeps);
+}
+
+#[test]
+fn a_timeout_drops_what_takes_too_long() {
+    let held = Rc::new(());
+    let witness = held.clone();
+    let result = run_here(async move {
+        timeout(Duration::from_millis(1), async move {
+            let _held = witness;
+            std::future::pending::<()>().await;
+        })
+        .await
+    });
+    assert_eq!(result, Err(TimedOut));
+    assert_eq!(Rc::strong_count(&held), 1);
+}
+
+#[test]
+fn what_is_ready_is_never_timed_out() {
+    assert_eq!(run_here(timeout(Duration::ZERO, async { 5 })), Ok(5));
+}
+
+#[test]
+fn an_aborted_task_is_dropped_at_once() {
+    run_here(async {
+        let held = Rc::new(());
+        let witness = held.clone();
+        let task = spawn_joined(async move {
+            let _held = witness;
+            std::future::pending::<()>().await;
+        });
+        yield_now().await;
+        task.abort();
+        assert_eq!(Rc::strong_count(&held), 1);
+    });
+}
+
+#[test]
+fn a_task_may_abort_itself() {
+    run_here(async {
+        let place: Rc<RefCell<Option<JoinHandle<()>>>> = Rc::default();
+        let own = place.clone();
+        let reached = Rc::new(RefCell::new(0));
+        let count = reached.clone();
+        let task = spawn_joined(async move {
+            *count.borrow_mut() += 1;
+            let own = own.take();
+            own.expect("left by main").abort();
+            yield_now().await;
+            *count.borrow_mut() += 1;
+        });
+        place.replace(Some(task));
+        yield_now().await;
+        yield_now().await;
+        assert_eq!(*reached.borrow(), 1);
+        assert_eq!(Rc::strong_count(&reached), 1);
+    });
+}
+
+#[test]
+fn tasks_left_at_the_end_are_dropped() {
+    let held = Rc::new(());
+    let witness = held.clone();
+    run_here(async move {
+        spawn(async move {
+            let _held = witness;
+            std::future::pending::<()>().await;
+        });
+    });
+    assert_eq!(Rc::strong_count(&held), 1);
+}
+
+#[test]
+fn a_panic_in_a_task_ends_the_run_loudly_and_leaves_the_thread_usable() {
+    let outcome = std::panic::catch_unwind(|| {
+        run_here(async {
+            spawn(async { panic!("an invariant failed") });
+            std::future::pending::<()>().await;
+        })
+    });
+    let payload = outcome.expect_err("the panic goes on in the caller");
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"an invariant failed"));
+    assert_eq!(run_here(async { 1 }), 1);
+}
+
+#[test]
+fn one_thread_runs_one_reactor() {
+    let inner = run_here(async { run(Config::default(), async {}) });
+    assert!(matches!(inner, Err(StartError::AlreadyRunning)));
+}
+
+#[test]
+fn a_configuration_out_of_bounds_is_refused_by_name() {
+    let cases = [
+        (Config { ring_entries: 0, ..Config::default() }, "ring_entries"),
+        (Config { recv_buffer_bytes: 1, ..Config::default() }, "recv_buffer_bytes"),
+        (Config { recv_buffer_count: 100, ..Config::default() }, "recv_buffer_count"),
+        (Config { recv_held_per_connection_max: 0, ..Config::default() }, "recv_held_per_connection_max"),
+        (Config { recv_queued_bytes_max: 0, ..Config::default() }, "recv_queued_bytes_max"),
+        (Config { polls_per_turn_max: 0, ..Config::default() }, "polls_per_turn_max"),
+    ];
+    for (config, name) in cases {
+        let error = run(config, async {}).expect_err(name).to_string();
+        assert!(error.contains(name), "{error}");
+    }
+}

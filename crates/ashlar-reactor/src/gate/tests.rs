@@ -1,6 +1,6 @@
 use super::*;
 
-#[cfg(not(loom))]
+#[cfg(not(ashlar_loom))]
 #[test]
 fn a_reactor_that_is_awake_is_not_rung() {
     let gate = Gate::new();
@@ -9,7 +9,7 @@ fn a_reactor_that_is_awake_is_not_rung() {
     assert!(!gate.take_pending());
 }
 
-#[cfg(not(loom))]
+#[cfg(not(ashlar_loom))]
 #[test]
 fn a_sleeper_is_rung_by_the_first_caller_only() {
     let gate = Gate::new();
@@ -18,7 +18,7 @@ fn a_sleeper_is_rung_by_the_first_caller_only() {
     assert!(!gate.announce());
 }
 
-#[cfg(not(loom))]
+#[cfg(not(ashlar_loom))]
 #[test]
 fn nobody_falls_asleep_over_work() {
     let gate = Gate::new();
@@ -29,7 +29,7 @@ fn nobody_falls_asleep_over_work() {
 
 /// Every interleaving of two callers and a reactor that wants to sleep: either it does not sleep, or
 /// exactly one of them rings.
-#[cfg(loom)]
+#[cfg(ashlar_loom)]
 #[test]
 fn a_sleeper_with_work_is_always_rung() {
     use loom::sync::Arc;

@@ -229,6 +229,11 @@ impl RecvQueue {
         self.state.borrow().end.is_some()
     }
 
+    /// Bytes that have come and are not taken yet.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.state.borrow().queued_bytes
+    }
+
     /// Nothing queued, nothing under way, not ended.
     pub(crate) fn is_quiet(&self) -> bool {
         let state = self.state.borrow();

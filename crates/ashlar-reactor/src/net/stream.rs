@@ -104,6 +104,11 @@ impl TcpStream {
         self.queue.put_back(chunk);
     }
 
+    /// Bytes that have come and are not taken yet: what a reader that is behind costs in memory.
+    pub fn queued_bytes(&self) -> usize {
+        self.queue.queued_bytes()
+    }
+
     /// Fills `buf` from byte `filled` to its end. The buffer comes back in either case.
     ///
     /// For a payload whose length is known from its header: what is still missing is written by the kernel
