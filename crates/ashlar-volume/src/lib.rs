@@ -4,6 +4,7 @@
 //! below the store).
 
 mod door;
+pub mod memory_door;
 
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,

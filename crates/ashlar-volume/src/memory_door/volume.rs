@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError};
+use bytes::Bytes;
+
+use crate::door::VolumeIo;
+
+/// One volume in memory. Clones are the same volume.
+#[derive(Clone)]
+pub struct MemoryVolume {
+    shared: Arc<Mutex<State>>,
+    keeps_nothing: bool,
+}
+
+#[derive(Default)]
+struct State {
+    size_bytes: u64,
+    blocks: BTreeMap<u64, Box<[u8]>>,
+    failing: Option<Cause>,
+    held: bool,
+    waiting: Vec<Waker>,
+}
+
+impl MemoryVolume {
+    pub(super) fn new(size_bytes: u64, keeps_nothing: bool) -> Self {
+        let state = State { size_bytes, ..State::default() };
+        MemoryVolume { shared: Arc::new(Mutex::new(state)), keeps_nothing }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.lock().expect("no holder of the lock panics")
+    }
+
+    pub(super) fn used_bytes(&self) -> u64 {
+        (self.state().blocks.len() * BLOCK_BYTES) as u64
+    }
+
+    pub(super) fn resize(&self, size_bytes: u64) {
+        let mut state = self.state();
+        state.size_bytes = size_bytes;
+        let _ = state.blocks.split_off(&size_bytes.div_ceil(BLOCK_BYTES as u64));
+    }
+
+    pub(super) fn clear(&self) {
+        self.state().blocks.clear();
+    }
+
+    /// Makes every operation fail with `cause` until told otherwise.
+    pub fn fail_with(&self, cause: Option<Cause>) {
+        self.state().failing = cause;
+    }
+
+    /// Makes every operation wait, or lets those that wait and all later ones go on.
+    pub fn hold(&self, held: bool) {
+        let mut state = self.state();
+        state.held = held;
+        if !held {
+            state.waiting.drain(..).for_each(Waker::wake);
+        }
+    }
+
+    /// Operations that wait because of [`MemoryVolume::hold`].
+    pub fn held_count(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    /// Takes the volume for one operation within `range`, once it is not held.
+    async fn admit(&self, range: Range<u64>) -> Result<MutexGuard<'_, State>, IoError> {
+        poll_fn(|cx| {
+            let mut state = self.state();
+            if state.held {
+                state.waiting.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+        let state = self.state();
+        match state.failing {
+            Some(cause) => Err(cause.into()),
+            None if range.end > state.size_bytes => Err(Cause::OutOfRange.into()),
+            None => Ok(state),
+        }
+    }
+}
+
+fn range_of(offset: u64, bytes: usize) -> Range<u64> {
+    offset..offset.saturating_add(bytes as u64)
+}
+
+/// The blocks that `range` touches: index, the part of the block, the part of the caller's data.
+fn pieces(range: Range<u64>) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
+    let mut at = range.start;
+    std::iter::from_fn(move || {
+        (at < range.end).then(|| {
+            let within = (at % BLOCK_BYTES as u64) as usize;
+            let bytes = (BLOCK_BYTES - within).min((range.end - at) as usize);
+            let index = at / BLOCK_BYTES as u64;
+            let part = (at - range.start) as usize;
+            at += bytes as u64;
+            (index, within..within + bytes, part..part + bytes)
+        })
+    })
+}
+
+impl State {
+    fn read(&self, range: Range<u64>) -> AlignedBuf {
+        let mut buf = AlignedBuf::zeroed((range.end - range.start) as usize);
+        for (index, within, part) in pieces(range) {
+            if let Some(block) = self.blocks.get(&index) {
+                buf[part].copy_from_slice(&block[within]);
+            }
+        }
+        buf
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        for (index, within, part) in pieces(range_of(offset, data.len())) {
+            let block = self.blocks.entry(index).or_insert_with(|| vec![0; BLOCK_BYTES].into());
+            block[within].copy_from_slice(&data[part]);
+        }
+    }
+
+    fn zero(&mut self, range: Range<u64>) {
+        for (index, within, _) in pieces(range) {
+            if within.len() == BLOCK_BYTES {
+                self.blocks.remove(&index);
+            } else if let Some(block) = self.blocks.get_mut(&index) {
+                block[within].fill(0);
+            }
+        }
+    }
+
+    fn compare(&self, offset: u64, expected: &[u8]) -> Result<(), IoError> {
+        let same = *self.read(range_of(offset, expected.len())) == *expected;
+        if same { Ok(()) } else { Err(Cause::Miscompare.into()) }
+    }
+}
+
+impl VolumeIo for MemoryVolume {
+    async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
+        let range = range_of(offset, bytes);
+        let state = self.admit(range.clone()).await?;
+        Ok(state.read(range))
+    }
+
+    async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
+        let mut state = self.admit(range_of(offset, data.len())).await?;
+        if !self.keeps_nothing {
+            state.write(offset, &data);
+        }
+        Ok(())
+    }
+
+    async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        self.deallocate(offset..offset.saturating_add(bytes)).await
+    }
+
+    async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
+        let mut state = self.admit(range.clone()).await?;
+        if !self.keeps_nothing {
+            state.zero(range);
+        }
+        Ok(())
+    }
+
+    async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
+        self.admit(range_of(offset, expected.len())).await?.compare(offset, &expected)
+    }
+
+    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+        let mut state = self.admit(range_of(offset, data.len())).await?;
+        state.compare(offset, &expected)?;
+        if !self.keeps_nothing {
+            state.write(offset, &data);
+        }
+        Ok(())
+    }
+
+    async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        self.admit(offset..offset.saturating_add(bytes)).await.map(drop)
+    }
+
+    async fn flush(&self) -> Result<(), IoError> {
+        self.admit(0..0).await.map(drop)
+    }
+}
