@@ -1,0 +1,69 @@
+#!/bin/sh
+# A file system on the first namespace: files, verified load, trim, and everything
+# as it was after disconnecting.
+#
+# PORT     the target, and its discovery service
+# NQN      the subsystem (default: the first that discovery names)
+# FS       ext4 (default) or xfs
+# FIO_MIB  size of the file that fio works on (64)
+#
+# The host may act on `READY written` (before files are deleted) and on `READY
+# trimmed`, to compare what the pool says is in use.
+#
+# Destroys what is on the namespace.
+. lib.sh
+FS=${FS:-ext4} FIO_MIB=${FIO_MIB:-64}
+
+make_file_system() {
+    case $FS in
+    ext4) must mkfs.ext4 -q -F "$DEV" ;;
+    xfs) must mkfs.xfs -q -f "$DEV" ;;
+    *) fail "FS is ext4 or xfs, not '$FS'" ;;
+    esac
+}
+check_file_system() {
+    case $FS in
+    ext4) must e2fsck -f -n "$DEV" ;;
+    xfs) must xfs_repair -n "$DEV" ;;
+    esac
+}
+write_files() {
+    local file
+    mkdir /mnt/kept
+    for file in 1 2 3 4 5 6 7 8; do
+        dd if=/dev/urandom of="/mnt/kept/$file" bs=64k count=$((file * 4)) 2>/dev/null || fail "cannot write"
+    done
+    sync
+    (cd /mnt/kept && sha256sum -- *) >/tmp/sums
+}
+check_files() { (cd /mnt/kept && must sha256sum -c /tmp/sums); }
+
+step "mkfs.$FS, mount -o discard"
+attach
+make_file_system
+must mount -t "$FS" -o discard "$DEV" /mnt
+
+step "write files"
+write_files
+
+step "fio: random reads and writes, each block verified"
+must fio_verified --filename=/mnt/fio --size="${FIO_MIB}m" --bs=4k
+host_may written || true
+
+step "delete, fstrim"
+must rm /mnt/fio
+must fstrim -v /mnt
+host_may trimmed || true
+
+step "umount, disconnect, connect again"
+must umount /mnt
+detach
+attach
+
+step "check the file system and the files"
+check_file_system
+must mount -t "$FS" -o ro "$DEV" /mnt
+check_files || exit 1
+must umount /mnt
+detach
+step "passed"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# The target is restarted while verified load runs: the host reconnects by itself,
+# fio ends without an error, and data written before is still there.
+#
+# PORT      the target, and its discovery service
+# NQN       the subsystem (default: the first that discovery names)
+# RESTARTS  how often (2)
+#
+# The host restarts the target on `READY restart`.
+#
+# Destroys what is on the first 80 MiB of the first namespace.
+. lib.sh
+
+# shellcheck disable=SC2086 # options are words
+attach $PATIENT
+keep_data
+
+step "load"
+start_load
+for restart in $(seq "${RESTARTS:-2}"); do
+    step "restart $restart"
+    before=$(reconnections)
+    host_does restart
+    within 120 has_reconnected "$before" || fail "the host has not reconnected"
+    await_load_round
+    check_data
+done
+
+step "end of the load"
+end_load
+check_data
+detach
+step "passed"
