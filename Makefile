@@ -1,0 +1,61 @@
+# `make` or `make help` lists what there is to make.
+
+CARGO        ?= cargo
+# How much of the tests that could go on for ever is run.
+SIM_SEEDS    ?= 2000
+CRASH_ROUNDS ?= 20
+# Optimised, because the simulation needs it, but with every assertion.
+TEST_PROFILE ?= testing
+DATA         ?= ./ashlar-data
+BUILT         = $(or $(CARGO_TARGET_DIR),target)
+
+export CRASH_ROUNDS
+check: export RUSTDOCFLAGS = -D warnings
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test check unit-test simulate linux-test bench clean
+
+help: ## this list
+	@echo "Ashlar: make TARGET"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Variables: SIM_SEEDS=$(SIM_SEEDS) CRASH_ROUNDS=$(CRASH_ROUNDS) DATA=$(DATA)"
+
+setup: ## install what building and testing need, or say what is missing
+	@scripts/setup
+
+build: ## the release binary
+	$(CARGO) build --release -p ashlar
+
+run: build ## serve a demonstration pool from DATA, and measure it
+	@$(BUILT)/release/ashlar demo --state $(DATA)
+
+# One after the other: each of them uses every processor.
+test: setup ## everything that has to pass: check, all tests, simulation, the Linux client
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory unit-test
+	@$(MAKE) --no-print-directory simulate
+	@$(MAKE) --no-print-directory linux-test
+	@echo "All tests have passed."
+
+check: ## formatting, lints, dependencies, walls, documentation
+	$(CARGO) fmt --all --check
+	scripts/check-walls
+	scripts/check-deny
+	$(CARGO) clippy --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
+	$(CARGO) doc --workspace --no-deps --profile $(TEST_PROFILE)
+
+unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
+	$(CARGO) test --workspace --profile $(TEST_PROFILE)
+
+simulate: ## SIM_SEEDS crash states of the whole store
+	$(CARGO) run --profile $(TEST_PROFILE) -p sim -- --seeds $(SIM_SEEDS)
+
+linux-test: ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
+	$(CARGO) build --profile $(TEST_PROFILE) -p ashlar
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
+
+bench: build ## the speed of the layers, as a table and as JSON
+	@$(BUILT)/release/ashlar bench
+
+clean: ## what was built; DATA stays
+	$(CARGO) clean
