@@ -81,9 +81,23 @@ impl File {
     ///
     /// # Errors
     /// What the operating system reports. The buffer comes back in either case.
-    pub async fn read_at(&self, offset: u64, mut buf: AlignedBuf) -> (io::Result<usize>, AlignedBuf) {
-        let len = buf.len().min(TRANSFER_BYTES_MAX) as u32;
-        let entry = opcode::Read::new(self.fd(), buf.as_mut_ptr(), len).offset(offset).build();
+    pub async fn read_at(&self, offset: u64, buf: AlignedBuf) -> (io::Result<usize>, AlignedBuf) {
+        self.read_at_into(offset, buf, 0).await
+    }
+
+    /// As [`Self::read_at`], to the bytes of `buf` from `filled` on: to go on after a short read.
+    ///
+    /// # Errors
+    /// As [`Self::read_at`].
+    pub async fn read_at_into(
+        &self,
+        offset: u64,
+        mut buf: AlignedBuf,
+        filled: usize,
+    ) -> (io::Result<usize>, AlignedBuf) {
+        let rest = &mut buf[filled..];
+        let len = rest.len().min(TRANSFER_BYTES_MAX) as u32;
+        let entry = opcode::Read::new(self.fd(), rest.as_mut_ptr(), len).offset(offset).build();
         // SAFETY: the address points into the buffer, which is handed over; `drop` closes the file through
         // the reactor.
         let op = unsafe { self.reactor.begin(entry, Owned::Buf(buf), OnDrop::Finish) };

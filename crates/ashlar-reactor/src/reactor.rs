@@ -181,9 +181,8 @@ impl Reactor {
     }
 
     fn run_ready(&self, budget: &mut usize) {
-        while *budget > 0
-            && let Some(key) = self.tasks.next_ready()
-        {
+        while *budget > 0 {
+            let Some(key) = self.tasks.next_ready() else { return };
             *budget -= 1;
             if self.tasks.poll(key, &waker::waker(self.id, key)) {
                 self.counters.polls.add(1);

@@ -38,9 +38,7 @@ impl Timers {
 
     fn replace_waker(&self, key: TimerKey, waker: &Waker) {
         let mut waiting = self.waiting.borrow_mut();
-        if let Some(place) = waiting.get_mut(&key)
-            && !place.will_wake(waker)
-        {
+        if let Some(place) = waiting.get_mut(&key).filter(|place| !place.will_wake(waker)) {
             *place = waker.clone();
         }
     }

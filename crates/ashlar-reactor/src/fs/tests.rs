@@ -1,5 +1,6 @@
 use std::future::{Future, poll_fn};
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::task::Poll;
 
@@ -94,11 +95,11 @@ fn more_operations_than_the_rings_hold_all_end() {
     .unwrap();
 }
 
-/// A read from a pipe, dropped while the kernel waits for data: when the data comes it must land in the
+/// A read from a socket, dropped while the kernel waits for data: when the data comes it must land in the
 /// buffer that the read was given, and in no other that has been made since.
 #[test]
 fn a_dropped_read_keeps_its_memory_until_the_kernel_is_done() {
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, mut writer) = UnixStream::pair().unwrap();
     run(Config::default(), async move {
         let file = File::from_owned_fd(reader.into());
         let mut lent = AlignedBuf::zeroed(4096);
@@ -121,7 +122,7 @@ fn a_dropped_read_keeps_its_memory_until_the_kernel_is_done() {
 
 #[test]
 fn what_never_ends_by_itself_is_cancelled_at_the_end() {
-    let (reader, _writer) = std::io::pipe().unwrap();
+    let (reader, _writer) = UnixStream::pair().unwrap();
     run(Config::default(), async move {
         let file = File::from_owned_fd(reader.into());
         begin_and_drop(file.read_at(0, AlignedBuf::zeroed(4096))).await;

@@ -185,9 +185,8 @@ impl RecvQueue {
     /// Moves what has come into `buf`, from its front. Returns how many bytes.
     pub(crate) fn take_into(&self, buf: &mut [u8]) -> usize {
         let mut filled = 0;
-        while filled < buf.len()
-            && let Some(mut chunk) = self.pop()
-        {
+        while filled < buf.len() {
+            let Some(mut chunk) = self.pop() else { break };
             let count = chunk.len().min(buf.len() - filled);
             buf[filled..filled + count].copy_from_slice(&chunk[..count]);
             chunk.advance(count);
@@ -213,9 +212,8 @@ impl RecvQueue {
     /// Ends the receive under way, if any.
     pub(crate) fn stop(&self, reactor: &Reactor) {
         let mut state = self.state.borrow_mut();
-        if let Some(key) = state.armed
-            && !std::mem::replace(&mut state.stopping, true)
-        {
+        let Some(key) = state.armed else { return };
+        if !std::mem::replace(&mut state.stopping, true) {
             reactor.cancel(key);
         }
     }

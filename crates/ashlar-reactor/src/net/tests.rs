@@ -66,9 +66,8 @@ async fn send_all(stream: &TcpStream, bytes: Vec<u8>) {
 
 async fn recv_until(stream: &TcpStream, len: usize) -> Vec<u8> {
     let mut received = Vec::with_capacity(len);
-    while received.len() < len
-        && let Some(chunk) = stream.recv().await.unwrap()
-    {
+    while received.len() < len {
+        let Some(chunk) = stream.recv().await.unwrap() else { break };
         received.extend_from_slice(&chunk);
     }
     received

@@ -1,0 +1,172 @@
+//! I/O on an open file or block device.
+
+use std::future::Future;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use ashlar_block::{AlignedBuf, DeviceError, DeviceOp, SECTOR_BYTES};
+use ashlar_reactor::fs::{File, WriteFlags};
+use bytes::Bytes;
+use rustix::fs::FileType;
+
+use crate::counters::DriveCounters;
+use crate::info::DriveInfo;
+use crate::sysfs;
+
+/// Smallest alignment of memory that direct I/O is given: every device takes whole sectors.
+const MEMORY_ALIGN_BYTES_MIN: usize = 512;
+
+/// A file or block device on one reactor.
+pub(crate) struct Disk {
+    file: File,
+    memory_align_bytes: usize,
+}
+
+impl Disk {
+    pub(crate) fn new(descriptor: OwnedFd, info: &DriveInfo) -> Self {
+        let sector_bytes = (info.logical_sector_bytes as usize).max(MEMORY_ALIGN_BYTES_MIN);
+        let memory_align_bytes = if info.direct { sector_bytes } else { 1 };
+        Disk { file: File::from_owned_fd(descriptor), memory_align_bytes }
+    }
+
+    /// Another descriptor of the same open file, lock included.
+    pub(crate) fn duplicate(&self) -> io::Result<OwnedFd> {
+        self.file.as_fd().try_clone_to_owned()
+    }
+
+    pub(crate) async fn read(
+        &self,
+        offset: u64,
+        mut buf: AlignedBuf,
+    ) -> (Result<(), DeviceError>, AlignedBuf) {
+        let mut progress = Progress::new(DeviceOp::Read, offset, buf.len());
+        while !progress.is_complete() {
+            let (result, returned) = self.file.read_at_into(progress.place(), buf, progress.done).await;
+            buf = returned;
+            if let Err(error) = progress.take(result) {
+                return (Err(error), buf);
+            }
+        }
+        (Ok(()), buf)
+    }
+
+    pub(crate) async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        dsync: bool,
+        counters: &DriveCounters,
+    ) -> Result<(), DeviceError> {
+        let data = self.aligned(data, counters);
+        let mut progress = Progress::new(DeviceOp::Write, offset, data.len());
+        while !progress.is_complete() {
+            let rest = data.slice(progress.done..);
+            let result = self.file.write_at(progress.place(), rest, WriteFlags { dsync }).await;
+            progress.take(result)?;
+        }
+        Ok(())
+    }
+
+    /// The data where direct I/O can take it from.
+    fn aligned(&self, data: Bytes, counters: &DriveCounters) -> Bytes {
+        if data.as_ptr().addr() % self.memory_align_bytes == 0 {
+            return data;
+        }
+        counters.note_copy();
+        AlignedBuf::copy_of(&data).freeze()
+    }
+
+    pub(crate) async fn flush(&self) -> Result<(), DeviceError> {
+        let result = again_if_interrupted(|| self.file.sync_data()).await;
+        result.map_err(|error| of_os(DeviceOp::Flush, 0, &error))
+    }
+
+    /// A hint: where punching holes is not known, nothing happens.
+    pub(crate) async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        match again_if_interrupted(|| self.file.fallocate(mode, offset, bytes)).await {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+            result => result.map_err(|error| of_os(DeviceOp::Discard, offset, &error)),
+        }
+    }
+
+    /// Whether the file still has a name, or the kernel still has the device. An open file that was
+    /// removed takes I/O as before, and all of it is lost with the descriptor.
+    pub(crate) fn is_present(&self) -> bool {
+        let Ok(stat) = rustix::fs::fstat(&self.file) else { return false };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::BlockDevice => sysfs::is_present(stat.st_rdev),
+            _ => stat.st_nlink > 0,
+        }
+    }
+}
+
+async fn again_if_interrupted<F: Future<Output = io::Result<()>>>(begin: impl Fn() -> F) -> io::Result<()> {
+    loop {
+        match begin().await {
+            Err(error) if is_transient(&error) => {}
+            result => return result,
+        }
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN))
+}
+
+/// A transfer that may take several operations.
+///
+/// A short one goes on from the last whole sector, because direct I/O needs one to start at: of 65,536
+/// bytes asked and 10,000 done, 8,192 count, and the next operation begins there.
+struct Progress {
+    op: DeviceOp,
+    offset: u64,
+    asked: usize,
+    done: usize,
+}
+
+impl Progress {
+    fn new(op: DeviceOp, offset: u64, asked: usize) -> Self {
+        Progress { op, offset, asked, done: 0 }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.done == self.asked
+    }
+
+    fn place(&self) -> u64 {
+        self.offset + self.done as u64
+    }
+
+    fn take(&mut self, result: io::Result<usize>) -> Result<(), DeviceError> {
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if is_transient(&error) => return Ok(()),
+            Err(error) => return Err(of_os(self.op, self.offset, &error)),
+        };
+        let reached = self.done + count;
+        let counts = if reached == self.asked { reached } else { reached / SECTOR_BYTES * SECTOR_BYTES };
+        if counts == self.done {
+            return Err(DeviceError::Short {
+                op: self.op,
+                offset: self.offset,
+                asked: self.asked,
+                done: reached,
+            });
+        }
+        self.done = counts;
+        Ok(())
+    }
+}
+
+/// The error as the store reads it.
+pub(crate) fn of_os(op: DeviceOp, offset: u64, error: &io::Error) -> DeviceError {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => DeviceError::NoSpace { offset },
+        Some(libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM) => DeviceError::Gone,
+        errno => DeviceError::Os { op, offset, errno: errno.unwrap_or(libc::EIO) },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! A drive as the store sees it.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ashlar_block::{
+    AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice, SECTOR_BYTES,
+};
+use ashlar_reactor::now;
+use bytes::Bytes;
+
+use crate::counters::{DriveCounters, DriveStats};
+use crate::disk::Disk;
+use crate::error::OpenError;
+use crate::fault::Faults;
+use crate::health::{Health, ends_trust};
+use crate::info::{DriveInfo, DriveKind};
+use crate::open::{self, OpenMode, Opened};
+use crate::spec::DriveSpec;
+
+enum Backend {
+    Disk(Disk),
+    Memory(MemoryDevice),
+    Null(NullDevice),
+}
+
+/// What all openers of a drive in this process share.
+#[derive(Clone)]
+struct Common {
+    info: Arc<DriveInfo>,
+    counters: Arc<DriveCounters>,
+    health: Arc<Health>,
+}
+
+/// An open drive on one reactor. Clones are the same drive.
+#[derive(Clone)]
+pub struct Drive {
+    common: Common,
+    backend: Rc<Backend>,
+    faults: Option<Faults>,
+}
+
+/// A drive on its way to another reactor: the same open file, the same lock, the same counters.
+pub struct DriveSeed {
+    common: Common,
+    descriptor: OwnedFd,
+}
+
+impl DriveSeed {
+    /// The drive on this thread's reactor.
+    ///
+    /// # Panics
+    /// If no reactor runs on this thread.
+    pub fn attach(self) -> Drive {
+        let disk = Disk::new(self.descriptor, &self.common.info);
+        Drive { common: self.common, backend: Rc::new(Backend::Disk(disk)), faults: None }
+    }
+}
+
+impl Drive {
+    /// Opens the drive exclusively, on this thread's reactor. May block while a file is made.
+    ///
+    /// # Errors
+    /// [`OpenError`], which names the drive, the reason and the way out.
+    ///
+    /// # Panics
+    /// If no reactor runs on this thread.
+    pub fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
+        match spec {
+            DriveSpec::Block { path } => open::open_block(path).map(Self::of_opened),
+            DriveSpec::File { path, size, sparse } => {
+                open::open_file(path, *size, *sparse, mode).map(Self::of_opened)
+            }
+            DriveSpec::Memory { size } => {
+                let info = open::memory_info(DriveKind::Memory, *size);
+                Ok(Self::new(info, Backend::Memory(MemoryDevice::new(size.0))))
+            }
+            DriveSpec::Null { size } => {
+                let info = open::memory_info(DriveKind::Null, *size);
+                Ok(Self::new(info, Backend::Null(NullDevice { size_bytes: size.0 })))
+            }
+        }
+    }
+
+    fn of_opened(opened: Opened) -> Self {
+        let disk = Disk::new(opened.descriptor, &opened.info);
+        Self::new(opened.info, Backend::Disk(disk))
+    }
+
+    fn new(info: DriveInfo, backend: Backend) -> Self {
+        let common = Common { info: Arc::new(info), counters: Arc::default(), health: Arc::default() };
+        Drive { common, backend: Rc::new(backend), faults: None }
+    }
+
+    /// The same drive with faults between it and its users.
+    pub fn with_faults(self, faults: Faults) -> Self {
+        Drive { faults: Some(faults), ..self }
+    }
+
+    /// The same drive for another reactor; `None` for memory, which belongs to one.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn seed(&self) -> io::Result<Option<DriveSeed>> {
+        match &*self.backend {
+            Backend::Disk(disk) => {
+                Ok(Some(DriveSeed { common: self.common.clone(), descriptor: disk.duplicate()? }))
+            }
+            Backend::Memory(_) | Backend::Null(_) => Ok(None),
+        }
+    }
+
+    /// What is known of it.
+    pub fn info(&self) -> &Arc<DriveInfo> {
+        &self.common.info
+    }
+
+    /// Its counters, to be read from any thread.
+    pub fn counters(&self) -> &Arc<DriveCounters> {
+        &self.common.counters
+    }
+
+    /// Its counters at this moment.
+    pub fn stats(&self) -> DriveStats {
+        self.common.counters.snapshot()
+    }
+
+    /// Whether it is not believed any more, after a failed flush for instance.
+    pub fn is_gone(&self) -> bool {
+        self.common.health.is_gone()
+    }
+
+    /// Looks whether the file or device is still there; if not, the drive is not believed any more. A file
+    /// that was removed while open would otherwise take I/O as if nothing had happened. One system call.
+    ///
+    /// # Errors
+    /// [`DeviceError::Gone`].
+    pub fn check_present(&self) -> Result<(), DeviceError> {
+        let present = match &*self.backend {
+            Backend::Disk(disk) => disk.is_present(),
+            Backend::Memory(_) | Backend::Null(_) => true,
+        };
+        if !present {
+            self.latch(&DeviceError::Gone);
+        }
+        self.common.health.check()
+    }
+
+    fn range(&self, offset: u64, bytes: u64) -> Result<Range<u64>, DeviceError> {
+        let size_bytes = self.common.info.size_bytes;
+        let end = offset.checked_add(bytes).filter(|end| *end <= size_bytes);
+        let error = DeviceError::OutOfRange { offset, bytes: bytes as usize, size_bytes };
+        end.map(|end| offset..end).ok_or(error)
+    }
+
+    /// What every operation passes before it reaches the drive.
+    async fn admit(&self, op: DeviceOp, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        debug_assert!(
+            (offset | bytes) % SECTOR_BYTES as u64 == 0,
+            "{bytes} bytes at {offset} are not whole sectors"
+        );
+        let range = self.range(offset, bytes)?;
+        self.common.health.check()?;
+        match &self.faults {
+            Some(faults) => faults.meet(op, range).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What every operation passes on its way back.
+    fn settle(
+        &self,
+        op: DeviceOp,
+        bytes: u64,
+        began: Nanos,
+        stable: bool,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.common.counters.of(op).note(result.is_ok(), bytes, now().since(began));
+        let health = &self.common.health;
+        match &result {
+            Err(error) if ends_trust(op, stable && health.has_unflushed(), error) => self.latch(error),
+            _ => {}
+        }
+        // Another operation may have ended the trust while this one was under way.
+        if op == DeviceOp::Read { result } else { result.and_then(|()| health.check()) }
+    }
+
+    fn latch(&self, why: &DeviceError) {
+        if self.common.health.latch() {
+            let path = self.common.info.path.as_deref().map(|path| path.display().to_string());
+            tracing::error!(
+                drive = path.as_deref().unwrap_or("memory"),
+                reason = %why,
+                "this drive is not believed any more: its operations fail until it is opened again"
+            );
+        }
+    }
+
+    /// Whether a stable write has to be written through the drive's cache.
+    fn writes_through(&self, durability: Durability) -> bool {
+        durability == Durability::Stable && self.common.info.volatile_cache
+    }
+
+    async fn write_tracked(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
+        let tracked = durability == Durability::Cached && self.common.info.volatile_cache;
+        if tracked {
+            self.common.health.begin_cached_write();
+        }
+        let result = self.write_backend(offset, data, durability).await;
+        if tracked {
+            self.common.health.end_cached_write();
+        }
+        result
+    }
+
+    async fn write_backend(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
+        self.admit(DeviceOp::Write, offset, data.len() as u64).await?;
+        match &*self.backend {
+            Backend::Disk(disk) => {
+                disk.write(offset, data, self.writes_through(durability), &self.common.counters).await
+            }
+            Backend::Memory(memory) => memory.write(offset, data, durability).await,
+            Backend::Null(null) => null.write(offset, data, durability).await,
+        }
+    }
+
+    async fn read_backend(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        if let Err(error) = self.admit(DeviceOp::Read, offset, buf.len() as u64).await {
+            return (Err(error), buf);
+        }
+        match &*self.backend {
+            Backend::Disk(disk) => disk.read(offset, buf).await,
+            Backend::Memory(memory) => memory.read(offset, buf).await,
+            Backend::Null(null) => null.read(offset, buf).await,
+        }
+    }
+
+    async fn flush_backend(&self) -> Result<(), DeviceError> {
+        self.admit(DeviceOp::Flush, 0, 0).await?;
+        match &*self.backend {
+            Backend::Disk(disk) => disk.flush().await,
+            Backend::Memory(_) | Backend::Null(_) => Ok(()),
+        }
+    }
+
+    async fn discard_backend(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.admit(DeviceOp::Discard, offset, bytes).await?;
+        match &*self.backend {
+            Backend::Disk(disk) if bytes > 0 => disk.discard(offset, bytes).await,
+            Backend::Memory(memory) => memory.discard(offset, bytes).await,
+            Backend::Disk(_) | Backend::Null(_) => Ok(()),
+        }
+    }
+}
+
+impl Device for Drive {
+    fn size_bytes(&self) -> u64 {
+        self.common.info.size_bytes
+    }
+
+    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        let (began, bytes) = (now(), buf.len() as u64);
+        let (result, buf) = self.read_backend(offset, buf).await;
+        (self.settle(DeviceOp::Read, bytes, began, false, result), buf)
+    }
+
+    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        let (began, bytes) = (now(), data.len() as u64);
+        let result = self.write_tracked(offset, data, durability).await;
+        let stable = self.writes_through(durability);
+        self.settle(DeviceOp::Write, bytes, began, stable, result)
+    }
+
+    async fn flush(&self) -> Result<(), DeviceError> {
+        let began = now();
+        let mark = self.common.health.begin_flush();
+        let result = self.flush_backend().await;
+        if result.is_ok() {
+            self.common.health.flushed(mark);
+        }
+        self.settle(DeviceOp::Flush, 0, began, true, result)
+    }
+
+    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        let began = now();
+        let result = self.discard_backend(offset, bytes).await;
+        self.settle(DeviceOp::Discard, bytes, began, false, result)
+    }
+}
+
+impl fmt::Debug for Drive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Drive({:?})", self.common.info.path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

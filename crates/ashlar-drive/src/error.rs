@@ -1,0 +1,144 @@
+//! Why a drive could not be opened.
+
+use std::io;
+use std::path::PathBuf;
+
+use ashlar_block::{ByteSize, SECTOR_BYTES};
+
+use crate::spec::DRIVE_BYTES_MIN;
+
+/// Why a drive could not be opened or made, and the way out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Nothing there.
+    #[error(
+        "{}: there is no such {what}{}",
+        path.display(),
+        if *what == "file" { "; when a pool is created, size= makes it, as in file:PATH,size=4GiB" } else { "" }
+    )]
+    NotFound {
+        /// The drive.
+        path: PathBuf,
+        /// A file or a device.
+        what: &'static str,
+    },
+    /// A file was to be made in a directory that does not exist.
+    #[error("{}: its directory {} does not exist: make it first", path.display(), parent.display())]
+    NoParent {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        parent: PathBuf,
+    },
+    /// Not permitted.
+    #[error(
+        "{}: permission denied: run the daemon as a user that may read and write it (block devices: the \
+         group disk, or root)",
+        path.display()
+    )]
+    Denied {
+        /// The drive.
+        path: PathBuf,
+        /// As the operating system says it.
+        source: io::Error,
+    },
+    /// In use.
+    #[error("{}: in use: {holder}", path.display())]
+    InUse {
+        /// The drive.
+        path: PathBuf,
+        /// By whom, as far as can be found out.
+        holder: String,
+    },
+    /// A file where a block device was named.
+    #[error("{0} is a file: to use it as a drive, write file:{0}", path.display())]
+    IsFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A block device where a file was named.
+    #[error("{0} is a block device: write {0}, without file:", path.display())]
+    IsBlockDevice {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Neither file nor block device.
+    #[error("{}: neither a block device nor a regular file", path.display())]
+    NotADrive {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The file exists with another size than was asked for.
+    #[error(
+        "{}: the file exists with {found}, and size={asked} was asked for: leave size= out to use it as it \
+         is, or remove the file",
+        path.display()
+    )]
+    SizeDiffers {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        found: ByteSize,
+        /// What was asked.
+        asked: ByteSize,
+    },
+    /// Not a whole number of sectors.
+    #[error("{}: {bytes} bytes are not a multiple of {SECTOR_BYTES}: the file is cut off or no drive", path.display())]
+    Unaligned {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Too small.
+    #[error("{}: {size} is too small for a drive: it needs at least {}", path.display(), ByteSize(DRIVE_BYTES_MIN))]
+    TooSmall {
+        /// The drive.
+        path: PathBuf,
+        /// Its size.
+        size: ByteSize,
+    },
+    /// No room for the file.
+    #[error(
+        "{}: no room for {asked}: its file system has {free} free. Make room, choose a smaller size=, or, \
+         for a demonstration, sparse=on, which takes space as it is written",
+        path.display()
+    )]
+    NoRoom {
+        /// The file.
+        path: PathBuf,
+        /// What was asked.
+        asked: ByteSize,
+        /// What there is.
+        free: ByteSize,
+    },
+    /// The file system cannot set space aside.
+    #[error(
+        "{}: its file system cannot reserve space (no fallocate): choose another one, or say sparse=on to go \
+         without the reservation",
+        path.display()
+    )]
+    NoReservation {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Sectors larger than the store's.
+    #[error("{}: its sectors of {sector_bytes} bytes are larger than the {SECTOR_BYTES} that Ashlar writes", path.display())]
+    SectorsTooLarge {
+        /// The drive.
+        path: PathBuf,
+        /// Bytes of its logical sector.
+        sector_bytes: u32,
+    },
+    /// Anything else that the operating system reported.
+    #[error("{}: {step} failed", path.display())]
+    Os {
+        /// The drive.
+        path: PathBuf,
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,125 @@
+//! Faults on demand: an ordinary drive that does what bad ones do, for tests of everything above.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use ashlar_block::{DeviceError, DeviceOp};
+
+use crate::disk::of_os;
+
+/// Controls the faults of one drive. Clones control the same. Ranges are in bytes; an operation meets a
+/// fault if it touches the range.
+#[derive(Clone, Default)]
+pub struct Faults(Rc<RefCell<Plan>>);
+
+#[derive(Default)]
+struct Plan {
+    failing: Vec<Failing>,
+    vanished: bool,
+    stalled: bool,
+    waiting: Vec<Waker>,
+}
+
+struct Failing {
+    op: DeviceOp,
+    range: Range<u64>,
+    errno: i32,
+    once: bool,
+}
+
+impl Failing {
+    fn meets(&self, op: DeviceOp, range: &Range<u64>) -> bool {
+        self.op == op
+            && (op == DeviceOp::Flush || (self.range.start < range.end && range.start < self.range.end))
+    }
+}
+
+impl Faults {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads that touch `range` fail with `errno` from now on.
+    pub fn fail_reads(&self, range: Range<u64>, errno: i32) {
+        self.add(Failing { op: DeviceOp::Read, range, errno, once: false });
+    }
+
+    /// Writes that touch `range` fail with `errno` from now on, and write nothing.
+    pub fn fail_writes(&self, range: Range<u64>, errno: i32) {
+        self.add(Failing { op: DeviceOp::Write, range, errno, once: false });
+    }
+
+    /// The next write that touches `range` fails with `errno`, and writes nothing.
+    pub fn fail_next_write(&self, range: Range<u64>, errno: i32) {
+        self.add(Failing { op: DeviceOp::Write, range, errno, once: true });
+    }
+
+    /// The next flush fails with `errno`; later ones would succeed.
+    pub fn fail_next_flush(&self, errno: i32) {
+        self.add(Failing { op: DeviceOp::Flush, range: 0..0, errno, once: true });
+    }
+
+    /// Every operation fails as if the drive had been pulled.
+    pub fn vanish(&self) {
+        self.0.borrow_mut().vanished = true;
+        self.release();
+    }
+
+    /// Operations wait, those that begin from now on, until [`Self::resume`] or [`Self::vanish`].
+    pub fn stall(&self) {
+        self.0.borrow_mut().stalled = true;
+    }
+
+    /// Ends a stall.
+    pub fn resume(&self) {
+        self.0.borrow_mut().stalled = false;
+        self.release();
+    }
+
+    /// No faults any more. (A drive that is not believed any more stays so.)
+    pub fn heal(&self) {
+        self.0.borrow_mut().failing.clear();
+        self.0.borrow_mut().vanished = false;
+        self.resume();
+    }
+
+    fn add(&self, failing: Failing) {
+        self.0.borrow_mut().failing.push(failing);
+    }
+
+    fn release(&self) {
+        let waiting = std::mem::take(&mut self.0.borrow_mut().waiting);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// What happens to an operation before it reaches the drive.
+    pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
+        poll_fn(|cx| self.poll_stall(cx)).await;
+        let mut plan = self.0.borrow_mut();
+        if plan.vanished {
+            return Err(DeviceError::Gone);
+        }
+        let Some(index) = plan.failing.iter().position(|failing| failing.meets(op, &range)) else {
+            return Ok(());
+        };
+        let errno = plan.failing[index].errno;
+        if plan.failing[index].once {
+            plan.failing.remove(index);
+        }
+        Err(of_os(op, range.start, &io::Error::from_raw_os_error(errno)))
+    }
+
+    fn poll_stall(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut plan = self.0.borrow_mut();
+        if !plan.stalled || plan.vanished {
+            return Poll::Ready(());
+        }
+        plan.waiting.push(cx.waker().clone());
+        Poll::Pending
+    }
+}

@@ -1,0 +1,34 @@
+//! Drives: block devices, files and memory as the store sees them.
+//!
+//! A [`Drive`] implements the vocabulary's [`Device`](ashlar_block::Device) over the reactor: direct I/O, as
+//! durable as was asked for, open for one daemon alone, and not believed any more after a failed flush.
+//! [`DriveSpec`] is how people name one; [`probe_foreign`] looks what is on it before it is taken;
+//! [`Faults`] make it a bad one, for tests.
+//!
+//! This crate knows no stripes, no segments and no labels of pools.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod disk;
+mod drive;
+mod error;
+mod fault;
+mod foreign;
+mod health;
+mod info;
+mod lock;
+mod open;
+mod spec;
+mod sysfs;
+mod world;
+
+pub use counters::{DriveCounters, DriveStats, OpStats};
+pub use drive::{Drive, DriveSeed};
+pub use error::OpenError;
+pub use fault::Faults;
+pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
+pub use info::{DriveInfo, DriveKind};
+pub use open::OpenMode;
+pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
+pub use world::DriveWorld;

@@ -1,0 +1,67 @@
+//! One daemon per drive: an advisory lock on the file or device node, and who holds it if we do not.
+
+use std::fs;
+use std::os::fd::AsFd;
+
+use rustix::fs::{Dev, FlockOperation, Stat, flock, major, minor};
+use rustix::io::Errno;
+
+/// Takes the lock, which lasts until the last descriptor of this open file is closed. False: another
+/// process has it.
+pub(crate) fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Who keeps a drive from us, as well as the kernel tells.
+pub(crate) fn holder_of_lock(stat: &Stat) -> String {
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    pid_in(&locks, stat.st_dev, stat.st_ino).map_or("another process".to_owned(), describe)
+}
+
+/// The process that holds an flock on the inode, from the text of `/proc/locks`:
+/// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
+fn pid_in(locks: &str, device: Dev, inode: u64) -> Option<u32> {
+    let wanted = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, _, pid, place, ..] = fields[..] else { return None };
+        if place == wanted { pid.parse().ok() } else { None }
+    })
+}
+
+fn describe(pid: u32) -> String {
+    match fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => format!("process {pid} ({})", name.trim()),
+        Err(_) => format!("process {pid}"),
+    }
+}
+
+/// What uses a block device that cannot be opened exclusively: a mount, or what is stacked on it.
+pub(crate) fn holder_of_device(device: Dev) -> String {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    if let Some(place) = mount_in(&mounts, device) {
+        return format!("it is mounted on {place}");
+    }
+    let holders = crate::sysfs::holders(device);
+    if !holders.is_empty() {
+        return format!("it is part of {}", holders.join(", "));
+    }
+    "another process has it open exclusively, or a partition of it is in use".to_owned()
+}
+
+/// Where the device is mounted, from the text of `/proc/self/mountinfo`: `36 35 98:0 / /mnt rw ...`.
+fn mount_in(mounts: &str, device: Dev) -> Option<String> {
+    let wanted = format!("{}:{}", major(device), minor(device));
+    mounts.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [_, _, place, _, target, ..] = fields[..] else { return None };
+        (place == wanted).then(|| target.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests;

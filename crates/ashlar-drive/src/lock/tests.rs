@@ -1,0 +1,33 @@
+use rustix::fs::makedev;
+
+use super::*;
+
+#[test]
+fn the_holder_is_found_by_device_and_inode() {
+    let locks = "1: POSIX  ADVISORY  WRITE 17 fe:00:5678 0 EOF\n\
+                 2: FLOCK  ADVISORY  WRITE 4321 fe:00:999 0 EOF\n\
+                 3: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF\n";
+    assert_eq!(pid_in(locks, makedev(0xfe, 0), 5678), Some(1234));
+    assert_eq!(pid_in(locks, makedev(0xfe, 1), 5678), None);
+    assert_eq!(pid_in("", makedev(0xfe, 0), 5678), None);
+}
+
+#[test]
+fn a_mount_is_found_by_its_device() {
+    let mounts = "36 35 98:0 / /mnt/data rw,noatime master:1 - ext4 /dev/root rw\n";
+    assert_eq!(mount_in(mounts, makedev(98, 0)).as_deref(), Some("/mnt/data"));
+    assert_eq!(mount_in(mounts, makedev(98, 1)), None);
+}
+
+#[test]
+fn a_lock_is_refused_to_a_second_opener_and_names_this_process() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let first = file.reopen().unwrap();
+    let second = file.reopen().unwrap();
+    assert_eq!(try_lock(&first), Ok(true));
+    assert_eq!(try_lock(&second), Ok(false));
+    let holder = holder_of_lock(&rustix::fs::fstat(&second).unwrap());
+    assert!(holder.contains(&std::process::id().to_string()), "{holder}");
+    drop(first);
+    assert_eq!(try_lock(&second), Ok(true));
+}

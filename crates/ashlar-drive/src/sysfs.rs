@@ -1,0 +1,69 @@
+//! What the kernel tells of block devices under `/sys/dev/block`.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dev, major, minor};
+
+/// The kernel's description of a block device.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct BlockFacts {
+    /// `None` where the kernel does not say.
+    pub(crate) volatile_cache: Option<bool>,
+    pub(crate) rotational: Option<bool>,
+    pub(crate) model: Option<String>,
+    pub(crate) serial: Option<String>,
+    pub(crate) logical_sector_bytes: Option<u32>,
+    pub(crate) physical_sector_bytes: Option<u32>,
+}
+
+/// The facts about `device`; nothing for one that has no block device behind it.
+pub(crate) fn block_facts(device: Dev) -> BlockFacts {
+    disk_dir(&device_dir(device)).map(|disk| read_facts(&disk)).unwrap_or_default()
+}
+
+/// The names of what is stacked on `device`: `dm-0`, `md127`.
+pub(crate) fn holders(device: Dev) -> Vec<String> {
+    let entries = std::fs::read_dir(device_dir(device).join("holders"));
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Whether the kernel still has `device`.
+pub(crate) fn is_present(device: Dev) -> bool {
+    device_dir(device).exists()
+}
+
+fn device_dir(device: Dev) -> PathBuf {
+    format!("/sys/dev/block/{}:{}", major(device), minor(device)).into()
+}
+
+/// The directory of the whole disk: a partition has no queue of its own.
+fn disk_dir(device: &Path) -> Option<PathBuf> {
+    let dir = device.canonicalize().ok()?;
+    if dir.join("partition").exists() { dir.parent().map(Path::to_owned) } else { Some(dir) }
+}
+
+fn read_facts(disk: &Path) -> BlockFacts {
+    let text = |name: &str| {
+        let text = std::fs::read_to_string(disk.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let number = |name: &str| text(name)?.parse::<u32>().ok();
+    BlockFacts {
+        volatile_cache: text("queue/write_cache").map(|cache| cache != "write through"),
+        rotational: number("queue/rotational").map(|rotational| rotational != 0),
+        model: text("device/model"),
+        serial: text("device/serial").or_else(|| text("serial")),
+        logical_sector_bytes: number("queue/logical_block_size"),
+        physical_sector_bytes: number("queue/physical_block_size"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
