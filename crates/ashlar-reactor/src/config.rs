@@ -21,7 +21,8 @@ pub struct Config {
     pub recv_queued_bytes_max: usize,
     /// From how many missing bytes [`TcpStream::recv_exact`](crate::net::TcpStream::recv_exact) lets the
     /// kernel write into the caller's memory. Below it, a copy out of the shared buffers is cheaper than
-    /// the extra operation.
+    /// the extra operation. (Measured CPU time against copying: 0.74 at 128 KiB, 0.69 at 32 KiB, 1.50 at
+    /// 16 KiB.)
     pub direct_recv_bytes_min: usize,
     /// Longest time to look for work before sleeping in the kernel; zero never spins. The reactor adapts
     /// what it spends to what spinning brings, and an idle one always sleeps.
@@ -39,7 +40,7 @@ impl Default for Config {
             recv_buffer_count: 512,
             recv_held_per_connection_max: 16,
             recv_queued_bytes_max: 256 << 10,
-            direct_recv_bytes_min: 32 << 10,
+            direct_recv_bytes_min: 24 << 10,
             spin: Duration::ZERO,
             polls_per_turn_max: 1024,
         }

@@ -28,10 +28,12 @@ mod pool;
 mod reactor;
 mod reply;
 mod ring;
+mod run;
 mod spin;
 mod stats;
 mod task;
 mod timer;
+mod turn;
 mod waker;
 
 use std::future::{Future, poll_fn};
@@ -42,8 +44,8 @@ pub use error::StartError;
 pub use handle::Handle;
 pub use inbox::ReactorGone;
 pub use join::JoinHandle;
-pub use reactor::run;
 pub use reply::Reply;
+pub use run::run;
 pub use stats::Stats;
 pub use timer::{Sleep, TimedOut, now, sleep, sleep_until, timeout};
 

@@ -1,4 +1,4 @@
-//! One thread's executor: tasks, timers, the ring, and the turn that drives them.
+//! One thread's executor: tasks, timers, the ring, and the operations given to it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -7,9 +7,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
-use ashlar_block::Nanos;
 use io_uring::{opcode, squeue, types};
 
 use crate::config::Config;
@@ -18,38 +16,35 @@ use crate::error::StartError;
 use crate::inbox::{Inbox, Letter};
 use crate::join::JoinHandle;
 use crate::op::{OnDrop, Op};
-use crate::ops::{self, Followup, OpKey, Ops, Owned, Sink};
+use crate::ops::{self, OpKey, Ops, Owned, Sink};
 use crate::pool::RecvPool;
-use crate::ring::{Completion, IGNORED, Ring, Wait};
+use crate::ring::{Completion, IGNORED, Ring};
 use crate::spin::Spin;
 use crate::stats::{Counters, RingCounts, Stats};
 use crate::task::{LocalFuture, TaskKey, Tasks};
-use crate::timer::{Timers, now};
+use crate::timer::Timers;
 use crate::waker::{self, ReactorId};
-
-/// How long the end of a reactor waits for the kernel to let go of its memory.
-const DRAIN_MAX: Duration = Duration::from_secs(10);
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Reactor>>> = const { RefCell::new(None) };
 }
 
 pub(crate) struct Reactor {
-    id: ReactorId,
+    pub(crate) id: ReactorId,
     pub(crate) config: Config,
     pub(crate) tasks: Tasks,
     pub(crate) timers: Timers,
     pub(crate) pool: Rc<RecvPool>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Counters,
-    ops: RefCell<Ops>,
+    pub(crate) ops: RefCell<Ops>,
     /// `None` once the reactor has ended; operations begun then are refused.
-    ring: RefCell<Option<Ring>>,
-    final_counts: Cell<RingCounts>,
-    spin: RefCell<Spin>,
-    doorbell: Rc<Doorbell>,
-    completions: RefCell<Vec<Completion>>,
-    letters: RefCell<VecDeque<Letter>>,
+    pub(crate) ring: RefCell<Option<Ring>>,
+    pub(crate) final_counts: Cell<RingCounts>,
+    pub(crate) spin: RefCell<Spin>,
+    pub(crate) doorbell: Rc<Doorbell>,
+    pub(crate) completions: RefCell<Vec<Completion>>,
+    pub(crate) letters: RefCell<VecDeque<Letter>>,
 }
 
 /// The reactor of this thread.
@@ -60,8 +55,13 @@ pub(crate) fn current() -> Rc<Reactor> {
     try_current().expect("this needs a reactor, and none runs on this thread")
 }
 
-fn try_current() -> Option<Rc<Reactor>> {
+pub(crate) fn try_current() -> Option<Rc<Reactor>> {
     CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
+}
+
+/// Makes `reactor` the one of this thread, or none.
+pub(crate) fn set_current(reactor: Option<Rc<Reactor>>) {
+    CURRENT.set(reactor);
 }
 
 /// Wakes a task of this thread's reactor; false if it is another's.
@@ -76,58 +76,8 @@ pub(crate) fn wake_here(id: ReactorId, key: TaskKey) -> bool {
     CURRENT.try_with(wake).unwrap_or(false)
 }
 
-/// Runs `main` and all that it spawns on a reactor of this thread, until `main` ends. Tasks that have not
-/// ended then are dropped; what was in flight is cancelled where the kernel still can, and awaited.
-///
-/// A panic in any task ends the run and goes on in the caller.
-///
-/// # Errors
-/// [`StartError`], before anything has run.
-pub fn run<F: Future + 'static>(config: Config, main: F) -> Result<F::Output, StartError> {
-    let session = Session::start(config)?;
-    let mut main = session.0.spawn_joined(main);
-    loop {
-        session.0.run_tasks();
-        if let Some(output) = main.try_take() {
-            return Ok(output);
-        }
-        session.0.look_at_ring();
-    }
-}
-
-/// A reactor while it is this thread's.
-struct Session(Rc<Reactor>);
-
-impl Session {
-    fn start(config: Config) -> Result<Self, StartError> {
-        if let Some(fault) = config.fault() {
-            return Err(StartError::Config(fault));
-        }
-        if try_current().is_some() {
-            return Err(StartError::AlreadyRunning);
-        }
-        let reactor = Rc::new(Reactor::new(config)?);
-        CURRENT.set(Some(reactor.clone()));
-        Ok(Session(reactor))
-    }
-}
-
-impl Drop for Session {
-    /// In this order: no new work from outside; the tasks, whose futures abandon their operations; then the
-    /// operations, because the kernel still writes into their memory; and the ring last.
-    fn drop(&mut self) {
-        drop(self.0.inbox.close());
-        self.0.tasks.clear();
-        self.0.timers.clear();
-        self.0.drain();
-        self.0.tasks.clear();
-        waker::unregister(self.0.id);
-        CURRENT.set(None);
-    }
-}
-
 impl Reactor {
-    fn new(config: Config) -> Result<Self, StartError> {
+    pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let ring = Ring::new(config.ring_entries)?;
         let pool = RecvPool::new(config.recv_buffer_count, config.recv_buffer_bytes);
         pool.register(&ring)?;
@@ -166,142 +116,9 @@ impl Reactor {
         self.counters.snapshot(ring.as_ref().map_or(self.final_counts.get(), Ring::counts))
     }
 
-    // The turn.
-
-    /// Runs what is ready. Tasks that yielded go last, once; if they yield again, the ring comes first.
-    fn run_tasks(&self) {
-        self.counters.turns.add(1);
-        self.read_letters();
-        self.timers.fire(now());
-        let mut budget = self.config.polls_per_turn_max;
-        self.run_ready(&mut budget);
-        if self.tasks.resume_yielded() {
-            self.run_ready(&mut budget);
-        }
-    }
-
-    fn run_ready(&self, budget: &mut usize) {
-        while *budget > 0 {
-            let Some(key) = self.tasks.next_ready() else { return };
-            *budget -= 1;
-            if self.tasks.poll(key, &waker::waker(self.id, key)) {
-                self.counters.polls.add(1);
-            }
-        }
-    }
-
-    fn read_letters(&self) {
-        if !self.inbox.gate().take_pending() {
-            return;
-        }
-        let mut letters = self.letters.take();
-        self.inbox.take(&mut letters);
-        for letter in letters.drain(..) {
-            match letter {
-                Letter::Wake(key) => self.tasks.wake(key),
-                Letter::Run(function) => function(),
-            }
-        }
-        self.letters.replace(letters);
-    }
-
-    /// Submits what the tasks began and takes what has completed; waits only if there is nothing to run.
-    fn look_at_ring(self: &Rc<Self>) {
-        if self.tasks.has_ready() || self.inbox.gate().is_pending() {
-            return self.enter_and_reap(Wait::No);
-        }
-        if !self.spin_for_work() {
-            self.sleep_in_ring();
-        }
-    }
-
-    /// Whether work came, and sleeping is not called for.
-    fn spin_for_work(self: &Rc<Self>) -> bool {
-        let limit = self.spin.borrow().duration();
-        if limit.is_zero() {
-            return false;
-        }
-        self.enter_and_reap(Wait::No);
-        let end = Nanos(now().0 + limit.as_nanos() as u64);
-        let found = self.tasks.has_ready() || self.look_until(end);
-        let mut spin = self.spin.borrow_mut();
-        if found {
-            self.counters.spin_hits.add(1);
-            spin.hit();
-        } else {
-            spin.missed();
-        }
-        found
-    }
-
-    fn look_until(self: &Rc<Self>, end: Nanos) -> bool {
-        loop {
-            if self.with_ring(Ring::has_completions).unwrap_or(false) {
-                self.enter_and_reap(Wait::No);
-                return true;
-            }
-            let time = now();
-            let due = self.timers.next_deadline().is_some_and(|deadline| deadline <= time);
-            if due || self.inbox.gate().is_pending() {
-                return true;
-            }
-            if time >= end {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    fn sleep_in_ring(self: &Rc<Self>) {
-        Doorbell::arm(&self.doorbell, self);
-        let began = now();
-        let wait = match self.timers.next_deadline() {
-            None => Wait::Forever,
-            Some(deadline) if deadline <= began => Wait::No,
-            Some(deadline) => Wait::AtMost(deadline.since(began)),
-        };
-        if wait == Wait::No || !self.inbox.gate().try_sleep() {
-            return self.enter_and_reap(Wait::No);
-        }
-        self.counters.sleeps.add(1);
-        self.enter_and_reap(wait);
-        self.inbox.gate().wake_up();
-        let mut spin = self.spin.borrow_mut();
-        if spin.enabled() {
-            spin.slept(now().since(began));
-        }
-    }
-
-    fn enter_and_reap(self: &Rc<Self>, wait: Wait) {
-        let mut completions = self.completions.take();
-        self.with_ring(|ring| {
-            ring.enter(wait);
-            ring.reap(&mut completions);
-        });
-        for completion in completions.drain(..) {
-            self.complete(completion);
-        }
-        self.completions.replace(completions);
-    }
-
-    fn complete(self: &Rc<Self>, completion: Completion) {
-        if completion.user_data == IGNORED {
-            return;
-        }
-        let followup = self.ops.borrow_mut().complete(&completion);
-        match followup {
-            Followup::Nothing => {}
-            Followup::Wake(waker) => waker.wake(),
-            Followup::Sink { sink, more } => sink.complete(self, completion.result, completion.flags, more),
-            Followup::Discard { owned, result } => ops::discard(owned, result),
-        }
-    }
-
-    fn with_ring<R>(&self, use_ring: impl FnOnce(&mut Ring) -> R) -> Option<R> {
+    pub(crate) fn with_ring<R>(&self, use_ring: impl FnOnce(&mut Ring) -> R) -> Option<R> {
         self.ring.borrow_mut().as_mut().map(use_ring)
     }
-
-    // Operations.
 
     /// Begins an operation that somebody waits for.
     ///
@@ -354,7 +171,7 @@ impl Reactor {
         }
     }
 
-    fn push_ignored(&self, entry: squeue::Entry) {
+    pub(crate) fn push_ignored(&self, entry: squeue::Entry) {
         let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(IGNORED);
         // SAFETY: neither a cancellation nor a close names memory.
         self.with_ring(|ring| unsafe { ring.push(entry) });
@@ -370,30 +187,6 @@ impl Reactor {
             Some((owned, result)) => ops::discard(owned, result),
             None if on_drop == OnDrop::Cancel => self.cancel(key),
             None => {}
-        }
-    }
-
-    // The end.
-
-    /// Cancels what is in flight, waits until the kernel is done with it, and closes the ring.
-    fn drain(self: &Rc<Self>) {
-        let everything = types::CancelBuilder::any();
-        self.push_ignored(opcode::AsyncCancel2::new(everything).build());
-        let end = Nanos(now().0 + DRAIN_MAX.as_nanos() as u64);
-        self.enter_and_reap(Wait::No);
-        while self.ops.borrow().in_flight() > 0 && now() < end {
-            self.enter_and_reap(Wait::AtMost(end.since(now())));
-        }
-        let ring = self.ring.take();
-        self.final_counts.set(ring.as_ref().map(Ring::counts).unwrap_or_default());
-        let stuck = self.ops.borrow().in_flight();
-        if stuck > 0 {
-            tracing::error!(
-                operations = stuck,
-                "the kernel did not end all operations in time; their memory is given up"
-            );
-            std::mem::forget(self.ops.take());
-            std::mem::forget(self.pool.clone());
         }
     }
 }
