@@ -16,10 +16,14 @@ pub(crate) fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
-/// Who keeps a drive from us, as well as the kernel tells.
+/// Who holds the lock on a file, as well as the kernel tells.
 pub(crate) fn holder_of_lock(stat: &Stat) -> String {
+    locker(stat).map_or("another process".to_owned(), describe)
+}
+
+fn locker(stat: &Stat) -> Option<u32> {
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-    pid_in(&locks, stat.st_dev, stat.st_ino).map_or("another process".to_owned(), describe)
+    pid_in(&locks, stat.st_dev, stat.st_ino)
 }
 
 /// The process that holds an flock on the inode, from the text of `/proc/locks`:
@@ -40,8 +44,13 @@ fn describe(pid: u32) -> String {
     }
 }
 
-/// What uses a block device that cannot be opened exclusively: a mount, or what is stacked on it.
-pub(crate) fn holder_of_device(device: Dev) -> String {
+/// What uses a block device that cannot be opened exclusively: another daemon, a mount, or what is stacked
+/// on it.
+pub(crate) fn holder_of_device(node: &Stat) -> String {
+    if let Some(pid) = locker(node) {
+        return describe(pid);
+    }
+    let device = node.st_rdev;
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     if let Some(place) = mount_in(&mounts, device) {
         return format!("it is mounted on {place}");

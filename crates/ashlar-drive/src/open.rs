@@ -38,9 +38,7 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     // O_EXCL keeps out mounts, volume managers and other exclusive openers; the lock, daemons of our kind.
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::BUSY => {
-            OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_device(found.st_rdev) }
-        }
+        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_device(&found) },
         errno => cannot(path, "opening it", errno),
     })?;
     lock_or_name_holder(path, &descriptor)?;

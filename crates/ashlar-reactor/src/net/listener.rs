@@ -74,8 +74,9 @@ impl TcpListener {
     /// The next connection, with TCP_NODELAY set. One caller at a time.
     ///
     /// # Errors
-    /// What the operating system reports. Most errors concern one connection, or a shortage that passes
-    /// (ECONNABORTED, EMFILE): the listener goes on.
+    /// What the operating system reports. The listener goes on: an error concerns one connection
+    /// (ECONNABORTED), or a shortage that passes (EMFILE, ENOBUFS), which is worth a moment's wait before
+    /// the next call.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let descriptor = poll_fn(|cx| self.poll_accept(cx)).await?;
         // SAFETY: the kernel has just made this descriptor for us.

@@ -74,6 +74,8 @@ struct State {
 pub(crate) struct RecvQueue {
     socket: RawFd,
     mode: Cell<Mode>,
+    /// What the next single receive may take.
+    single_bytes: Cell<u32>,
     state: RefCell<State>,
     /// Shared buffers that this connection holds, those given to its reader included.
     held: Rc<Cell<u32>>,
@@ -84,6 +86,7 @@ impl RecvQueue {
         Rc::new(RecvQueue {
             socket,
             mode: Cell::new(Mode::Multishot),
+            single_bytes: Cell::new(SINGLE_RECV_BYTES_MAX),
             state: RefCell::default(),
             held: Rc::default(),
         })
@@ -175,11 +178,20 @@ impl RecvQueue {
         let socket = types::Fd(self.socket);
         match self.mode.get() {
             Mode::Multishot => opcode::RecvMulti::new(socket, GROUP).build(),
-            Mode::Single { .. } => opcode::Recv::new(socket, std::ptr::null_mut(), SINGLE_RECV_BYTES_MAX)
-                .buf_group(GROUP)
-                .build()
-                .flags(squeue::Flags::BUFFER_SELECT),
+            Mode::Single { .. } => {
+                let bytes = self.single_bytes.replace(SINGLE_RECV_BYTES_MAX);
+                opcode::Recv::new(socket, std::ptr::null_mut(), bytes)
+                    .buf_group(GROUP)
+                    .build()
+                    .flags(squeue::Flags::BUFFER_SELECT)
+            }
         }
+    }
+
+    /// Lets the next single receive take all of `bytes`, which are known to be wanted in shared buffers.
+    pub(crate) fn expect(&self, bytes: usize) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.single_bytes.set(bytes.max(SINGLE_RECV_BYTES_MAX));
     }
 
     /// Moves what has come into `buf`, from its front. Returns how many bytes.

@@ -130,7 +130,7 @@ impl TcpStream {
                 return (Ok(()), buf);
             }
             let step = if missing < self.reactor.config.direct_recv_bytes_min || self.queue.ended() {
-                self.recv_more().await
+                self.recv_more(missing).await
             } else if self.stopped_without_news().await {
                 let (result, returned) = self.recv_direct(buf, filled).await;
                 buf = returned;
@@ -144,8 +144,9 @@ impl TcpStream {
         }
     }
 
-    /// Waits until another chunk is in the queue.
-    async fn recv_more(&self) -> io::Result<()> {
+    /// Waits until another chunk is in the queue; `missing` bytes are wanted.
+    async fn recv_more(&self, missing: usize) -> io::Result<()> {
+        self.queue.expect(missing);
         match poll_fn(|cx| self.queue.poll_news(&self.reactor, cx)).await? {
             true => Ok(()),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
