@@ -33,7 +33,7 @@ pub enum StartError {
     #[error(
         "the rings do not fit into the locked memory allowed to this process (RLIMIT_MEMLOCK is {limit}): \
          raise it (ulimit -l, LimitMEMLOCK= in the systemd unit, --ulimit memlock= for a container), or \
-         lower ring_entries"
+         lower ring_entries and recv_buffer_count"
     )]
     LockedMemory {
         /// The present soft limit.

@@ -1,4 +1,7 @@
 //! Files and block devices over the ring.
+//!
+//! Descriptors and buffers are not registered with the ring: what that saves was measured at 4 KiB and 32
+//! operations in flight and is within the noise.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

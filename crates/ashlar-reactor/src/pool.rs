@@ -57,6 +57,7 @@ impl RecvPool {
             unsafe { ring.submitter().register_buf_ring_with_flags(address, self.count, GROUP, 0) };
         registered.map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => StartError::KernelTooOld { feature: "provided buffer rings" },
+            Some(libc::ENOMEM) => StartError::of_setup(error),
             _ => StartError::Os { what: "registering receive buffers", source: error },
         })
     }

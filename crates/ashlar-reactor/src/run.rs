@@ -61,6 +61,7 @@ impl Drop for Session {
         self.0.tasks.clear();
         self.0.timers.clear();
         self.0.drain();
+        // What was dropped above may have spawned: nothing of that runs any more.
         self.0.tasks.clear();
         waker::unregister(self.0.id);
         reactor::set_current(None);

@@ -67,7 +67,7 @@ fn space_is_reserved_and_given_back() {
         assert_eq!(rustix::fs::fstat(&file).unwrap().st_size, 1 << 20);
         let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         file.fallocate(punch, 0, 1 << 20).await.unwrap();
-        assert_eq!(rustix::fs::fstat(&file).unwrap().st_blocks, 0);
+        assert!(rustix::fs::fstat(&file).unwrap().st_blocks < (1 << 20) / 512);
     })
     .unwrap();
 }

@@ -100,6 +100,12 @@ impl FromIterator<Bytes> for SendList {
     }
 }
 
+impl From<Vec<Bytes>> for SendList {
+    fn from(pieces: Vec<Bytes>) -> Self {
+        pieces.into_iter().collect()
+    }
+}
+
 impl From<Bytes> for SendList {
     fn from(piece: Bytes) -> Self {
         [piece].into_iter().collect()
