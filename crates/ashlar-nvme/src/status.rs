@@ -73,6 +73,8 @@ codes! {
     KEEP_ALIVE_INVALID = 0, 0x1a;
     /// Namespace is Write Protected.
     WRITE_PROTECTED = 0, 0x20;
+    /// Atomic Write Unit Exceeded.
+    ATOMIC_WRITE_UNIT_EXCEEDED = 0, 0x14;
     /// Command Interrupted.
     COMMAND_INTERRUPTED = 0, 0x21;
     /// Transient Transport Error.

@@ -1,0 +1,1 @@
+//! The NVMe/TCP initiator, verified workloads and benchmarks.

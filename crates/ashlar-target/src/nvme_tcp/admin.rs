@@ -1,0 +1,149 @@
+//! Admin commands.
+
+use std::rc::Rc;
+
+use ashlar_nvme::admin::{AdminCommand, FormatNvm, opcode};
+use ashlar_nvme::sgl::DataLocation;
+use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
+use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_reactor::spawn;
+use ashlar_volume::{Door, FormatRequest, Nsid};
+use bytes::Bytes;
+
+use super::controller::Controller;
+use super::features;
+use super::status::of_cause;
+use super::ticket::Ticket;
+use super::transfer::Capsule;
+
+/// Aborts that a controller takes at a time (ACL, decoded). Each is answered at once.
+pub(super) const ABORTS_MAX: u8 = 4;
+
+/// LBA formats, by index: bytes of a block.
+pub(super) const LBA_FORMATS: [u32; 2] = [512, 4096];
+
+/// The opcodes that a discovery controller takes (Base 2.1, section 3.1.3.3).
+const DISCOVERY_OPCODES: [u8; 6] = [
+    opcode::GET_LOG_PAGE,
+    opcode::IDENTIFY,
+    opcode::SET_FEATURES,
+    opcode::GET_FEATURES,
+    opcode::ASYNC_EVENT_REQUEST,
+    opcode::KEEP_ALIVE,
+];
+
+/// A refusal of what the namespace identifier says.
+pub(super) const NAMESPACE_INVALID: Rejection =
+    Rejection { status: Status::INVALID_NAMESPACE.dnr(), location: ErrorLocation::byte(4) };
+
+impl<D: Door> Controller<D> {
+    /// Takes an admin command.
+    pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule, ticket: Ticket) {
+        self.touch();
+        let command = match self.check(&capsule.sqe) {
+            Ok(command) => command,
+            Err(rejection) => return ticket.reject(rejection),
+        };
+        match command {
+            AdminCommand::Identify(identify) => answer(ticket, self.identify(&capsule.sqe, &identify)),
+            AdminCommand::GetLogPage(get) => {
+                let page = self.log_page(&capsule.sqe, &get);
+                let was_read = page.is_ok() && !get.retain_event;
+                answer(ticket, page);
+                if was_read {
+                    self.events.borrow_mut().page_was_read(get.page);
+                }
+            }
+            AdminCommand::GetFeatures { feature, select, parameter } => {
+                features::get(self, ticket, feature, select, parameter);
+            }
+            AdminCommand::SetFeatures { feature, save, parameter } => {
+                spawn(features::set(self.clone(), capsule, ticket, feature, save, parameter));
+            }
+            AdminCommand::AsyncEventRequest => self.events.borrow_mut().request(ticket),
+            AdminCommand::Abort { queue_id, cid } => self.abort(ticket, queue_id, cid),
+            AdminCommand::KeepAlive => ticket.succeed(),
+            AdminCommand::Format(format) => spawn(self.clone().format(ticket, format)),
+        }
+    }
+
+    fn check(&self, sqe: &Sqe) -> Result<AdminCommand, Rejection> {
+        if !self.is_ready() {
+            return Err(Rejection::new(Status::COMMAND_SEQUENCE_ERROR.dnr()));
+        }
+        if sqe.fuse()? != Fuse::Normal {
+            return Err(Rejection::field(1));
+        }
+        if self.is_discovery() && !DISCOVERY_OPCODES.contains(&sqe.opcode) {
+            return Err(Rejection::opcode());
+        }
+        AdminCommand::parse(sqe)
+    }
+
+    /// Ends an Asynchronous Event Request. Other commands are left to end by themselves, which the answer
+    /// says: every one of them does, and soon.
+    fn abort(&self, ticket: Ticket, queue_id: u16, cid: Cid) {
+        const NOT_ABORTED: u64 = 1;
+        let aborted = queue_id == 0 && self.events.borrow_mut().abort(cid);
+        ticket.complete(Status::SUCCESS, if aborted { 0 } else { NOT_ABORTED });
+    }
+
+    async fn format(self: Rc<Self>, ticket: Ticket, format: FormatNvm) {
+        let nsid = Nsid(ticket.sqe().nsid.get());
+        let request = match self.check_format(nsid, &format) {
+            Ok(request) => request,
+            Err(rejection) => return ticket.reject(rejection),
+        };
+        match self.service.door.format(&self.host().nqn, nsid, request).await {
+            Ok(()) => ticket.succeed(),
+            Err(error) => {
+                tracing::warn!(%error, nsid = nsid.0, "Format failed");
+                ticket.reject(of_cause(error.cause, false));
+            }
+        }
+    }
+
+    fn check_format(&self, nsid: Nsid, format: &FormatNvm) -> Result<FormatRequest, Rejection> {
+        let at_cdw10 = |status: Status| Rejection { status: status.dnr(), location: ErrorLocation::byte(40) };
+        let protected =
+            self.service.door.with_namespace(&self.host().nqn, nsid, |info, _| info.write_protected);
+        if protected.ok_or(NAMESPACE_INVALID)? {
+            return Err(Status::WRITE_PROTECTED.dnr().into());
+        }
+        let lba_bytes = LBA_FORMATS.get(usize::from(format.lba_format));
+        let lba_bytes = *lba_bytes.ok_or(at_cdw10(Status::INVALID_FORMAT))?;
+        if format.metadata_settings != 0 {
+            return Err(at_cdw10(Status::INVALID_FORMAT));
+        }
+        // 1 erases user data, which every format does. Cryptographic erase is not offered.
+        if format.secure_erase > 1 {
+            return Err(Rejection::field(41));
+        }
+        Ok(FormatRequest { lba_bytes })
+    }
+}
+
+/// Sends a structure, or refuses.
+pub(super) fn answer(ticket: Ticket, structure: Result<Vec<u8>, Rejection>) {
+    let checked = structure.and_then(|structure| {
+        check_room(ticket.sqe(), structure.len())?;
+        Ok(structure)
+    });
+    match checked {
+        Ok(structure) => ticket.complete_with_data(Bytes::from(structure), None),
+        Err(rejection) => ticket.reject(rejection),
+    }
+}
+
+/// Whether the host has room for `bytes`, where the transport can put them.
+pub(super) fn check_room(sqe: &Sqe, bytes: usize) -> Result<(), Rejection> {
+    match sqe.sgl.location()? {
+        DataLocation::Transport { length } if length as usize >= bytes => Ok(()),
+        DataLocation::Transport { .. } => {
+            Err(Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation::byte(32) })
+        }
+        DataLocation::InCapsule { .. } => {
+            Err(Rejection { status: Status::SGL_TYPE_INVALID.dnr(), location: ErrorLocation::byte(39) })
+        }
+    }
+}

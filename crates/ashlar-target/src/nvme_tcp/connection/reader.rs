@@ -1,0 +1,212 @@
+//! The reader of a connection: bytes to commands and data.
+
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+
+use ashlar_block::AlignedBuf;
+use ashlar_nvme::pdu::{
+    DataHeader, Decoder, DecoderLimits, FatalStatus, Framing, IcReq, IcResp, Pdu, PduFault, Receiver, Step,
+};
+use ashlar_nvme::sqe::Sqe;
+use ashlar_reactor::net::{RecvBuf, TcpStream};
+use ashlar_volume::Door;
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+
+use super::{Complaint, Connection, ReadEnd, Role};
+use crate::nvme_tcp::limits::Limits;
+use crate::nvme_tcp::registry::EndReason;
+use crate::nvme_tcp::transfer::Capsule;
+
+/// From how many missing bytes on payload is received straight into its buffer.
+const DIRECT_BYTES_MIN: usize = 4096;
+
+/// Where the payload of the current PDU goes.
+enum Incoming {
+    /// There is none.
+    Nothing,
+    /// In-capsule data.
+    Capsule { sqe: Sqe, buf: AlignedBuf, filled: usize },
+    /// Data that an R2T asked for.
+    Transfer { header: DataHeader, buf: AlignedBuf, filled: usize },
+    /// The header that a terminate request complains of.
+    Ignored,
+}
+
+struct Reader<'a, D: Door> {
+    connection: &'a Rc<Connection<D>>,
+    stream: &'a TcpStream,
+    decoder: Decoder,
+    incoming: Incoming,
+    takes_io: bool,
+}
+
+/// Reads until the connection has to end.
+pub(super) async fn read<D: Door>(connection: &Rc<Connection<D>>, stream: &TcpStream) -> ReadEnd {
+    let limits = &connection.wire.limits;
+    let decoder =
+        Decoder::new(Receiver::Controller, decoder_limits(limits, Limits::ADMIN_IN_CAPSULE_BYTES_MAX));
+    let mut reader = Reader { connection, stream, decoder, incoming: Incoming::Nothing, takes_io: false };
+    let life = connection.wire.life.clone();
+    let reading = pin!(reader.read_all());
+    match select(pin!(life.stop.wait()), reading).await {
+        Either::Left((reason, _)) => reason.into(),
+        Either::Right((end, _)) => end,
+    }
+}
+
+fn decoder_limits(limits: &Limits, command_data_bytes_max: u32) -> DecoderLimits {
+    DecoderLimits { command_data_bytes_max, data_pdu_bytes_max: limits.transfer_bytes_max }
+}
+
+/// The end that an error of the socket means.
+fn broken(_: io::Error) -> ReadEnd {
+    EndReason::PeerClosed.into()
+}
+
+impl<D: Door> Reader<'_, D> {
+    async fn read_all(&mut self) -> ReadEnd {
+        loop {
+            let end = match self.stream.recv().await {
+                Ok(Some(chunk)) => self.take_chunk(chunk).await,
+                Ok(None) => Err(EndReason::PeerClosed.into()),
+                Err(error) => Err(broken(error)),
+            };
+            if let Err(end) = end {
+                return end;
+            }
+        }
+    }
+
+    async fn take_chunk(&mut self, chunk: RecvBuf) -> Result<(), ReadEnd> {
+        self.widen_limits();
+        let mut input = &chunk[..];
+        loop {
+            let step = self.decoder.step(&mut input).map_err(|fault| self.complaint(fault))?;
+            match step {
+                Step::NeedMore => break,
+                Step::Header(pdu) => self.take_header(pdu).map_err(|fault| self.complaint(fault))?,
+                Step::Data(data) => self.take_data(data),
+                Step::DataEnd { digest_ok } => self.take_data_end(digest_ok)?,
+            }
+        }
+        // The shared buffer goes back before the wait for the rest of a payload.
+        drop(chunk);
+        self.receive_directly().await
+    }
+
+    fn complaint(&self, fault: PduFault) -> ReadEnd {
+        let header = Bytes::copy_from_slice(self.decoder.header());
+        ReadEnd { reason: EndReason::Fault, complaint: Some(Complaint { fault, header }) }
+    }
+
+    fn take_header(&mut self, pdu: Pdu) -> Result<(), PduFault> {
+        match pdu {
+            Pdu::IcReq(request) => self.shake_hands(&request),
+            Pdu::Command(sqe) => return self.take_command(sqe),
+            Pdu::H2cData(header) => {
+                let buf = self.connection.wire.transfers.accept(&header)?;
+                let filled = header.offset as usize;
+                self.incoming = Incoming::Transfer { header, buf, filled };
+            }
+            Pdu::HostTermReq(term) => {
+                let peer = self.connection.wire.peer;
+                tracing::warn!(%peer, status = term.status, information = term.information, "host terminates");
+                self.incoming = Incoming::Ignored;
+                self.connection.wire.life.end(EndReason::PeerTerminated);
+            }
+            // The decoder lets a controller receive nothing else.
+            _ => return Err(PduFault::new(FatalStatus::SequenceError)),
+        }
+        Ok(())
+    }
+
+    fn shake_hands(&mut self, request: &IcReq) {
+        let wire = &self.connection.wire;
+        let response = IcResp {
+            format_version: 0,
+            data_alignment_bytes: 4,
+            digests: request.digests,
+            h2c_data_bytes_max: wire.limits.transfer_bytes_max,
+        };
+        wire.output.send(&Pdu::IcResp(response), Framing::HANDSHAKE);
+        let sent = Framing { digests: request.digests, data_alignment_bytes: request.data_alignment_bytes };
+        wire.framing.set(sent);
+        self.decoder.establish(Framing { digests: request.digests, data_alignment_bytes: 4 });
+    }
+
+    fn take_command(&mut self, sqe: Sqe) -> Result<(), PduFault> {
+        if self.connection.wire.is_overrun() {
+            return Err(PduFault::new(FatalStatus::SequenceError));
+        }
+        match self.decoder.data_bytes_left() as usize {
+            0 => self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok: true }),
+            bytes => {
+                self.incoming = Incoming::Capsule { sqe, buf: AlignedBuf::stale(bytes), filled: 0 };
+            }
+        }
+        Ok(())
+    }
+
+    /// Once Connect has made this an I/O queue, its capsules may bring more.
+    fn widen_limits(&mut self) {
+        if !self.takes_io && matches!(self.connection.role(), Role::Io(_)) {
+            let limits = &self.connection.wire.limits;
+            self.decoder.set_limits(decoder_limits(limits, limits.in_capsule_bytes_max));
+            self.takes_io = true;
+        }
+    }
+
+    fn take_data(&mut self, data: &[u8]) {
+        if let Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. } =
+            &mut self.incoming
+        {
+            buf[*filled..*filled + data.len()].copy_from_slice(data);
+            *filled += data.len();
+        }
+    }
+
+    fn take_data_end(&mut self, digest_ok: bool) -> Result<(), ReadEnd> {
+        match std::mem::replace(&mut self.incoming, Incoming::Nothing) {
+            Incoming::Capsule { sqe, buf, .. } => {
+                self.connection.dispatch(Capsule { sqe, data: buf.freeze(), digest_ok });
+            }
+            Incoming::Transfer { header, buf, .. } => {
+                self.connection.wire.transfers.received(&header, buf, digest_ok);
+            }
+            Incoming::Ignored => return Err(EndReason::PeerTerminated.into()),
+            Incoming::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to its end
+    /// (a host that cuts a transfer into several PDUs has the others copied).
+    async fn receive_directly(&mut self) -> Result<(), ReadEnd> {
+        let left = self.decoder.data_bytes_left() as usize;
+        let (Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. }) =
+            &mut self.incoming
+        else {
+            return Ok(());
+        };
+        if left < DIRECT_BYTES_MIN || *filled + left != buf.len() {
+            return Ok(());
+        }
+        let taken = std::mem::replace(buf, AlignedBuf::stale(0));
+        let (result, returned) = self.stream.recv_exact(taken, *filled).await;
+        result.map_err(broken)?;
+        self.decoder.received_directly(&returned[*filled..]);
+        *buf = returned;
+        *filled += left;
+        self.finish_directly()
+    }
+
+    /// Ends the PDU if it has no data digest: the decoder needs no more bytes for that.
+    fn finish_directly(&mut self) -> Result<(), ReadEnd> {
+        match self.decoder.step(&mut &[][..]).map_err(|fault| self.complaint(fault))? {
+            Step::DataEnd { digest_ok } => self.take_data_end(digest_ok),
+            _ => Ok(()),
+        }
+    }
+}

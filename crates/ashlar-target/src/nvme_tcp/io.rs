@@ -1,0 +1,295 @@
+//! Commands of I/O queues.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ashlar_block::{Cause, IoError};
+use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
+use ashlar_nvme::sqe::{Fuse, NSID_ALL};
+use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_nvme::zerocopy::FromBytes;
+use ashlar_reactor::spawn;
+use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
+
+use super::admin::{NAMESPACE_INVALID, check_room};
+use super::connection::Wire;
+use super::fused;
+use super::limits::PAGE_BYTES;
+use super::registry::Association;
+use super::status::of_cause;
+use super::target::ServiceState;
+use super::ticket::{Stop, Ticket};
+use super::transfer::{Capsule, fetch};
+
+/// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
+pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
+const WRITE_ZEROES_BYTES_MAX: u64 = (PAGE_BYTES as u64) << WRITE_ZEROES_PAGES_EXPONENT;
+
+/// What a command needs to know of its namespace.
+#[derive(Clone, Copy)]
+pub(super) struct Geometry {
+    pub(super) lba_bytes: u32,
+    pub(super) size_bytes: u64,
+    pub(super) atomic_write_bytes_max: u32,
+    write_protected: bool,
+}
+
+impl Geometry {
+    fn of(info: &NamespaceInfo) -> Self {
+        Geometry {
+            lba_bytes: info.lba_bytes,
+            size_bytes: info.size_bytes,
+            atomic_write_bytes_max: info.atomic_write_bytes_max,
+            write_protected: info.write_protected,
+        }
+    }
+
+    /// The bytes of `count` blocks from `start`.
+    pub(super) fn bytes_of(&self, start: u64, count: u64) -> Result<Range<u64>, Rejection> {
+        let lba_bytes = u64::from(self.lba_bytes);
+        let start = start.checked_mul(lba_bytes);
+        let bytes = count * lba_bytes;
+        let range = start.and_then(|start| Some(start..start.checked_add(bytes)?));
+        range.filter(|range| range.end <= self.size_bytes).ok_or(OUT_OF_RANGE)
+    }
+
+    pub(super) fn check_writable(&self) -> Result<(), Rejection> {
+        if self.write_protected { Err(Status::WRITE_PROTECTED.dnr().into()) } else { Ok(()) }
+    }
+}
+
+const OUT_OF_RANGE: Rejection =
+    Rejection { status: Status::LBA_OUT_OF_RANGE.dnr(), location: ErrorLocation::byte(40) };
+
+/// One I/O queue.
+pub(super) struct IoQueue<D: Door> {
+    service: Rc<ServiceState<D>>,
+    pub(super) wire: Rc<Wire>,
+    association: Arc<Association>,
+    /// The first of two fused commands, until the second comes.
+    fused_first: RefCell<Option<(Capsule, Ticket)>>,
+}
+
+fn length_of(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}
+
+impl<D: Door> IoQueue<D> {
+    pub(super) fn new(
+        service: Rc<ServiceState<D>>,
+        wire: Rc<Wire>,
+        association: Arc<Association>,
+    ) -> Rc<Self> {
+        Rc::new(IoQueue { service, wire, association, fused_first: RefCell::default() })
+    }
+
+    /// Takes a command.
+    pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule, ticket: Ticket) {
+        let fuse = match capsule.sqe.fuse() {
+            Ok(fuse) => fuse,
+            Err(rejection) => return ticket.reject(rejection),
+        };
+        let first = self.fused_first.take();
+        match (fuse, first) {
+            (Fuse::Second, Some(first)) => {
+                return spawn(fused::compare_and_write(self.clone(), first, (capsule, ticket)));
+            }
+            (Fuse::Second, None) => return ticket.reject(Status::ABORTED_MISSING_FUSED),
+            (_, Some((_, first))) => first.reject(Status::ABORTED_MISSING_FUSED),
+            (_, None) => {}
+        }
+        if fuse == Fuse::First {
+            self.fused_first.replace(Some((capsule, ticket)));
+            return;
+        }
+        match IoCommand::parse(&capsule.sqe) {
+            Ok(command) => spawn(self.clone().execute(capsule, ticket, command)),
+            Err(rejection) => ticket.reject(rejection),
+        }
+    }
+
+    /// The connection ends.
+    pub(super) fn end(&self) {
+        if let Some((_, ticket)) = self.fused_first.take() {
+            ticket.abandon();
+        }
+    }
+
+    async fn execute(self: Rc<Self>, capsule: Capsule, ticket: Ticket, command: IoCommand) {
+        let nsid = capsule.sqe.nsid.get();
+        let outcome = match command {
+            IoCommand::Read(range) => return self.read(ticket, range).await,
+            IoCommand::Write { range, .. } => self.write(capsule, range).await,
+            IoCommand::Flush => self.flush(nsid).await,
+            IoCommand::Compare(range) => self.compare(capsule, range).await,
+            IoCommand::WriteZeroes { range, .. } => self.write_zeroes(nsid, range).await,
+            IoCommand::DatasetManagement { range_count, deallocate } => {
+                self.dataset_management(capsule, range_count, deallocate).await
+            }
+            IoCommand::Verify(range) => self.verify(nsid, range).await,
+        };
+        match outcome {
+            Ok(()) => ticket.succeed(),
+            Err(stop) => ticket.stop(stop),
+        }
+    }
+
+    /// The volume that the host means by `nsid`, and its geometry, as they are now.
+    pub(super) fn open(&self, nsid: u32) -> Result<(Geometry, D::Volume), Rejection> {
+        let host = &self.association.host.nqn;
+        let found = self
+            .service
+            .door
+            .with_namespace(host, Nsid(nsid), |info, volume| (Geometry::of(info), volume.clone()));
+        found.ok_or(NAMESPACE_INVALID)
+    }
+
+    /// The bytes of a command's blocks, within what one command may transfer.
+    pub(super) fn transfer_range(
+        &self,
+        geometry: &Geometry,
+        range: BlockRange,
+    ) -> Result<Range<u64>, Rejection> {
+        let bytes = geometry.bytes_of(range.start, range.count.into())?;
+        if length_of(&bytes) > self.wire.limits.transfer_bytes_max.into() {
+            return Err(Rejection::field(48));
+        }
+        Ok(bytes)
+    }
+
+    /// The answer to a failed volume, told to the log where it is a fault.
+    pub(super) fn failure(&self, error: &IoError) -> Stop {
+        if matches!(error.cause, Cause::Internal | Cause::Unrecovered | Cause::WriteFault) {
+            tracing::warn!(%error, host = %self.association.host.nqn, "command failed");
+        }
+        of_cause(error.cause, self.association.retry_delays.load(Ordering::Acquire)).into()
+    }
+
+    async fn read(self: Rc<Self>, ticket: Ticket, range: BlockRange) {
+        let opened = self.open(ticket.sqe().nsid.get()).and_then(|(geometry, volume)| {
+            let bytes = self.transfer_range(&geometry, range)?;
+            check_room(ticket.sqe(), length_of(&bytes) as usize)?;
+            Ok((bytes, volume))
+        });
+        let (bytes, volume) = match opened {
+            Ok(opened) => opened,
+            Err(rejection) => return ticket.reject(rejection),
+        };
+        let held = self.wire.memory.take(length_of(&bytes)).await;
+        if self.wire.is_ending() {
+            return ticket.abandon();
+        }
+        match volume.read(bytes.start, length_of(&bytes) as usize).await {
+            Ok(buf) => {
+                self.wire.traffic.count_read(length_of(&bytes));
+                ticket.complete_with_data(buf.freeze(), Some(held));
+            }
+            Err(error) => ticket.stop(self.failure(&error)),
+        }
+    }
+
+    async fn write(&self, capsule: Capsule, range: BlockRange) -> Result<(), Stop> {
+        let nsid = capsule.sqe.nsid.get();
+        let (_, bytes) = self.open_for_write(nsid, range)?;
+        let received = fetch(&self.wire, capsule, length_of(&bytes) as u32).await?;
+        // The namespace may have changed while the data came, and late data of an ended connection are
+        // never applied.
+        if self.wire.is_ending() {
+            return Err(Stop::Abandon);
+        }
+        let (volume, bytes) = self.open_for_write(nsid, range)?;
+        if received.data.len() as u64 != length_of(&bytes) {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        volume.write(bytes.start, received.data).await.map_err(|error| self.failure(&error))?;
+        self.wire.traffic.count_write(length_of(&bytes));
+        Ok(())
+    }
+
+    fn open_for_write(&self, nsid: u32, range: BlockRange) -> Result<(D::Volume, Range<u64>), Rejection> {
+        let (geometry, volume) = self.open(nsid)?;
+        geometry.check_writable()?;
+        Ok((volume, self.transfer_range(&geometry, range)?))
+    }
+
+    async fn compare(&self, capsule: Capsule, range: BlockRange) -> Result<(), Stop> {
+        let (geometry, volume) = self.open(capsule.sqe.nsid.get())?;
+        let bytes = self.transfer_range(&geometry, range)?;
+        let received = fetch(&self.wire, capsule, length_of(&bytes) as u32).await?;
+        if self.wire.is_ending() {
+            return Err(Stop::Abandon);
+        }
+        self.wire.traffic.count_read(0);
+        volume.compare(bytes.start, received.data).await.map_err(|error| self.failure(&error))
+    }
+
+    async fn flush(&self, nsid: u32) -> Result<(), Stop> {
+        let volumes = if nsid == NSID_ALL {
+            let namespaces = self.service.door.namespaces(&self.association.host.nqn);
+            let opened = namespaces.iter().filter_map(|info| self.open(info.nsid.0).ok());
+            opened.map(|(_, volume)| volume).collect()
+        } else {
+            vec![self.open(nsid)?.1]
+        };
+        for volume in volumes {
+            volume.flush().await.map_err(|error| self.failure(&error))?;
+        }
+        Ok(())
+    }
+
+    async fn write_zeroes(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
+        let (geometry, volume) = self.open(nsid)?;
+        geometry.check_writable()?;
+        let bytes = geometry.bytes_of(range.start, range.count.into())?;
+        if length_of(&bytes) > WRITE_ZEROES_BYTES_MAX {
+            return Err(Rejection::field(48).into());
+        }
+        self.wire.traffic.count_write(0);
+        let zeroed = volume.write_zeroes(bytes.start, length_of(&bytes)).await;
+        zeroed.map_err(|error| self.failure(&error))
+    }
+
+    async fn verify(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
+        let (geometry, volume) = self.open(nsid)?;
+        let bytes = geometry.bytes_of(range.start, range.count.into())?;
+        self.wire.traffic.count_read(0);
+        volume.verify(bytes.start, length_of(&bytes)).await.map_err(|error| self.failure(&error))
+    }
+
+    async fn dataset_management(
+        &self,
+        capsule: Capsule,
+        range_count: u16,
+        deallocate: bool,
+    ) -> Result<(), Stop> {
+        let nsid = capsule.sqe.nsid.get();
+        let bytes = u32::from(range_count) * DSM_RANGE_BYTES as u32;
+        self.open(nsid)?;
+        let received = fetch(&self.wire, capsule, bytes).await?;
+        if self.wire.is_ending() {
+            return Err(Stop::Abandon);
+        }
+        let (geometry, volume) = self.open(nsid)?;
+        let ranges = byte_ranges(&received.data, &geometry)?;
+        if !deallocate {
+            return Ok(());
+        }
+        geometry.check_writable()?;
+        for range in ranges {
+            volume.deallocate(range).await.map_err(|error| self.failure(&error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of a Dataset Management, all checked before any is touched; empty ones left out.
+fn byte_ranges(data: &[u8], geometry: &Geometry) -> Result<Vec<Range<u64>>, Rejection> {
+    let ranges = data.chunks_exact(DSM_RANGE_BYTES).map(|raw| {
+        let range = DsmRange::read_from_bytes(raw).expect("chunks have the range's size");
+        geometry.bytes_of(range.start.get(), range.count.get().into())
+    });
+    ranges.filter(|range| !matches!(range, Ok(range) if range.is_empty())).collect()
+}

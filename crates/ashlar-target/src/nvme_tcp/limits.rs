@@ -1,0 +1,151 @@
+//! How much hosts may take.
+
+use std::time::Duration;
+
+/// Bytes of the unit that MDTS counts in: the controller's smallest page.
+pub(super) const PAGE_BYTES: u32 = 4096;
+
+/// Bounds of what hosts may take. Each is per target unless it says otherwise.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// TCP connections of one reactor; more are closed at once. 1 to 65,535.
+    pub connections_max: u32,
+    /// Of these, connections that have not finished Connect; more are closed at once. At least 1.
+    pub connecting_max: u32,
+    /// How long a connection may take from its first byte to its Connect command.
+    pub handshake_timeout: Duration,
+    /// How long a host may take to send data that it was allowed to send, before its connection is ended.
+    pub transfer_timeout: Duration,
+    /// How long the end of a connection waits for the other side to take the last PDU.
+    pub closing_timeout: Duration,
+    /// I/O queues of one controller; 1 to 65,534.
+    pub io_queues_max: u16,
+    /// Entries of one queue, which is also how many commands it may have outstanding; 2 to 65,536. MQES is
+    /// one less.
+    pub queue_entries_max: u32,
+    /// Write data that may come within a command capsule of an I/O queue, in bytes: a multiple of 16, 4 KiB
+    /// to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.) This much is set aside for
+    /// every entry of every I/O queue.
+    pub in_capsule_bytes_max: u32,
+    /// Data of one command, in bytes: a power of two, 4 KiB to 16 MiB. MDTS.
+    pub transfer_bytes_max: u32,
+    /// Data that one connection may have in memory, beside in-capsule data: at least twice
+    /// `transfer_bytes_max`, as a fused operation needs.
+    pub connection_bytes_max: u64,
+    /// Data of one reactor's connections in memory, in-capsule data included: at least
+    /// `connection_bytes_max`.
+    pub reactor_bytes_max: u64,
+    /// The shortest keep alive timeout; shorter ones are raised to it. At least 1 s.
+    pub keep_alive_min: Duration,
+    /// The longest keep alive timeout; longer ones are refused.
+    pub keep_alive_max: Duration,
+    /// How often a controller looks whether the health figures ask for a warning.
+    pub health_interval: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections_max: 1024,
+            connecting_max: 256,
+            handshake_timeout: Duration::from_secs(10),
+            transfer_timeout: Duration::from_secs(30),
+            closing_timeout: Duration::from_secs(2),
+            io_queues_max: 64,
+            queue_entries_max: 1024,
+            in_capsule_bytes_max: 16 << 10,
+            transfer_bytes_max: 1 << 20,
+            connection_bytes_max: 16 << 20,
+            reactor_bytes_max: 1 << 30,
+            keep_alive_min: Duration::from_secs(1),
+            keep_alive_max: Duration::from_secs(600),
+            health_interval: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A limit out of its bounds.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{name} is {value}: it must be {bounds}")]
+pub struct LimitsError {
+    name: &'static str,
+    value: String,
+    bounds: &'static str,
+}
+
+impl Limits {
+    /// In-capsule data of an admin queue (TCP Transport 1.1, section 3.3.2: 8 KiB).
+    pub(super) const ADMIN_IN_CAPSULE_BYTES_MAX: u32 = 8 << 10;
+
+    /// Checks every value against its bounds.
+    ///
+    /// # Errors
+    /// The first one that is out of them.
+    pub fn check(&self) -> Result<(), LimitsError> {
+        let wrong =
+            |name, value: &dyn ToString, bounds| Err(LimitsError { name, value: value.to_string(), bounds });
+        if !(1..=65_535).contains(&self.connections_max) {
+            return wrong("connections_max", &self.connections_max, "1 to 65535");
+        }
+        if self.connecting_max == 0 {
+            return wrong("connecting_max", &self.connecting_max, "at least 1");
+        }
+        if !(1..=65_534).contains(&self.io_queues_max) {
+            return wrong("io_queues_max", &self.io_queues_max, "1 to 65534");
+        }
+        if !(2..=65_536).contains(&self.queue_entries_max) {
+            return wrong("queue_entries_max", &self.queue_entries_max, "2 to 65536");
+        }
+        if self.in_capsule_bytes_max % 16 != 0 || !(4 << 10..=64 << 10).contains(&self.in_capsule_bytes_max) {
+            let bounds = "a multiple of 16, 4096 to 65536";
+            return wrong("in_capsule_bytes_max", &self.in_capsule_bytes_max, bounds);
+        }
+        let transfer = self.transfer_bytes_max;
+        if !transfer.is_power_of_two() || !(PAGE_BYTES..=16 << 20).contains(&transfer) {
+            return wrong("transfer_bytes_max", &transfer, "a power of two, 4096 to 16777216");
+        }
+        if self.connection_bytes_max < 2 * u64::from(transfer) {
+            let bounds = "at least twice transfer_bytes_max";
+            return wrong("connection_bytes_max", &self.connection_bytes_max, bounds);
+        }
+        if self.reactor_bytes_max < self.connection_bytes_max {
+            let bounds = "at least connection_bytes_max";
+            return wrong("reactor_bytes_max", &self.reactor_bytes_max, bounds);
+        }
+        self.check_times()
+    }
+
+    fn check_times(&self) -> Result<(), LimitsError> {
+        let wrong =
+            |name, value: Duration, bounds| Err(LimitsError { name, value: format!("{value:?}"), bounds });
+        if self.keep_alive_min < Duration::from_secs(1) {
+            return wrong("keep_alive_min", self.keep_alive_min, "at least 1s");
+        }
+        let longest = Duration::from_millis(u32::MAX.into());
+        if !(self.keep_alive_min..=longest).contains(&self.keep_alive_max) {
+            return wrong("keep_alive_max", self.keep_alive_max, "keep_alive_min to 49 days");
+        }
+        let waits = [
+            ("handshake_timeout", self.handshake_timeout),
+            ("transfer_timeout", self.transfer_timeout),
+            ("health_interval", self.health_interval),
+        ];
+        match waits.into_iter().find(|(_, wait)| wait.is_zero()) {
+            Some((name, wait)) => wrong(name, wait, "more than 0"),
+            None => Ok(()),
+        }
+    }
+
+    /// MDTS: 2^n pages.
+    pub(super) fn max_transfer_exponent(&self) -> u8 {
+        (self.transfer_bytes_max / PAGE_BYTES).trailing_zeros() as u8
+    }
+
+    /// MQES: entries less one.
+    pub(super) fn max_queue_size(&self) -> u16 {
+        (self.queue_entries_max - 1) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+use super::Limits;
+
+#[test]
+fn the_defaults_are_within_their_bounds() {
+    let limits = Limits::default();
+    assert_eq!(limits.check(), Ok(()));
+    assert_eq!(limits.max_transfer_exponent(), 8);
+    assert_eq!(limits.max_queue_size(), 1023);
+}
+
+#[test]
+fn a_limit_out_of_bounds_is_named_with_its_bounds() {
+    let limits = Limits { transfer_bytes_max: 5000, ..Limits::default() };
+    let text = limits.check().unwrap_err().to_string();
+    assert_eq!(text, "transfer_bytes_max is 5000: it must be a power of two, 4096 to 16777216");
+    let limits = Limits { connection_bytes_max: 1 << 20, ..Limits::default() };
+    assert!(limits.check().unwrap_err().to_string().contains("twice transfer_bytes_max"));
+}

@@ -1,0 +1,191 @@
+//! What Get Log Page says.
+
+use ashlar_nvme::admin::{GetLogPage, opcode as admin_opcode};
+use ashlar_nvme::fabrics::FABRICS_OPCODE;
+use ashlar_nvme::feature::id;
+use ashlar_nvme::identify::namespace_list;
+use ashlar_nvme::io::opcode as io_opcode;
+use ashlar_nvme::log::{
+    CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect, critical_warning,
+    feature_effects, page, supported_pages,
+};
+use ashlar_nvme::sqe::{NSID_ALL, Sqe};
+use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_nvme::text::ascii_padded;
+use ashlar_nvme::zerocopy::{FromZeros, IntoBytes};
+use ashlar_volume::{Door, HealthFigures};
+
+use super::controller::Controller;
+use super::discovery;
+use super::errors::ERROR_LOG_ENTRIES;
+
+/// Pages of an I/O controller.
+const IO_PAGES: [u8; 8] = [
+    page::SUPPORTED,
+    page::ERROR,
+    page::SMART,
+    page::FIRMWARE_SLOT,
+    page::CHANGED_NAMESPACES,
+    page::EFFECTS,
+    page::FEATURE_EFFECTS,
+    page::MANAGEMENT_EFFECTS,
+];
+/// Pages of a discovery controller.
+const DISCOVERY_PAGES: [u8; 3] = [page::SUPPORTED, page::ERROR, page::DISCOVERY];
+
+const CHANGES_BLOCKS: u32 = effect::SUPPORTED | effect::BLOCK_CONTENT;
+
+const ADMIN_EFFECTS: [CommandEffects; 9] = [
+    (admin_opcode::GET_LOG_PAGE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::IDENTIFY, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::ABORT, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::SET_FEATURES, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::GET_FEATURES, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::ASYNC_EVENT_REQUEST, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::KEEP_ALIVE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (FABRICS_OPCODE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (
+        admin_opcode::FORMAT_NVM,
+        CHANGES_BLOCKS
+            | effect::NAMESPACE_CAPABILITY
+            | effect::EXCLUSIVE_IN_NAMESPACE
+            | effect::SCOPE_NAMESPACE,
+    ),
+];
+
+const IO_EFFECTS: [CommandEffects; 7] = [
+    (io_opcode::FLUSH, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
+    (io_opcode::WRITE, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
+    (io_opcode::READ, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
+    (io_opcode::COMPARE, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
+    (io_opcode::WRITE_ZEROES, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
+    (io_opcode::DATASET_MANAGEMENT, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
+    (io_opcode::VERIFY, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
+];
+
+const CONTROLLER_FEATURES: [u8; 10] = [
+    id::ARBITRATION,
+    id::POWER_MANAGEMENT,
+    id::TEMPERATURE_THRESHOLD,
+    id::ERROR_RECOVERY,
+    id::NUMBER_OF_QUEUES,
+    id::WRITE_ATOMICITY,
+    id::ASYNC_EVENT_CONFIGURATION,
+    id::KEEP_ALIVE_TIMER,
+    id::HOST_BEHAVIOR,
+    id::HOST_IDENTIFIER,
+];
+
+impl<D: Door> Controller<D> {
+    /// The part of a log page that the command asks for.
+    pub(super) fn log_page(&self, sqe: &Sqe, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
+        let pages: &[u8] = if self.is_discovery() { &DISCOVERY_PAGES } else { &IO_PAGES };
+        if !pages.contains(&get.page) {
+            let location = ErrorLocation::byte(40);
+            return Err(Rejection { status: Status::INVALID_LOG_PAGE.dnr(), location });
+        }
+        if get.offset_is_index {
+            return Err(Rejection::field(58));
+        }
+        if get.bytes > self.wire.limits.transfer_bytes_max.into() {
+            return Err(Rejection::field(42));
+        }
+        // Pages are of the controller, not of one namespace.
+        if !matches!(sqe.nsid.get(), 0 | NSID_ALL) && get.page == page::SMART {
+            return Err(Rejection::field(4));
+        }
+        part_of(self.whole_page(get.page), get)
+    }
+
+    fn whole_page(&self, page: u8) -> Vec<u8> {
+        match page {
+            page::SUPPORTED if self.is_discovery() => supported_pages(&DISCOVERY_PAGES),
+            page::SUPPORTED => supported_pages(&IO_PAGES),
+            page::ERROR => self.error_log(),
+            page::SMART => self.smart_log(),
+            page::FIRMWARE_SLOT => self.firmware_log(),
+            page::CHANGED_NAMESPACES => namespace_list(self.events.borrow().changed_namespaces()).to_vec(),
+            page::EFFECTS => EffectsLog::new(&ADMIN_EFFECTS, &IO_EFFECTS).as_bytes().to_vec(),
+            page::FEATURE_EFFECTS => feature_effects_log(),
+            page::DISCOVERY => self.discovery_log(self.service.door.generation()),
+            // NVMe-MI commands: none is supported.
+            _ => vec![0; 4096],
+        }
+    }
+
+    fn error_log(&self) -> Vec<u8> {
+        let errors = self.association.errors();
+        let mut page: Vec<u8> = errors.entries().flat_map(|entry| entry.as_bytes().to_vec()).collect();
+        page.resize(ERROR_LOG_ENTRIES * 64, 0);
+        page
+    }
+
+    fn smart_log(&self) -> Vec<u8> {
+        const DATA_UNIT_BYTES: u64 = 512 * 1000;
+        const SECONDS_PER_HOUR: u64 = 3600;
+        let health = self.service.door.health();
+        let traffic = self.service.target.traffic_totals();
+        let mut log = SmartLog::new_zeroed();
+        log.critical_warning = warnings_of(&health);
+        log.available_spare = health.spare_percent;
+        log.spare_threshold = health.spare_threshold_percent;
+        log.data_units_read = u128::from(traffic.read_bytes.div_ceil(DATA_UNIT_BYTES)).into();
+        log.data_units_written = u128::from(traffic.written_bytes.div_ceil(DATA_UNIT_BYTES)).into();
+        log.host_reads = u128::from(traffic.read_commands).into();
+        log.host_writes = u128::from(traffic.write_commands).into();
+        log.power_cycles = u128::from(health.power_cycles).into();
+        let hours = self.service.target.running_for().as_secs() / SECONDS_PER_HOUR;
+        log.power_on_hours = u128::from(hours).into();
+        log.unsafe_shutdowns = u128::from(health.unsafe_shutdowns).into();
+        log.media_errors = u128::from(health.media_errors).into();
+        log.error_log_entries = u128::from(traffic.errors).into();
+        log.as_bytes().to_vec()
+    }
+
+    fn firmware_log(&self) -> Vec<u8> {
+        let mut log = FirmwareSlotLog::new_zeroed();
+        log.active = 1;
+        log.revisions[0] = ascii_padded(&self.service.door.subsystem().firmware);
+        log.as_bytes().to_vec()
+    }
+
+    /// The discovery log for this host.
+    pub(super) fn discovery_log(&self, generation: u64) -> Vec<u8> {
+        let door = &self.service.door;
+        let sees_namespaces = !door.namespaces(&self.host().nqn).is_empty();
+        let portals = self.service.target.portals();
+        let nqn = door.subsystem().nqn;
+        let entries = discovery::entries(&portals, self.wire.local, &nqn, sees_namespaces);
+        discovery::log_page(generation, &entries)
+    }
+}
+
+fn feature_effects_log() -> Vec<u8> {
+    let mut page = vec![0; 1024];
+    let mut put = |feature: u8, effects: u32| {
+        page[usize::from(feature) * 4..][..4].copy_from_slice(&effects.to_le_bytes());
+    };
+    for feature in CONTROLLER_FEATURES {
+        put(feature, feature_effects::SUPPORTED | feature_effects::SCOPE_CONTROLLER);
+    }
+    let namespace = feature_effects::NAMESPACE_CAPABILITY | feature_effects::SCOPE_NAMESPACE;
+    put(id::WRITE_PROTECTION, feature_effects::SUPPORTED | namespace);
+    page
+}
+
+/// What the command asks for of a page; zeros beyond its end.
+fn part_of(page: Vec<u8>, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
+    let start = usize::try_from(get.offset).ok().filter(|start| *start <= page.len() && start % 4 == 0);
+    let start = start.ok_or(Rejection::field(48))?;
+    let mut part = page[start..].to_vec();
+    part.resize(get.bytes as usize, 0);
+    Ok(part)
+}
+
+/// Critical Warning.
+pub(super) fn warnings_of(health: &HealthFigures) -> u8 {
+    let spare_low = health.spare_percent < health.spare_threshold_percent;
+    (if spare_low { critical_warning::SPARE } else { 0 })
+        | (if health.degraded { critical_warning::RELIABILITY } else { 0 })
+        | (if health.read_only { critical_warning::READ_ONLY } else { 0 })
+}

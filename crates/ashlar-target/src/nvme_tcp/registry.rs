@@ -1,0 +1,311 @@
+//! Who is connected, over all reactors.
+//!
+//! Locked when a host comes or goes and when somebody asks, never for a command.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ashlar_volume::HostNqn;
+
+use super::errors::ErrorLog;
+use super::signal::Once;
+
+/// Highest controller identifier (Base 2.1, section 3.1.3.3: FFF0h to FFFFh are reserved).
+const CONTROLLER_ID_MAX: u16 = 0xffef;
+
+/// Why a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EndReason {
+    /// The host closed it, or it broke.
+    PeerClosed,
+    /// The host sent a terminate request.
+    PeerTerminated,
+    /// The host broke the protocol.
+    Fault,
+    /// The host sent Disconnect.
+    Disconnected,
+    /// The host sent no Keep Alive in time.
+    KeepAliveExpired,
+    /// The admin queue of its controller has ended.
+    AssociationEnded,
+    /// The controller was reset or shut down.
+    ControllerReset,
+    /// No Connect in time.
+    HandshakeTimeout,
+    /// Data that were asked for did not come in time.
+    TransferTimeout,
+    /// Nothing can be sent any more.
+    SendFailed,
+    /// The service ends.
+    Shutdown,
+}
+
+/// The life of one connection, as other reactors see it.
+pub(super) struct Life {
+    /// Set when it has to end.
+    pub(super) stop: Once<EndReason>,
+    /// No command of it will be applied any more.
+    pub(super) drained: Once<()>,
+    ended: AtomicBool,
+}
+
+impl Life {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Life { stop: Once::new(), drained: Once::new(), ended: AtomicBool::new(false) })
+    }
+
+    /// Asks the connection to end.
+    pub(super) fn end(&self, reason: EndReason) {
+        self.ended.store(true, Ordering::Release);
+        self.stop.set(reason);
+    }
+
+    fn is_draining(&self) -> bool {
+        self.ended.load(Ordering::Acquire) && self.drained.get().is_none()
+    }
+}
+
+/// A host as the target tells hosts apart: name and identifier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct HostKey {
+    pub(super) nqn: HostNqn,
+    pub(super) id: [u8; 16],
+}
+
+/// One controller, as other reactors see it.
+pub(super) struct Association {
+    pub(super) controller_id: u16,
+    pub(super) host: HostKey,
+    pub(super) is_discovery: bool,
+    address: SocketAddr,
+    since_unix_seconds: u64,
+    /// CC.EN is set: I/O queues may connect.
+    pub(super) enabled: AtomicBool,
+    /// The host honours Command Retry Delays.
+    pub(super) retry_delays: AtomicBool,
+    /// I/O queues that the host may connect.
+    pub(super) io_queues: AtomicU16,
+    errors: Mutex<ErrorLog>,
+}
+
+impl Association {
+    pub(super) fn errors(&self) -> MutexGuard<'_, ErrorLog> {
+        self.errors.lock().expect("no holder of the lock panics")
+    }
+}
+
+/// A host that is connected, for people and programs to see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConnectedHost {
+    /// Its name.
+    pub nqn: HostNqn,
+    /// Its identifier.
+    pub host_id: [u8; 16],
+    /// Where its admin queue comes from.
+    pub address: SocketAddr,
+    /// I/O queues that are connected.
+    pub io_queues: u16,
+    /// When it connected, in seconds since 1970.
+    pub since_unix_seconds: u64,
+    /// Its controller.
+    pub controller_id: u16,
+    /// It is connected to the discovery service and sees no namespaces.
+    pub is_discovery: bool,
+}
+
+struct Entry {
+    association: Arc<Association>,
+    queues: BTreeMap<u16, Arc<Life>>,
+}
+
+#[derive(Default)]
+struct State {
+    controllers: BTreeMap<u16, Entry>,
+    last_id: u16,
+    lives: Vec<(HostKey, Weak<Life>)>,
+}
+
+/// Why a queue may not join.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum JoinError {
+    /// There is no such controller.
+    NoController,
+    /// It is another host's.
+    OtherHostNqn,
+    /// It is of the same name, but another identifier.
+    OtherHostId,
+    /// It is not enabled.
+    NotEnabled,
+    /// The queue's number is above what was granted.
+    QueueIdTooHigh,
+    /// The queue is connected already.
+    QueueInUse,
+}
+
+/// All controllers of a target.
+#[derive(Default)]
+pub(super) struct Registry {
+    state: Mutex<State>,
+}
+
+impl Registry {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of the lock panics")
+    }
+
+    /// Makes a controller for an admin queue; none if all identifiers are taken.
+    pub(super) fn admit(
+        &self,
+        host: HostKey,
+        address: SocketAddr,
+        is_discovery: bool,
+        life: &Arc<Life>,
+    ) -> Option<Arc<Association>> {
+        let mut state = self.state();
+        let controller_id = state.free_id()?;
+        let association = Arc::new(Association {
+            controller_id,
+            host: host.clone(),
+            is_discovery,
+            address,
+            since_unix_seconds: unix_seconds(),
+            enabled: AtomicBool::new(false),
+            retry_delays: AtomicBool::new(false),
+            io_queues: AtomicU16::new(0),
+            errors: Mutex::default(),
+        });
+        let queues = [(0, life.clone())].into();
+        state.controllers.insert(controller_id, Entry { association: association.clone(), queues });
+        state.remember(host, life);
+        Some(association)
+    }
+
+    /// Adds an I/O queue to its controller.
+    pub(super) fn join(
+        &self,
+        controller_id: u16,
+        host: &HostKey,
+        queue_id: u16,
+        life: &Arc<Life>,
+    ) -> Result<Arc<Association>, JoinError> {
+        let mut state = self.state();
+        let entry = state.controllers.get_mut(&controller_id).ok_or(JoinError::NoController)?;
+        let association = entry.association.clone();
+        check_join(&association, host, queue_id)?;
+        if entry.queues.contains_key(&queue_id) {
+            return Err(JoinError::QueueInUse);
+        }
+        entry.queues.insert(queue_id, life.clone());
+        state.remember(host.clone(), life);
+        Ok(association)
+    }
+
+    /// Takes a queue out. With the admin queue the controller goes, and all its other queues are asked to
+    /// end.
+    pub(super) fn leave(&self, controller_id: u16, queue_id: u16, life: &Arc<Life>) {
+        let mut state = self.state();
+        let Some(entry) = state.controllers.get_mut(&controller_id) else { return };
+        let is_own = entry.queues.get(&queue_id).is_some_and(|own| Arc::ptr_eq(own, life));
+        if !is_own {
+            return;
+        }
+        entry.queues.remove(&queue_id);
+        if queue_id == 0 {
+            entry.queues.values().for_each(|other| other.end(EndReason::AssociationEnded));
+            state.controllers.remove(&controller_id);
+        }
+    }
+
+    /// Asks all I/O queues of a controller to end, and returns their lives.
+    pub(super) fn end_io_queues(&self, controller_id: u16) -> Vec<Arc<Life>> {
+        let state = self.state();
+        let Some(entry) = state.controllers.get(&controller_id) else { return Vec::new() };
+        let io_queues = entry.queues.iter().filter(|(queue_id, _)| **queue_id != 0);
+        let lives: Vec<_> = io_queues.map(|(_, life)| life.clone()).collect();
+        lives.iter().for_each(|life| life.end(EndReason::ControllerReset));
+        lives
+    }
+
+    /// Connections of `host` that have ended while commands of theirs may still be applied.
+    pub(super) fn draining(&self, host: &HostKey) -> Vec<Arc<Life>> {
+        let state = self.state();
+        let own = state.lives.iter().filter(|(key, _)| key == host);
+        own.filter_map(|(_, life)| life.upgrade()).filter(|life| life.is_draining()).collect()
+    }
+
+    /// Identifiers of the controllers that `host` has to the subsystem, in order.
+    pub(super) fn controller_ids(&self, host: &HostKey) -> Vec<u16> {
+        let state = self.state();
+        let entries = state.controllers.values().map(|entry| &entry.association);
+        let own = entries.filter(|association| association.host == *host && !association.is_discovery);
+        own.map(|association| association.controller_id).collect()
+    }
+
+    pub(super) fn has_io_queues(&self, controller_id: u16) -> bool {
+        let state = self.state();
+        state.controllers.get(&controller_id).is_some_and(|entry| entry.queues.len() > 1)
+    }
+
+    pub(super) fn connected_hosts(&self) -> Vec<ConnectedHost> {
+        let state = self.state();
+        state.controllers.values().map(Entry::connected_host).collect()
+    }
+}
+
+impl Entry {
+    fn connected_host(&self) -> ConnectedHost {
+        let association = &self.association;
+        ConnectedHost {
+            nqn: association.host.nqn.clone(),
+            host_id: association.host.id,
+            address: association.address,
+            io_queues: self.queues.keys().filter(|queue_id| **queue_id != 0).count() as u16,
+            since_unix_seconds: association.since_unix_seconds,
+            controller_id: association.controller_id,
+            is_discovery: association.is_discovery,
+        }
+    }
+}
+
+impl State {
+    /// The next identifier after the last one given: a number is not reused soon, so that a host that
+    /// comes back with an old one finds nobody else's controller.
+    fn free_id(&mut self) -> Option<u16> {
+        let after = self.last_id % CONTROLLER_ID_MAX;
+        let candidates = (after + 1..=CONTROLLER_ID_MAX).chain(1..=after);
+        let id = candidates.into_iter().find(|id| !self.controllers.contains_key(id))?;
+        self.last_id = id;
+        Some(id)
+    }
+
+    fn remember(&mut self, host: HostKey, life: &Arc<Life>) {
+        self.lives.retain(|(_, life)| life.strong_count() > 0);
+        self.lives.push((host, Arc::downgrade(life)));
+    }
+}
+
+fn check_join(association: &Association, host: &HostKey, queue_id: u16) -> Result<(), JoinError> {
+    if association.host.nqn != host.nqn {
+        return Err(JoinError::OtherHostNqn);
+    }
+    if association.host.id != host.id {
+        return Err(JoinError::OtherHostId);
+    }
+    if association.is_discovery || queue_id > association.io_queues.load(Ordering::Acquire) {
+        return Err(JoinError::QueueIdTooHigh);
+    }
+    if !association.enabled.load(Ordering::Acquire) {
+        return Err(JoinError::NotEnabled);
+    }
+    Ok(())
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests;

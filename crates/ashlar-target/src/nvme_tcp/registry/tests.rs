@@ -1,0 +1,63 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ashlar_volume::HostNqn;
+
+use super::{Association, EndReason, HostKey, JoinError, Life, Registry};
+
+fn host(name: &str, id: u8) -> HostKey {
+    HostKey { nqn: HostNqn::new(&format!("nqn.2014-08.org.example:{name}")).unwrap(), id: [id; 16] }
+}
+
+fn admitted(registry: &Registry, host: &HostKey) -> (Arc<Association>, Arc<Life>) {
+    let life = Life::new();
+    let address = "127.0.0.1:1".parse().unwrap();
+    let association = registry.admit(host.clone(), address, false, &life).unwrap();
+    association.io_queues.store(4, Ordering::Release);
+    association.enabled.store(true, Ordering::Release);
+    (association, life)
+}
+
+#[test]
+fn controller_ids_are_not_reused_soon() {
+    let registry = Registry::default();
+    let (first, life) = admitted(&registry, &host("a", 1));
+    registry.leave(first.controller_id, 0, &life);
+    let (second, _) = admitted(&registry, &host("a", 1));
+    assert_ne!(first.controller_id, second.controller_id);
+}
+
+#[test]
+fn only_the_same_host_may_add_queues() {
+    let registry = Registry::default();
+    let (association, _life) = admitted(&registry, &host("a", 1));
+    let join = |host: &HostKey, queue_id| {
+        registry.join(association.controller_id, host, queue_id, &Life::new()).err()
+    };
+    assert_eq!(join(&host("b", 1), 1), Some(JoinError::OtherHostNqn));
+    assert_eq!(join(&host("a", 2), 1), Some(JoinError::OtherHostId));
+    assert_eq!(join(&host("a", 1), 5), Some(JoinError::QueueIdTooHigh));
+    assert_eq!(join(&host("a", 1), 1), None);
+    assert_eq!(join(&host("a", 1), 1), Some(JoinError::QueueInUse));
+    association.enabled.store(false, Ordering::Release);
+    assert_eq!(join(&host("a", 1), 2), Some(JoinError::NotEnabled));
+}
+
+#[test]
+fn the_end_of_the_admin_queue_ends_the_others_and_leaves_their_work_to_be_awaited() {
+    let registry = Registry::default();
+    let (association, admin) = admitted(&registry, &host("a", 1));
+    let io = Life::new();
+    registry.join(association.controller_id, &host("a", 1), 1, &io).unwrap();
+    assert_eq!(registry.connected_hosts()[0].io_queues, 1);
+    assert!(registry.draining(&host("a", 1)).is_empty());
+    admin.end(EndReason::PeerClosed);
+    registry.leave(association.controller_id, 0, &admin);
+    assert_eq!(io.stop.get(), Some(EndReason::AssociationEnded));
+    assert_eq!(registry.draining(&host("a", 1)).len(), 2);
+    assert!(registry.draining(&host("b", 1)).is_empty());
+    io.drained.set(());
+    admin.drained.set(());
+    assert!(registry.draining(&host("a", 1)).is_empty());
+    assert!(registry.connected_hosts().is_empty());
+}

@@ -1,0 +1,103 @@
+//! Things that happen once: a connection must end, a command's data are complete, a host's old work is done.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+/// A value that is set once by any thread and awaited by tasks of any threads.
+pub(super) struct Once<T> {
+    state: Mutex<OnceState<T>>,
+}
+
+struct OnceState<T> {
+    value: Option<T>,
+    waiting: Vec<Waker>,
+}
+
+impl<T: Copy> Once<T> {
+    pub(super) const fn new() -> Self {
+        Once { state: Mutex::new(OnceState { value: None, waiting: Vec::new() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, OnceState<T>> {
+        self.state.lock().expect("no holder of the lock panics")
+    }
+
+    /// Sets the value; a second one changes nothing.
+    pub(super) fn set(&self, value: T) {
+        let mut state = self.state();
+        if state.value.is_none() {
+            state.value = Some(value);
+            state.waiting.drain(..).for_each(Waker::wake);
+        }
+    }
+
+    pub(super) fn get(&self) -> Option<T> {
+        self.state().value
+    }
+
+    /// The value, once there is one.
+    pub(super) fn wait(&self) -> impl Future<Output = T> {
+        poll_fn(|cx| {
+            let mut state = self.state();
+            let Some(value) = state.value else {
+                if !state.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    state.waiting.push(cx.waker().clone());
+                }
+                return Poll::Pending;
+            };
+            Poll::Ready(value)
+        })
+    }
+}
+
+/// A value that one task leaves for another of the same thread.
+pub(super) struct Letter<T> {
+    state: Rc<RefCell<LetterState<T>>>,
+}
+
+struct LetterState<T> {
+    value: Option<T>,
+    waiting: Option<Waker>,
+}
+
+impl<T> Clone for Letter<T> {
+    fn clone(&self) -> Self {
+        Letter { state: self.state.clone() }
+    }
+}
+
+impl<T> Letter<T> {
+    pub(super) fn new() -> Self {
+        Letter { state: Rc::new(RefCell::new(LetterState { value: None, waiting: None })) }
+    }
+
+    /// Leaves the value. The first one counts.
+    pub(super) fn leave(&self, value: T) {
+        let mut state = self.state.borrow_mut();
+        if state.value.is_none() {
+            state.value = Some(value);
+        }
+        if let Some(waker) = state.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// The value, once it is there.
+    pub(super) fn take(&self) -> impl Future<Output = T> + use<T> {
+        let state = self.state.clone();
+        poll_fn(move |cx| {
+            let mut state = state.borrow_mut();
+            let Some(value) = state.value.take() else {
+                state.waiting = Some(cx.waker().clone());
+                return Poll::Pending;
+            };
+            Poll::Ready(value)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

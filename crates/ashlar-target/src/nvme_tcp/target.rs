@@ -1,0 +1,277 @@
+//! What one process serves, and its part on one reactor.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use ashlar_block::Nanos;
+use ashlar_reactor::net::{BindOptions, TcpListener, TcpStream};
+use ashlar_reactor::{JoinHandle, now, sleep, spawn, spawn_joined};
+use ashlar_volume::Door;
+
+use super::connection;
+use super::limits::{Limits, LimitsError};
+use super::memory::Budget;
+use super::portal::{BindError, Portal};
+use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::signal::Letter;
+use super::traffic::{Traffic, TrafficTotals};
+
+/// What a target serves.
+#[derive(Clone, Debug)]
+pub struct TargetConfig {
+    /// Where it listens.
+    pub portals: Vec<Portal>,
+    /// What hosts may take.
+    pub limits: Limits,
+    /// Several reactors serve: each listens on every portal (SO_REUSEPORT), and the kernel spreads the
+    /// connections.
+    pub several_reactors: bool,
+}
+
+/// A target: shared by all reactors that serve it, and by whoever asks about it. Clones are the same target.
+#[derive(Clone)]
+pub struct Target {
+    shared: Arc<TargetShared>,
+}
+
+/// What the reactors of a target share.
+pub(super) struct TargetShared {
+    pub(super) limits: Arc<Limits>,
+    pub(super) registry: Registry,
+    several_reactors: bool,
+    portals: Mutex<Vec<Portal>>,
+    traffic: Mutex<Vec<Arc<Traffic>>>,
+    start: Nanos,
+}
+
+impl Target {
+    /// A target that listens nowhere yet.
+    ///
+    /// # Errors
+    /// A limit out of its bounds.
+    pub fn new(config: TargetConfig) -> Result<Self, LimitsError> {
+        config.limits.check()?;
+        let shared = TargetShared {
+            limits: Arc::new(config.limits),
+            registry: Registry::default(),
+            several_reactors: config.several_reactors,
+            portals: Mutex::new(config.portals),
+            traffic: Mutex::default(),
+            start: now(),
+        };
+        Ok(Target { shared: Arc::new(shared) })
+    }
+
+    /// Listens on every portal, and serves the volumes behind `door` on this thread's reactor from now on.
+    ///
+    /// With several reactors each calls this once, the first one first where a portal has port 0: the others
+    /// take the port that it was given.
+    ///
+    /// # Errors
+    /// The portal that cannot be listened on, and why. Nothing is served then.
+    ///
+    /// # Panics
+    /// If no reactor runs on this thread.
+    pub fn serve<D: Door>(&self, door: D) -> Result<Service<D>, BindError> {
+        let listeners = self.shared.listen()?;
+        let traffic = Arc::new(Traffic::default());
+        self.shared.traffic().push(traffic.clone());
+        let state = Rc::new(ServiceState {
+            target: self.shared.clone(),
+            door,
+            memory: Budget::new(self.shared.limits.reactor_bytes_max),
+            traffic,
+            discarded: Rc::default(),
+            connecting: Rc::default(),
+            connections: RefCell::default(),
+            next_connection: Cell::new(0),
+            none_left: RefCell::default(),
+        });
+        let accepting = listeners.into_iter().enumerate();
+        let accepting =
+            accepting.map(|(portal, listener)| spawn_joined(accept(state.clone(), listener, portal)));
+        Ok(Service { accepting: accepting.collect(), state })
+    }
+
+    /// Where the target listens: the configured portals, with the ports that were taken once a reactor
+    /// serves.
+    pub fn portals(&self) -> Vec<Portal> {
+        self.shared.portals().clone()
+    }
+
+    /// The hosts that are connected, over all reactors. May be called on any thread.
+    pub fn connected_hosts(&self) -> Vec<ConnectedHost> {
+        self.shared.registry.connected_hosts()
+    }
+}
+
+impl TargetShared {
+    fn portals_lock(&self) -> MutexGuard<'_, Vec<Portal>> {
+        self.portals.lock().expect("no holder of the lock panics")
+    }
+
+    pub(super) fn portals(&self) -> MutexGuard<'_, Vec<Portal>> {
+        self.portals_lock()
+    }
+
+    fn traffic(&self) -> MutexGuard<'_, Vec<Arc<Traffic>>> {
+        self.traffic.lock().expect("no holder of the lock panics")
+    }
+
+    pub(super) fn traffic_totals(&self) -> TrafficTotals {
+        let mut totals = TrafficTotals::default();
+        self.traffic().iter().for_each(|traffic| traffic.add_to(&mut totals));
+        totals
+    }
+
+    pub(super) fn running_for(&self) -> Duration {
+        now().since(self.start)
+    }
+
+    fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
+        let mut portals = self.portals_lock();
+        let options = BindOptions { reuse_port: self.several_reactors, ..BindOptions::default() };
+        let bind = |portal: &Portal| {
+            TcpListener::bind(portal.address, &options)
+                .map_err(|source| BindError { address: portal.address, source })
+        };
+        let listeners: Vec<_> = portals.iter().map(bind).collect::<Result<_, _>>()?;
+        for (portal, listener) in portals.iter_mut().zip(&listeners) {
+            portal.address = listener.local_addr();
+        }
+        Ok(listeners)
+    }
+}
+
+/// What the connections of one reactor share.
+pub(super) struct ServiceState<D: Door> {
+    pub(super) target: Arc<TargetShared>,
+    pub(super) door: D,
+    pub(super) memory: Budget,
+    pub(super) traffic: Arc<Traffic>,
+    /// The service was dropped without a shutdown, commands and all.
+    pub(super) discarded: Rc<Cell<bool>>,
+    /// Connections that have not finished Connect.
+    connecting: Rc<Cell<u32>>,
+    connections: RefCell<BTreeMap<u64, Arc<Life>>>,
+    next_connection: Cell<u64>,
+    none_left: RefCell<Option<Letter<()>>>,
+}
+
+impl<D: Door> ServiceState<D> {
+    fn enter(&self, life: &Arc<Life>) -> u64 {
+        let number = self.next_connection.get();
+        self.next_connection.set(number + 1);
+        self.connections.borrow_mut().insert(number, life.clone());
+        number
+    }
+
+    fn leave(&self, number: u64) {
+        let mut connections = self.connections.borrow_mut();
+        connections.remove(&number);
+        if connections.is_empty()
+            && let Some(none_left) = self.none_left.take()
+        {
+            none_left.leave(());
+        }
+    }
+
+    /// Takes one of the places for connections that have not finished Connect.
+    pub(super) fn begin_connecting(&self) -> Connecting {
+        self.connecting.set(self.connecting.get() + 1);
+        Connecting(self.connecting.clone())
+    }
+}
+
+/// A place among the connections that have not finished Connect.
+pub(super) struct Connecting(Rc<Cell<u32>>);
+
+impl Drop for Connecting {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// A connection's place in its service, until its end.
+pub(super) struct Presence<D: Door> {
+    state: Rc<ServiceState<D>>,
+    number: u64,
+}
+
+impl<D: Door> Presence<D> {
+    pub(super) fn new(state: &Rc<ServiceState<D>>, life: &Arc<Life>) -> Self {
+        Presence { state: state.clone(), number: state.enter(life) }
+    }
+}
+
+impl<D: Door> Drop for Presence<D> {
+    fn drop(&mut self) {
+        self.state.leave(self.number);
+    }
+}
+
+/// How long accepting rests after an error, which is a shortage that passes.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, portal: usize) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => admit(&state, stream, portal),
+            Err(error) => {
+                tracing::warn!(address = %listener.local_addr(), %error, "cannot accept a connection");
+                sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+}
+
+/// Serves the connection if there is room; otherwise it is closed at once.
+fn admit<D: Door>(state: &Rc<ServiceState<D>>, stream: TcpStream, portal: usize) {
+    let limits = &state.target.limits;
+    let is_full = state.connections.borrow().len() >= limits.connections_max as usize
+        || state.connecting.get() >= limits.connecting_max;
+    if is_full {
+        return tracing::warn!(peer = %stream.peer_addr(), "too many connections, one was closed");
+    }
+    spawn(connection::serve(state.clone(), stream, portal));
+}
+
+/// A target's part on one reactor. Ends with [`Service::shutdown`]; dropping it instead closes its
+/// connections without order.
+pub struct Service<D: Door> {
+    accepting: Vec<JoinHandle<()>>,
+    state: Rc<ServiceState<D>>,
+}
+
+impl<D: Door> Service<D> {
+    /// Where this part listens, in the order of the configuration.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.state.target.portals().iter().map(|portal| portal.address).collect()
+    }
+
+    /// Stops accepting, lets every connection answer the commands that it has taken, closes them, and ends
+    /// when the last one is gone.
+    pub async fn shutdown(mut self) {
+        self.accepting.drain(..).for_each(JoinHandle::abort);
+        let lives: Vec<_> = self.state.connections.borrow().values().cloned().collect();
+        if lives.is_empty() {
+            return;
+        }
+        let none_left = Letter::new();
+        self.state.none_left.replace(Some(none_left.clone()));
+        lives.iter().for_each(|life| life.end(EndReason::Shutdown));
+        none_left.take().await;
+    }
+}
+
+impl<D: Door> Drop for Service<D> {
+    fn drop(&mut self) {
+        self.state.discarded.set(true);
+        self.accepting.drain(..).for_each(JoinHandle::abort);
+        self.state.connections.borrow().values().for_each(|life| life.end(EndReason::Shutdown));
+    }
+}

@@ -1,0 +1,203 @@
+//! A command that must be answered, exactly once.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use ashlar_nvme::cqe::Cqe;
+use ashlar_nvme::pdu::{DataHeader, Pdu, Ttag};
+use ashlar_nvme::sqe::{Cid, Sqe};
+use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use bytes::Bytes;
+
+use super::connection::Wire;
+use super::memory::Payload;
+
+/// Words of a set of all command identifiers.
+const CID_WORDS: usize = (1 << 16) / 64;
+
+/// The commands of a queue that are not answered yet.
+pub(super) struct Outstanding {
+    cids: RefCell<Box<[u64]>>,
+    count: Cell<u32>,
+    waiting: RefCell<Option<Waker>>,
+}
+
+impl Outstanding {
+    pub(super) fn new() -> Self {
+        let cids = RefCell::new(vec![0; CID_WORDS].into());
+        Outstanding { cids, count: Cell::new(0), waiting: RefCell::default() }
+    }
+
+    fn place(cid: Cid) -> (usize, u64) {
+        (usize::from(cid.0 / 64), 1 << (cid.0 % 64))
+    }
+
+    /// Takes a command in; false if its identifier is taken.
+    fn begin(&self, cid: Cid) -> bool {
+        let (word, bit) = Self::place(cid);
+        let mut cids = self.cids.borrow_mut();
+        let is_free = cids[word] & bit == 0;
+        if is_free {
+            cids[word] |= bit;
+            self.count.set(self.count.get() + 1);
+        }
+        is_free
+    }
+
+    fn end(&self, cid: Cid) {
+        let (word, bit) = Self::place(cid);
+        self.cids.borrow_mut()[word] &= !bit;
+        self.count.set(self.count.get() - 1);
+        if self.count.get() == 0
+            && let Some(waker) = self.waiting.borrow_mut().take()
+        {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count.get()
+    }
+
+    /// Until every command has been answered or abandoned. One caller at a time.
+    pub(super) async fn none_left(&self) {
+        poll_fn(|cx| {
+            if self.count.get() == 0 {
+                return Poll::Ready(());
+            }
+            *self.waiting.borrow_mut() = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// A command taken from the wire.
+///
+/// It is answered by [`Ticket::complete`], [`Ticket::reject`] or [`Ticket::complete_with_data`]. Where no
+/// answer is possible any more it is given up by [`Ticket::abandon`]. Dropping it otherwise is a fault of
+/// the program, and panics.
+pub(super) struct Ticket {
+    wire: Rc<Wire>,
+    sqe: Sqe,
+    open: bool,
+}
+
+impl Ticket {
+    /// Takes the command in; none if its identifier is in use, which has been answered then.
+    pub(super) fn take(wire: &Rc<Wire>, sqe: &Sqe) -> Option<Self> {
+        if wire.outstanding.begin(sqe.cid()) {
+            return Some(Ticket { wire: wire.clone(), sqe: *sqe, open: true });
+        }
+        let status = wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
+        wire.respond(sqe.cid(), status, 0);
+        None
+    }
+
+    pub(super) fn sqe(&self) -> &Sqe {
+        &self.sqe
+    }
+
+    pub(super) fn cid(&self) -> Cid {
+        self.sqe.cid()
+    }
+
+    fn end(&mut self) {
+        self.open = false;
+        self.wire.outstanding.end(self.sqe.cid());
+    }
+
+    /// Answers with `status` and the command's result dwords.
+    pub(super) fn complete(mut self, status: Status, result: u64) {
+        self.end();
+        self.wire.respond(self.sqe.cid(), status, result);
+    }
+
+    /// Answers with success and nothing else.
+    pub(super) fn succeed(self) {
+        self.complete(Status::SUCCESS, 0);
+    }
+
+    /// Refuses the command; the error log says where the fault lies.
+    pub(super) fn reject(self, rejection: impl Into<Rejection>) {
+        self.reject_with_result(rejection, 0);
+    }
+
+    /// As [`Ticket::reject`], with result dwords.
+    pub(super) fn reject_with_result(self, rejection: impl Into<Rejection>, result: u64) {
+        let Rejection { status, location } = rejection.into();
+        let status = self.wire.note_error(&self.sqe, status, location);
+        self.complete(status, result);
+    }
+
+    /// Answers with data, and with success. `held` is the memory that they take until they are sent.
+    pub(super) fn complete_with_data(mut self, data: Bytes, held: Option<Payload>) {
+        self.end();
+        self.wire.respond_with_data(self.sqe.cid(), data, held);
+    }
+
+    /// Ends the command without an answer: its connection is ending.
+    pub(super) fn abandon(mut self) {
+        self.end();
+    }
+
+    /// Refuses or abandons, whichever it is.
+    pub(super) fn stop(self, stop: Stop) {
+        match stop {
+            Stop::Reject(rejection) => self.reject(rejection),
+            Stop::Abandon => self.abandon(),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        // A service that is dropped whole takes its commands with it; and one panic is enough.
+        let excused = !self.open || self.wire.is_discarded() || std::thread::panicking();
+        assert!(excused, "command {:?} was dropped without an answer", self.sqe.cid());
+    }
+}
+
+/// Why a command goes no further.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    /// It is refused.
+    Reject(Rejection),
+    /// Its connection is ending.
+    Abandon,
+}
+
+impl From<Rejection> for Stop {
+    fn from(rejection: Rejection) -> Self {
+        Stop::Reject(rejection)
+    }
+}
+
+impl From<Status> for Stop {
+    fn from(status: Status) -> Self {
+        Stop::Reject(status.into())
+    }
+}
+
+impl Wire {
+    /// Sends a response capsule.
+    fn respond(&self, cid: Cid, status: Status, result: u64) {
+        let mut cqe = Cqe::new(cid, status, result);
+        cqe.sq_head = self.next_sq_head().into();
+        self.output.send(&Pdu::Response(cqe), self.framing.get());
+    }
+
+    /// Sends C2HData, and a response capsule where the data PDU may not stand for it (TCP Transport 1.1,
+    /// section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
+    fn respond_with_data(&self, cid: Cid, data: Bytes, held: Option<Payload>) {
+        let success = !self.has_flow_control();
+        let header =
+            DataHeader { cid, ttag: Ttag(0), offset: 0, length: data.len() as u32, last: true, success };
+        self.output.send_data(&Pdu::C2hData(header), data, self.framing.get(), held);
+        if !success {
+            self.respond(cid, Status::SUCCESS, 0);
+        }
+    }
+}
