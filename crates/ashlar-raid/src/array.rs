@@ -51,7 +51,7 @@ impl<D> Member<D> {
 /// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
 pub struct Array<D> {
     members: RefCell<Vec<Option<Rc<Member<D>>>>>,
-    failed: Notify,
+    changed: Notify,
     out_of_room: Cell<bool>,
     room_wanted: Notify,
 }
@@ -111,7 +111,7 @@ impl<D: Device> Array<D> {
     pub fn new(members: Vec<Option<Rc<Member<D>>>>) -> Self {
         Array {
             members: RefCell::new(members),
-            failed: Notify::new(),
+            changed: Notify::new(),
             out_of_room: Cell::new(false),
             room_wanted: Notify::new(),
         }
@@ -133,16 +133,16 @@ impl<D: Device> Array<D> {
         (0..count).map(DriveId).filter(|drive| self.working(*drive).is_some()).collect()
     }
 
-    /// Gives a drive up: it is not used any more, and [`Array::drive_failed`] returns.
+    /// Gives a drive up: it is not used any more, and [`Array::changed`] returns.
     pub fn give_up(&self, drive: DriveId, why: DeviceError) {
         let Some(member) = self.working(drive) else { return };
         *member.failure.borrow_mut() = Some(why);
-        self.failed.notify_one();
+        self.changed.notify_one();
     }
 
-    /// Returns when a drive has been given up since the last time it did.
-    pub async fn drive_failed(&self) {
-        self.failed.notified().await;
+    /// Returns when a drive has been given up, or a write has found no room, since the last time it did.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// The file system under a file-backed drive is full: writes are being repeated until it is not.
@@ -213,7 +213,28 @@ impl<D: Device> Array<D> {
     async fn wait_for_room(&self) {
         let retry = self.room_wanted.notified();
         self.out_of_room.set(true);
+        self.changed.notify_one();
         retry.await;
+    }
+
+    /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given up.
+    pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
+        loop {
+            let Some(member) = self.working(drive) else { return };
+            match member.device.write(offset, bytes.clone(), durability).await {
+                Ok(()) => return,
+                Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
+                Err(error) => self.give_up(drive, error),
+            }
+        }
+    }
+
+    /// Makes what was written to a drive durable. A drive that fails is given up.
+    pub async fn flush(&self, drive: DriveId) {
+        let Some(member) = self.working(drive) else { return };
+        if let Err(error) = member.device.flush().await {
+            self.give_up(drive, error);
+        }
     }
 
     /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
@@ -314,7 +335,7 @@ impl<D: Device> Array<D> {
 }
 
 /// Every choice of `count` columns among `readable`.
-pub(crate) fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
+pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
     let extra = readable.count() - count;
     let columns: Vec<usize> = (0..32).filter(|column| readable.has(*column)).collect();
     // Leaving `extra` of the readable columns out; at most two are left out wherever Ashlar runs today, so

@@ -7,5 +7,5 @@ mod array;
 mod geometry;
 pub mod parity;
 
-pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe};
+pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
 pub use geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry, Level, LevelError};

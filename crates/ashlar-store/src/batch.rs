@@ -26,6 +26,9 @@ pub fn batch_rows_max(data: usize, segment_rows: u32) -> u32 {
     (ATOMIC_BLOCKS_MAX + 2).div_ceil(data).max(32).min(segment_rows as usize) as u32
 }
 
+/// What the first header of a segment has more than others.
+const GEOMETRY_BYTES_MAX: usize = 2 + 32 * 6;
+
 /// One record to be written.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -72,9 +75,16 @@ impl Room {
         self.records
     }
 
-    /// Fewest rows of `data` columns that could hold it; more may be needed.
+    /// Whether a batch of `rows_max` rows of `data` columns has room for it, whatever the order of fragments.
+    pub fn surely_fits(self, data: usize, rows_max: u32) -> bool {
+        // The end of each column may be too small for the next fragment: all ends together are less than a row.
+        let ends = u32::from(self.slots > 0);
+        self.records <= RECORDS_MAX && self.rows_min(data) + ends <= rows_max
+    }
+
+    /// Fewest rows of `data` columns that could hold it; one more may be needed.
     pub fn rows_min(self, data: usize) -> u32 {
-        let header = header_bytes(self.records, None).div_ceil(SLOT_BYTES);
+        let header = (header_bytes(self.records, None) + GEOMETRY_BYTES_MAX).div_ceil(SLOT_BYTES);
         let slots = header + self.slots + self.raw_sectors * SLOTS_PER_SECTOR;
         slots.div_ceil(SLOTS_PER_SECTOR * data) as u32
     }
@@ -109,7 +119,7 @@ pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geome
     if room.records > RECORDS_MAX {
         return None;
     }
-    (room.rows_min(data)..=rows_max).find_map(|rows| place_in(items, data, rows as usize, header))
+    (1..=rows_max).skip(room.rows_min(data).saturating_sub(2) as usize).find_map(|rows| place_in(items, data, rows as usize, header))
 }
 
 fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<Placement> {

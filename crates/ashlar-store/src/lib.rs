@@ -4,10 +4,43 @@
 //! tasks only through the traits of `ashlar-block`, so that a simulation can run it whole. It knows no
 //! sockets and no NVMe, and of volumes only what the map needs.
 
+mod append;
+mod audit;
 mod batch;
+mod capacity;
+mod catalog;
+mod checkpoint;
+mod commit;
 mod compress;
+mod create;
 pub mod format;
+mod gc;
+mod ledger;
+mod log;
+mod lookup;
+mod maintain;
+mod map;
+mod moves;
+mod options;
+mod pages;
+mod pool;
+mod read;
+mod recover;
+mod scan;
 mod segments;
+mod store;
 mod types;
+mod upkeep;
 
+pub use audit::Audit;
+pub use capacity::Space;
+pub use catalog::{VolumeEntry, VolumeState};
+pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
+pub use ledger::Usage;
+pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
+pub use pool::Counters;
+pub use recover::{FoundDrive, OpenError, OpenPolicy, Opened};
+pub use store::{
+    ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, DriveCondition, DriveStatus, PoolStatus, Store, VOLUME_BLOCKS_MAX,
+};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
@@ -21,14 +20,19 @@ pub enum Shape {
     Journal,
 }
 
-/// Who asks for a segment. The last quarter of the window, and the reserve, are not for hosts.
+/// Who asks for a segment: the last of the window are not for everybody.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// New data of hosts.
+    /// New data of hosts: leaves a quarter of the window.
     Host,
-    /// What keeps the pool going: metadata, garbage collection, recovery.
-    Upkeep,
+    /// What is moved to make room: leaves what a checkpoint needs.
+    Moves,
+    /// Pages of the map: without them there is no checkpoint and no new window.
+    Metadata,
 }
+
+/// Segments of the window that only metadata may take.
+const METADATA_SEGMENTS: usize = 2;
 
 /// One segment.
 #[derive(Clone, Debug)]
@@ -44,8 +48,6 @@ pub struct Segment {
     pub accepted: Vec<RowExtent>,
     /// Reads that still need its bytes.
     pins: u32,
-    /// Nothing in the maps that is not hidden names it any more: what is still counted is stale.
-    condemned: bool,
 }
 
 impl Segment {
@@ -61,7 +63,6 @@ impl Segment {
             rows: 0,
             accepted: Vec::new(),
             pins: 0,
-            condemned: false,
         }
     }
 
@@ -119,6 +120,7 @@ pub struct Segments {
     usable: [VecDeque<SegmentId>; 2],
     window_when_formed: [usize; 2],
     ordinal: u64,
+    live_slots: u64,
 }
 
 /// Keeps a segment's chunks from being reused.
@@ -157,6 +159,7 @@ impl Segments {
             usable: Default::default(),
             window_when_formed: [0; 2],
             ordinal,
+            live_slots: 0,
         }
     }
 
@@ -179,8 +182,8 @@ impl Segments {
                 rows: entry.rows,
                 accepted: entry.accepted,
                 pins: 0,
-                condemned: false,
             };
+            self.live_slots += entry.live_slots;
             self.entries.insert(entry.id, segment);
         }
     }
@@ -188,6 +191,15 @@ impl Segments {
     /// A segment.
     pub fn get(&self, id: SegmentId) -> Option<&Segment> {
         self.entries.get(&id)
+    }
+
+    /// Makes reserved segments usable that recovery has found untouched.
+    pub fn reuse_window(&mut self, id: SegmentId) {
+        let shape = match self.entries[&id].kind {
+            SegmentKind::Journal => Shape::Journal,
+            _ => Shape::Striped,
+        };
+        self.usable[shape as usize].push_back(id);
     }
 
     /// A segment, to change it.
@@ -215,27 +227,35 @@ impl Segments {
     /// The maps name one more fragment.
     pub fn credit(&mut self, location: Location) {
         if let Some(segment) = self.entries.get_mut(&location.segment())
-            && !segment.condemned
+            && segment.state != SegmentState::Condemned
         {
             segment.live_slots += location.slots();
+            self.live_slots += location.slots();
         }
     }
 
     /// The maps name one fragment less. A stale name of a segment that is gone counts for nothing.
     pub fn discard(&mut self, location: Location) {
         if let Some(segment) = self.entries.get_mut(&location.segment())
-            && !segment.condemned
+            && segment.state != SegmentState::Condemned
         {
             let left = segment.live_slots.checked_sub(location.slots());
             segment.live_slots = left.unwrap_or_else(|| panic!("{location:?} discarded once too often"));
+            self.live_slots -= location.slots();
         }
+    }
+
+    /// Slots that the maps name, in all segments.
+    pub fn live_slots(&self) -> u64 {
+        self.live_slots
     }
 
     /// Nothing that counts names the segment: every fragment of it has been looked up.
     pub fn condemn(&mut self, id: SegmentId) {
         let segment = self.entries.get_mut(&id).expect("a victim is not freed before it is condemned");
+        self.live_slots -= segment.live_slots;
         segment.live_slots = 0;
-        segment.condemned = true;
+        segment.state = SegmentState::Condemned;
     }
 
     // --- opening and closing ------------------------------------------------------------------------------
@@ -243,9 +263,10 @@ impl Segments {
     /// Takes a segment out of the window.
     pub fn open(&mut self, shape: Shape, kind: SegmentKind, claim: Claim) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
-        let kept = match claim {
-            Claim::Host => self.window_when_formed[shape as usize].div_ceil(4),
-            Claim::Upkeep => 0,
+        let kept = match (shape, claim) {
+            (Shape::Journal, _) | (_, Claim::Metadata) => 0,
+            (_, Claim::Moves) => METADATA_SEGMENTS,
+            (_, Claim::Host) => self.window_when_formed[shape as usize].div_ceil(4).max(METADATA_SEGMENTS + 1),
         };
         if usable.len() <= kept {
             return None;
@@ -271,8 +292,7 @@ impl Segments {
 
     // --- reserving ----------------------------------------------------------------------------------------
 
-    /// Reserves segments until the window of `shape` has `wanted`, or there is no room. Those that lie on a
-    /// drive that is not in `drives` are given back first.
+    /// Reserves segments on `drives` until the window of `shape` has `wanted`, or there is no room.
     pub fn form_window(&mut self, shape: Shape, wanted: usize, drives: &[DriveId], first_lsn: Lsn) -> Vec<SegmentId> {
         let kind = match shape {
             Shape::Striped => SegmentKind::Data,
@@ -348,7 +368,7 @@ impl Segments {
     pub fn reclaimable(&self, floor: Lsn) -> Vec<SegmentId> {
         self.iter()
             .filter(|(_, segment)| {
-                segment.state == SegmentState::Sealed
+                matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
                     && segment.live_slots == 0
                     && segment.last_lsn < floor
                     && segment.pins == 0
@@ -360,6 +380,7 @@ impl Segments {
     /// The segment is gone; its chunks may be reserved again.
     pub fn free(&mut self, id: SegmentId) {
         let segment = self.entries.remove(&id).expect("only existing segments are freed");
+        self.live_slots -= segment.live_slots;
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
         for column in &segment.geometry.columns {
             if let Some(free) = self.free_chunks.get_mut(&column.drive) {
@@ -370,16 +391,22 @@ impl Segments {
 
     // --- figures ------------------------------------------------------------------------------------------
 
-    /// Full-width striped segments that could be placed on `drives` now.
+    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
         let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
-        placeable(free.collect(), self.stripe.columns(Shape::Striped))
+        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 
-    /// Full-width striped segments that the empty pool had room for.
-    pub fn placeable_when_empty(&self) -> u64 {
-        let total = self.chunks_total.values().map(|count| u64::from(*count)).collect();
-        placeable(total, self.stripe.columns(Shape::Striped))
+    /// Striped segments that `drives` have room for when they are empty, and the data columns of each.
+    pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
+        let total = drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
+        let width = self.stripe.columns(Shape::Striped).min(drives.len());
+        (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
+    }
+
+    /// Whether a journal segment is at hand.
+    pub fn has_journal(&self) -> bool {
+        !self.usable[Shape::Journal as usize].is_empty()
     }
 
     /// Reserved striped segments that may be opened.
@@ -396,17 +423,13 @@ impl Segments {
     pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
         self.entries.iter().map(|(id, segment)| (*id, segment.entry(*id))).collect()
     }
-
-    /// The first sealed segment after `id`, in a circle: for walking all of them over time.
-    pub fn next_sealed(&self, id: SegmentId) -> Option<SegmentId> {
-        let sealed = |(id, segment): (&SegmentId, &Segment)| (segment.state == SegmentState::Sealed).then_some(*id);
-        let after = self.entries.range((Bound::Excluded(id), Bound::Unbounded));
-        after.chain(self.entries.iter()).find_map(sealed)
-    }
 }
 
 /// Segments of `width` distinct drives that drives with this many free chunks have room for.
 fn placeable(free: Vec<u64>, width: usize) -> u64 {
+    if width == 0 {
+        return 0;
+    }
     let fits = |count: u64| free.iter().map(|free| (*free).min(count)).sum::<u64>() >= count * width as u64;
     let (mut low, mut high) = (0, free.iter().sum::<u64>() / width as u64);
     while low < high {

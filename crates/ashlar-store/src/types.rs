@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ashlar_block::{Lba, Nanos};
+use ashlar_block::Lba;
 
 /// Log sequence number of a batch: a counter x 64 + the reactor that wrote it. Higher is later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -89,9 +89,4 @@ impl GroupKey {
     pub const fn first_block(self) -> Lba {
         Lba(self.gib as u64 * GIB_BLOCKS)
     }
-}
-
-/// Ages are counted in seconds of monotonic time.
-pub const fn seconds(at: Nanos) -> u64 {
-    at.0 / 1_000_000_000
 }

@@ -138,7 +138,7 @@ impl fmt::Debug for Location {
 }
 
 /// A location and the checksum of what is stored there: the only way anything is ever pointed to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pointer {
     /// Where.
     pub location: Location,

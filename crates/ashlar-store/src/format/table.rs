@@ -15,6 +15,8 @@ pub enum SegmentState {
     Open,
     /// Written; waits to be reclaimed.
     Sealed,
+    /// Sealed, and emptied by garbage collection: what may still name it is hidden, and counts for nothing.
+    Condemned,
 }
 
 /// What a segment is for.
@@ -100,6 +102,7 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
         1 => SegmentState::Window,
         2 => SegmentState::Open,
         3 => SegmentState::Sealed,
+        4 => SegmentState::Condemned,
         _ => return Err(r.malformed()),
     };
     let kind = match r.u8()? {
@@ -123,6 +126,7 @@ fn state_code(state: SegmentState) -> u8 {
         SegmentState::Window => 1,
         SegmentState::Open => 2,
         SegmentState::Sealed => 3,
+        SegmentState::Condemned => 4,
     }
 }
 

@@ -1,0 +1,278 @@
+//! Streams: where batches are appended, and how they become durable.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ashlar_block::{DriveId, SECTOR_BYTES, World};
+use ashlar_raid::{ColumnMask, Geometry};
+use bytes::Bytes;
+use tokio::sync::Mutex;
+
+use crate::batch::{ATOMIC_BLOCKS_MAX, BatchPlace, Item, Room, batch_rows_max, build, place};
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::table::SegmentKind;
+use crate::pool::Pool;
+use crate::segments::{Claim, Shape};
+use crate::types::Lsn;
+
+/// A sequence of segments that batches of one sort are appended to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StreamId {
+    /// What hosts write, in full batches.
+    Host,
+    /// What hosts write, in small ones.
+    Journal,
+    /// What garbage collection moves, and what leaves the journal.
+    Moves,
+    /// What recovery appends anew.
+    Recovery,
+    /// Pages of the map.
+    Metadata,
+}
+
+impl StreamId {
+    const ALL: [StreamId; 5] =
+        [StreamId::Host, StreamId::Journal, StreamId::Moves, StreamId::Recovery, StreamId::Metadata];
+
+    const fn shape(self) -> Shape {
+        match self {
+            StreamId::Journal => Shape::Journal,
+            _ => Shape::Striped,
+        }
+    }
+
+    const fn kind(self) -> SegmentKind {
+        match self {
+            StreamId::Journal => SegmentKind::Journal,
+            StreamId::Metadata => SegmentKind::Metadata,
+            _ => SegmentKind::Data,
+        }
+    }
+
+    const fn claim(self) -> Claim {
+        match self {
+            StreamId::Host | StreamId::Journal => Claim::Host,
+            StreamId::Moves => Claim::Moves,
+            StreamId::Metadata | StreamId::Recovery => Claim::Metadata,
+        }
+    }
+}
+
+struct OpenSegment {
+    id: SegmentId,
+    geometry: Rc<Geometry>,
+    next_row: u32,
+    first_lsn: Option<Lsn>,
+}
+
+#[derive(Default)]
+struct Stream {
+    open: RefCell<Option<OpenSegment>>,
+    /// Held from the choice of a segment until the batch has its place: keeps the stream's batches in order.
+    turn: Mutex<()>,
+}
+
+/// All streams of a reactor.
+#[derive(Default)]
+pub(crate) struct Streams([Stream; StreamId::ALL.len()]);
+
+/// What one batch has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchRoom {
+    pub data: usize,
+    pub rows_max: u32,
+}
+
+impl BatchRoom {
+    /// How many of the first items fit.
+    pub fn fitting(self, items: &[Item]) -> usize {
+        let mut room = Room::default();
+        let fits = |item: &&Item| {
+            room.add(item);
+            room.surely_fits(self.data, self.rows_max)
+        };
+        items.iter().take_while(fits).count()
+    }
+}
+
+/// The window has no segment for this stream until a checkpoint forms a new one.
+#[derive(Debug)]
+pub(crate) struct WindowEmpty;
+
+/// A batch that has its place and its number, and is yet to be written.
+pub(crate) struct Appended {
+    pub lsn: Lsn,
+    pub items: Vec<Item>,
+    /// Where each item's fragment will be.
+    pub pointers: Vec<Option<Pointer>>,
+    geometry: Rc<Geometry>,
+    row: u32,
+    columns: Vec<Bytes>,
+}
+
+impl<W: World> Pool<W> {
+    /// Data columns and rows of the stream's largest batch, in a fresh segment.
+    pub fn fresh_batch_room(&self, stream: StreamId) -> BatchRoom {
+        let data = match stream.shape() {
+            Shape::Journal => 1,
+            Shape::Striped => self.striped_data_columns(),
+        };
+        BatchRoom { data, rows_max: batch_rows_max(data, self.identity.segment_rows) }
+    }
+
+    /// Blocks that can always be committed as one, whatever drives are left.
+    pub fn atomic_blocks_max(&self) -> usize {
+        // In the narrowest segment: one data column, of which a header and the ends take some rows.
+        ATOMIC_BLOCKS_MAX.min(self.identity.segment_rows as usize - 4)
+    }
+
+    /// Data columns of the stripes that can be made of the drives that work.
+    fn striped_data_columns(&self) -> usize {
+        let stripe = self.segments.borrow().stripe();
+        stripe.data.min(self.drives().len().saturating_sub(stripe.parity)).max(1)
+    }
+
+    /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
+    /// `None`: the pool has halted.
+    pub async fn append(&self, stream: StreamId, mut take: impl FnMut(BatchRoom) -> Vec<Item>) -> Option<Appended> {
+        loop {
+            let window_formed = self.root_changed.notified();
+            match self.try_append(stream, &mut take).await {
+                Ok(appended) => return Some(appended),
+                Err(WindowEmpty) => {
+                    self.running().ok()?;
+                    self.orders.want_window();
+                    window_formed.await;
+                }
+            }
+        }
+    }
+
+    /// Gives what `take` chooses for the room of a batch a place and a number, if a segment is at hand. `take` gives
+    /// nothing where nothing fits the rest of a segment, and something for the room of a fresh one.
+    pub async fn try_append(
+        &self,
+        stream: StreamId,
+        mut take: impl FnMut(BatchRoom) -> Vec<Item>,
+    ) -> Result<Appended, WindowEmpty> {
+        let state = &self.streams.0[stream as usize];
+        let _turn = state.turn.lock().await;
+        loop {
+            if let Some(room) = self.room_left(stream) {
+                let items = take(room);
+                if !items.is_empty() {
+                    return Ok(self.append_to_open(stream, items));
+                }
+                let fresh = state.open.borrow().as_ref().is_some_and(|open| open.next_row == 0);
+                assert!(!fresh, "a unit does not fit a fresh segment");
+            }
+            self.seal_open(stream);
+            if stream.claim() == Claim::Host && !self.hosts_may_allocate() {
+                return Err(WindowEmpty);
+            }
+            let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), stream.claim());
+            let (id, geometry) = opened.ok_or(WindowEmpty)?;
+            *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
+            self.orders.window_used();
+        }
+    }
+
+    /// The room of the next batch in the segment that is open.
+    fn room_left(&self, stream: StreamId) -> Option<BatchRoom> {
+        let state = self.streams.0[stream as usize].open.borrow();
+        let open = state.as_ref()?;
+        let (data, rows) = (open.geometry.data(), self.identity.segment_rows);
+        let rows_max = batch_rows_max(data, rows).min(rows - open.next_row);
+        (rows_max > 0).then_some(BatchRoom { data, rows_max })
+    }
+
+    /// Whether a small batch can go to the journal: in a pool that is nearly full there may be none.
+    pub fn journal_at_hand(&self) -> bool {
+        self.room_left(StreamId::Journal).is_some() || self.segments.borrow().has_journal()
+    }
+
+    fn append_to_open(&self, stream: StreamId, items: Vec<Item>) -> Appended {
+        let room = self.room_left(stream).expect("the caller has seen it");
+        let mut state = self.streams.0[stream as usize].open.borrow_mut();
+        let open = state.as_mut().expect("it has room");
+        let geometry = (open.next_row == 0).then_some(&*open.geometry);
+        let placement = place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
+        let complete_through = self.log.complete_through();
+        let lsn = self.log.begin();
+        let first_lsn = *open.first_lsn.get_or_insert(lsn);
+        let place = BatchPlace {
+            segment: open.id,
+            geometry: open.geometry.clone(),
+            row: open.next_row,
+            incarnation: self.incarnation,
+            first_lsn,
+            lsn,
+            complete_through,
+        };
+        let batch = build(&items, &placement, &place, &self.identity.secret);
+        open.next_row += placement.rows;
+        let mut segments = self.segments.borrow_mut();
+        let segment = segments.get_mut(open.id).expect("an open segment exists");
+        (segment.first_lsn, segment.last_lsn, segment.rows) = (first_lsn, lsn, open.next_row);
+        drop(segments);
+        let bytes = (batch.columns.len() * placement.rows as usize * SECTOR_BYTES) as u64;
+        self.count(|counters| counters.bytes_to_drives += bytes);
+        let (pointers, columns) = (batch.pointers, batch.columns);
+        Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns }
+    }
+
+    fn seal_open(&self, stream: StreamId) {
+        if let Some(open) = self.streams.0[stream as usize].open.take() {
+            self.segments.borrow_mut().seal(open.id, self.world.unix_seconds());
+        }
+    }
+
+    /// Seals the open segments that have a column on a drive which does not work.
+    pub fn seal_off_lost_drives(&self) {
+        for stream in StreamId::ALL {
+            let degraded = |open: &OpenSegment| self.array.missing(&open.geometry).count() > 0;
+            if self.streams.0[stream as usize].open.borrow().as_ref().is_some_and(degraded) {
+                self.seal_open(stream);
+            }
+        }
+    }
+
+    /// Seals every open segment.
+    pub fn seal_all(&self) {
+        StreamId::ALL.into_iter().for_each(|stream| self.seal_open(stream));
+    }
+
+    /// Writes the batch. Returns the columns that are missing for want of a drive, when all others are on stable
+    /// media. `None`: the pool has halted, and nothing may rely on the batch.
+    pub async fn write(&self, appended: &Appended) -> Option<ColumnMask> {
+        match self.array.write_rows(&appended.geometry, appended.row, &appended.columns).await {
+            Ok(missing) => Some(missing.0),
+            Err(error) => {
+                self.halt(error);
+                None
+            }
+        }
+    }
+
+    /// Writes the batch, and returns when it may be relied on: every column is on stable media, or its drive's
+    /// absence is in a durable root. `None`: the pool has halted.
+    pub async fn write_durably(&self, appended: &Appended) -> Option<()> {
+        let missing = self.write(appended).await?;
+        let drives: Vec<DriveId> = (0..appended.geometry.columns.len())
+            .filter(|column| missing.has(*column))
+            .map(|column| appended.geometry.columns[column].drive)
+            .collect();
+        loop {
+            let changed = self.root_changed.notified();
+            if drives.iter().all(|drive| self.absent.borrow().contains(drive)) {
+                break;
+            }
+            self.running().ok()?;
+            self.orders.drive_lost();
+            changed.await;
+        }
+        self.running().ok()?;
+        self.log.durable(appended.lsn);
+        Some(())
+    }
+}

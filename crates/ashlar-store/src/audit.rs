@@ -1,0 +1,67 @@
+//! A full walk over the map: what is counted against what is there.
+
+use std::collections::BTreeMap;
+
+use ashlar_block::{IoError, World};
+
+use crate::format::location::{Location, SegmentId};
+use crate::format::page::Run;
+use crate::pool::Pool;
+use crate::types::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
+
+/// The result of a walk.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Audit {
+    /// Slots that live, by the walk.
+    pub live_slots: u64,
+    /// Slots that are counted as live.
+    pub counted_slots: u64,
+    /// Segments that are counted too low, or are named and do not exist. Must be empty.
+    pub wrong: Vec<String>,
+}
+
+impl<W: World> Pool<W> {
+    /// Walks everything that the map names. Nothing else may go on meanwhile.
+    pub async fn audit(&self) -> Result<Audit, IoError> {
+        let mut live: BTreeMap<SegmentId, u64> = BTreeMap::new();
+        let mut name = |location: Location| *live.entry(location.segment()).or_default() += location.slots();
+        self.catalog_pages.borrow().iter().for_each(|page| name(page.location));
+        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
+            for location in self.locations_of(shard).await? {
+                name(location);
+            }
+        }
+        let segments = self.segments.borrow();
+        let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live_slots);
+        let wrong = live
+            .iter()
+            .filter(|(id, slots)| counted(**id).is_none_or(|counted| counted < **slots))
+            .map(|(id, slots)| format!("{id}: {slots} slots live, {:?} counted", counted(*id)))
+            .collect();
+        Ok(Audit { live_slots: live.values().sum(), counted_slots: segments.live_slots(), wrong })
+    }
+
+    /// Every location that a shard names and that is not hidden, pages of its own included.
+    async fn locations_of(&self, id: ShardId) -> Result<Vec<Location>, IoError> {
+        let (mut locations, groups, newest) = self.with_shard(id, |shard| {
+            let pages = shard.index.pages().chain(shard.deltas.pages()).map(|page| page.location);
+            let runs = shard.groups.values().flatten().flat_map(Run::pages).map(|page| page.pointer.location);
+            (pages.chain(runs).collect::<Vec<_>>(), shard.groups.clone(), shard.buffer.newest())
+        });
+        locations.extend(newest.values().flatten().map(|pointer| pointer.location));
+        for (group, runs) in groups {
+            for page in runs.iter().flat_map(Run::pages) {
+                for entry in self.read_map_page(page.pointer).await?.iter() {
+                    let lba = ashlar_block::Lba(u64::from(group.gib) * GIB_BLOCKS + u64::from(entry.block));
+                    let key = Key { family: group.family, lba, layer: entry.layer };
+                    if newest.contains_key(&key) {
+                        continue;
+                    }
+                    let current = self.lookup(&key, |value| value).await?;
+                    locations.extend(entry.value.filter(|value| current == Some(*value)).map(|value| value.location));
+                }
+            }
+        }
+        Ok(locations)
+    }
+}

@@ -1,0 +1,145 @@
+//! How much room there is, and who may take it.
+
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Cause, IoError, World};
+
+use crate::format::location::SLOT_BYTES;
+use crate::pool::Pool;
+
+/// How often a write that waits for space looks again.
+const ROOM_POLL: Duration = Duration::from_millis(10);
+
+const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
+
+/// Figures of a pool's space, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Space {
+    /// What the members' chunks hold, redundancy included.
+    pub raw: u64,
+    /// What is left of it for data and their maps when redundancy is taken off.
+    pub usable: u64,
+    /// What of `usable` may be live: the rest lets garbage collection work.
+    pub limit: u64,
+    /// What lives: compressed data and the maps. May be too high for a while, never too low.
+    pub live: u64,
+    /// Written, no longer live, and not reclaimed yet.
+    pub garbage: u64,
+    /// Room in segments that could be placed now.
+    pub free: u64,
+    /// Compressed data that can surely be written now.
+    pub safe_to_write: u64,
+    /// New data is refused.
+    pub full: bool,
+}
+
+/// Segments of a striped pool that hosts may not take, and where garbage collection begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Marks {
+    /// Below or at this many free segments only what makes room appends.
+    pub reserve: u64,
+    /// Below or at this many garbage collection works.
+    pub collect: u64,
+}
+
+/// The marks of a pool that has room for `total` striped segments.
+pub(crate) fn marks(total: u64) -> Marks {
+    // One victim at a time fills at most one segment; one is open for moves and one for metadata; an emergency
+    // checkpoint takes one more; and one is being opened.
+    let reserve = 5;
+    // Two streams of hosts take the next ones while collection begins.
+    Marks { reserve, collect: reserve + 3 + total / 100 }
+}
+
+/// Part of `usable` bytes that may be live.
+fn limit(usable: u64, over_provisioning_percent: u64, segment_bytes: u64, marks: Marks) -> u64 {
+    let provisioned = usable / 100 * (100 - over_provisioning_percent);
+    // In a tiny pool the marks weigh more than the percentage.
+    provisioned.min(usable.saturating_sub((marks.collect + 1) * segment_bytes))
+}
+
+impl<W: World> Pool<W> {
+    fn segment_bytes(&self, data: usize) -> u64 {
+        u64::from(self.identity.segment_rows) * data as u64 * BLOCK_BYTES as u64
+    }
+
+    /// Striped segments that are not in use.
+    pub fn free_segments(&self) -> u64 {
+        let segments = self.segments.borrow();
+        segments.placeable(&self.drives()) + segments.usable_striped()
+    }
+
+    pub fn marks(&self) -> Marks {
+        marks(self.segments.borrow().placeable_when_empty(&self.drives()).0)
+    }
+
+    /// Whether hosts may open a segment.
+    pub fn hosts_may_allocate(&self) -> bool {
+        self.free_segments() > self.marks().reserve
+    }
+
+    /// The pool's space as it is now.
+    pub fn space(&self) -> Space {
+        let drives = self.drives();
+        let segments = self.segments.borrow();
+        let (total, data) = segments.placeable_when_empty(&drives);
+        let segment_bytes = self.segment_bytes(data);
+        let usable = total * segment_bytes;
+        let marks = marks(total);
+        let limit = limit(usable, self.options.over_provisioning_percent, segment_bytes, marks);
+        let live = segments.live_slots() * SLOT_BYTES as u64;
+        let written: u64 = segments
+            .iter()
+            .map(|(_, s)| u64::from(s.rows) * s.geometry.data() as u64 * SLOTS_PER_ROW_AND_COLUMN * SLOT_BYTES as u64)
+            .sum();
+        let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
+        let room = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        Space {
+            raw: segments.chunks_total() * u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64,
+            usable,
+            limit,
+            live,
+            garbage: written.saturating_sub(live),
+            free,
+            safe_to_write: room,
+            full: room == 0 || self.array.out_of_room(),
+        }
+    }
+
+    /// Bytes that may live, from what drives there are. To be refreshed when those change.
+    pub fn refresh_limit(&self) {
+        self.limit_bytes.set(self.space().limit);
+    }
+
+    /// Bytes of fragments that may be written beyond what lives and what is on its way.
+    fn room(&self) -> u64 {
+        let live = self.segments.borrow().live_slots() * SLOT_BYTES as u64;
+        self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
+    }
+
+    /// Returns when `bytes` more may be stored; an error if they may not.
+    ///
+    /// What lives may be counted too high, so that a pool which seems full is first told to make its counts exact and
+    /// to reclaim.
+    pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
+        self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
+        let since = self.world.now();
+        while self.room() < bytes {
+            let waited = self.world.now().since(since);
+            if self.orders.room_is_exact() || waited >= self.options.space_wait {
+                let name = &self.identity.name;
+                let why = format!("pool {name} is full: delete or trim data, or add drives");
+                return Err(IoError::new(Cause::CapacityExceeded, why));
+            }
+            self.running()?;
+            self.orders.make_room();
+            self.world.sleep(ROOM_POLL).await;
+        }
+        self.running()?;
+        if self.array.out_of_room() {
+            let why = "the file system under a file-backed drive is full: make room there";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,374 @@
+//! Checkpoints: making durable what the maps say, and naming what may be reused.
+//!
+//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
+
+use std::collections::BTreeMap;
+
+use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
+use futures_util::future::join_all;
+
+use crate::batch::IN_FLIGHT_MAX;
+use crate::format::codec::crc32c;
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::page::{DELTA_ENTRIES_MAX, Directory, Value, encode_delta, encode_directory};
+use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
+use crate::format::superblock::Superblock;
+use crate::format::table::{SegmentKind, TableEntry, encode_table};
+use crate::map::index::nodes_above;
+use crate::pages::AppendError;
+use crate::pool::Pool;
+use crate::segments::Shape;
+use crate::types::{GroupKey, Key, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+
+/// Striped segments of a window: one of this many in the pool, within bounds.
+const WINDOW_PART: u64 = 16;
+const WINDOW_MIN: usize = 8;
+const WINDOW_MAX: usize = 64;
+/// Journal segments of a window.
+const JOURNAL_WINDOW: usize = 2 * IN_FLIGHT_MAX;
+/// Bytes of a catalog page.
+const CATALOG_PAGE_BYTES: usize = 4096;
+
+/// What is noted in one turn, and alone decides what the root says.
+struct Noted {
+    floor: Lsn,
+    members: Vec<MemberRecord>,
+    drives: Vec<DriveId>,
+    table: BTreeMap<SegmentId, TableEntry>,
+    reclaimable: Vec<SegmentId>,
+    catalog: Vec<u8>,
+    generation: RootGeneration,
+    /// Bytes written when it began.
+    written: u64,
+}
+
+/// Why a checkpoint failed. All of these halt the pool.
+#[derive(Debug, thiserror::Error)]
+enum CheckpointError {
+    #[error("{lost} drives are lost, and the level survives {parity}")]
+    TooManyLost { lost: usize, parity: usize },
+    #[error("no segment is left for the maps")]
+    NoMetadataSegment,
+    #[error("the segment table takes {bytes} bytes, and its area has {room}")]
+    TableTooLarge { bytes: u64, room: u64 },
+    #[error("the pool has halted")]
+    Halted,
+}
+
+impl From<AppendError> for CheckpointError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::WindowEmpty => CheckpointError::NoMetadataSegment,
+            AppendError::Halted => CheckpointError::Halted,
+        }
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who opens or closes the pool,
+    /// may call it.
+    pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
+        self.running()?;
+        self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, format!("checkpoint: {error}")))
+    }
+
+    /// The checkpoint of a pool whose tasks do not run yet.
+    pub async fn first_checkpoint(&self) -> Result<(), IoError> {
+        self.checkpoint(false).await
+    }
+
+    async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
+        let noted = self.note()?;
+        let (catalog, shards) = self.write_maps(&noted.catalog).await?;
+        let (table, window) = self.form_table(&noted);
+        let root = self.write_table(&noted, &table, window.entries).await?;
+        let root = Root { catalog, shards, clean, ..root };
+        self.write_root(&noted, &root).await?;
+        self.install(noted, root, window);
+        Ok(())
+    }
+
+    // --- step 1 -------------------------------------------------------------------------------------------------
+
+    fn note(&self) -> Result<Noted, CheckpointError> {
+        let generation = RootGeneration(self.root.borrow().generation.0 + 1);
+        let drives = self.drives();
+        let members = self.members(&drives, generation);
+        let lost = members.iter().filter(|member| member.state == MemberState::Absent).count();
+        let parity = self.segments.borrow().stripe().parity;
+        if lost > parity {
+            return Err(CheckpointError::TooManyLost { lost, parity });
+        }
+        self.seal_off_lost_drives();
+        let floor = self.log.floor();
+        self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
+        let segments = self.segments.borrow();
+        let mut catalog = self.catalog.borrow_mut();
+        catalog.usages = self.ledger.usages();
+        Ok(Noted {
+            floor,
+            members,
+            drives,
+            table: segments.table(),
+            reclaimable: segments.reclaimable(floor),
+            catalog: catalog.encode(),
+            generation,
+            written: self.counters.get().bytes_to_drives,
+        })
+    }
+
+    /// The members as they are now; those that have become absent, since this root.
+    fn members(&self, drives: &[DriveId], generation: RootGeneration) -> Vec<MemberRecord> {
+        let changed = |member: &MemberRecord| {
+            let lost = member.state == MemberState::Present && !drives.contains(&member.drive);
+            if lost { MemberRecord { state: MemberState::Absent, since: generation, ..*member } } else { *member }
+        };
+        self.root.borrow().members.iter().map(changed).collect()
+    }
+
+    // --- step 2 -------------------------------------------------------------------------------------------------
+
+    /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
+    async fn write_maps(&self, catalog: &[u8]) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
+        let catalog_pages = catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
+        let catalog_pages = self.append_pages(catalog_pages).await?;
+        let catalog = self.write_catalog_directory(catalog_pages).await?;
+        self.write_deltas().await?;
+        self.write_indexes().await?;
+        let shards = self.shards.borrow();
+        let root = |shard: &crate::map::shard::Shard| {
+            let (index_height, index) = shard.index.root();
+            ShardRoot { index_height, index, deltas: shard.deltas.head() }
+        };
+        Ok((catalog, shards.iter().map(root).collect()))
+    }
+
+    async fn write_catalog_directory(&self, pages: Vec<Pointer>) -> Result<Option<Pointer>, CheckpointError> {
+        let mut all = pages.clone();
+        let mut previous = None;
+        for chunk in pages.chunks(crate::format::page::DIRECTORY_PAGES_MAX) {
+            let directory = Directory { previous, pages: chunk.to_vec() };
+            previous = self.append_pages(vec![encode_directory(&directory)]).await?.pop();
+            all.extend(previous);
+        }
+        self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
+        Ok(previous)
+    }
+
+    async fn write_deltas(&self) -> Result<(), CheckpointError> {
+        let mut owners = Vec::new();
+        let mut pages = Vec::new();
+        for id in shard_ids() {
+            let updates = self.with_shard(id, |shard| self.delta_updates(shard));
+            for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
+                owners.push(id);
+                pages.push(encode_delta(chunk));
+            }
+        }
+        let pointers = self.append_pages(pages).await?;
+        let mut directories = Vec::new();
+        for id in shard_ids() {
+            let new: Vec<Pointer> = owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
+            if !new.is_empty() {
+                directories.push((id, self.with_shard(id, |shard| shard.deltas.add(&new))));
+            }
+        }
+        self.write_directories(directories).await
+    }
+
+    /// The updates that the shard's new delta pages are to hold: what is freezing, or everything if its older
+    /// pages are to go.
+    fn delta_updates(&self, shard: &mut crate::map::shard::Shard) -> Vec<(Key, Value)> {
+        let buffer = &shard.buffer;
+        let updates = buffer.freezing().len() + buffer.settled().len();
+        if !shard.deltas.wants_rewrite(updates) {
+            return buffer.freezing().iter().map(|(key, value)| (*key, *value)).collect();
+        }
+        let mut all = buffer.settled().clone();
+        all.extend(buffer.freezing());
+        shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
+        all.into_iter().collect()
+    }
+
+    /// Writes each shard's directories, the first ones of all shards together, and so on.
+    async fn write_directories(&self, mut rest: Vec<(ShardId, Vec<Directory>)>) -> Result<(), CheckpointError> {
+        while !rest.is_empty() {
+            let mut round: Vec<(ShardId, Directory, bool)> = Vec::new();
+            for (id, directories) in &mut rest {
+                let directory = directories.remove(0);
+                let previous = self.with_shard(*id, |shard| shard.deltas.previous());
+                round.push((*id, Directory { previous, ..directory }, directories.is_empty()));
+            }
+            rest.retain(|(_, directories)| !directories.is_empty());
+            let pages = round.iter().map(|(_, directory, _)| encode_directory(directory)).collect();
+            let pointers = self.append_pages(pages).await?;
+            for ((id, directory, last), pointer) in round.into_iter().zip(pointers) {
+                let replaced = self.with_shard(id, |shard| shard.deltas.directory_written(directory, pointer, last));
+                replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_indexes(&self) -> Result<(), CheckpointError> {
+        let mut leaves: Vec<(ShardId, GroupKey)> = Vec::new();
+        let mut pages = Vec::new();
+        let mut stale = Vec::new();
+        for id in shard_ids() {
+            let changed = self.with_shard(id, |shard| {
+                let groups = &shard.groups;
+                shard.index.is_stale().then(|| shard.index.changed_leaves(groups))
+            });
+            let Some((new, replaced)) = changed else { continue };
+            replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+            stale.push(id);
+            for (key, page) in new {
+                leaves.push((id, key));
+                pages.push(page);
+            }
+        }
+        let pointers = self.append_pages(pages).await?;
+        for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
+            self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
+        }
+        for id in stale {
+            self.write_nodes(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_nodes(&self, id: ShardId) -> Result<(), CheckpointError> {
+        let mut children = self.with_shard(id, |shard| shard.index.children());
+        let mut nodes = Vec::new();
+        let mut height = 0;
+        while children.len() > 1 {
+            let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
+            let pointers = self.append_pages(pages).await?;
+            nodes.extend(&pointers);
+            children = keys.into_iter().zip(pointers).collect();
+            height += 1;
+        }
+        let root = children.first().map(|(_, pointer)| *pointer);
+        let replaced = self.with_shard(id, |shard| shard.index.nodes_written(nodes, height, root));
+        replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+        Ok(())
+    }
+
+    // --- step 3 -------------------------------------------------------------------------------------------------
+
+    /// The table of the new root, and the segments that it adds to the windows.
+    fn form_table(&self, noted: &Noted) -> (Vec<u8>, Window) {
+        let mut segments = self.segments.borrow_mut();
+        noted.reclaimable.iter().for_each(|id| segments.free(*id));
+        segments.drop_window_off(&noted.drives);
+        let next_lsn = self.log.next();
+        let (total, _) = segments.placeable_when_empty(&noted.drives);
+        let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX);
+        let striped = segments.form_window(Shape::Striped, wanted, &noted.drives, next_lsn);
+        // In a pool that is nearly full small commits go to the stripes, and no room is spent on a journal.
+        let roomy = segments.placeable(&noted.drives) > crate::capacity::marks(total).collect;
+        let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
+        let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.drives, next_lsn);
+        let current = segments.table();
+        let entries: Vec<TableEntry> = current.into_iter().map(|(id, now)| noted.entry(id, now)).collect();
+        let count = entries.len() as u32;
+        (encode_table(entries.iter()), Window { striped, journal, entries: count })
+    }
+
+    async fn write_table(&self, noted: &Noted, table: &[u8], entries: u32) -> Result<Root, CheckpointError> {
+        let (bytes, room) = (table.len() as u64, self.identity.table_bytes);
+        if bytes > room {
+            return Err(CheckpointError::TableTooLarge { bytes, room });
+        }
+        let before = self.root.borrow().clone();
+        let area = 1 - before.table.area;
+        let offset = Superblock::tables_start() + u64::from(area) * room;
+        self.write_everywhere(&noted.drives, offset, table, Durability::Cached).await;
+        self.flush_everywhere(&noted.drives).await;
+        Ok(Root {
+            generation: noted.generation,
+            next_lsn: self.log.next(),
+            replay_floor: noted.floor,
+            segment_ordinal: self.segments.borrow().ordinal(),
+            written_at: self.world.unix_seconds(),
+            table: TableRoot { area, bytes, crc: crc32c(table), entries },
+            members: noted.members.clone(),
+            line: self.line(&before, noted.generation),
+            ..before
+        })
+    }
+
+    /// The incarnations of this root: this one, then those before it.
+    fn line(&self, before: &Root, generation: RootGeneration) -> Vec<(crate::types::Incarnation, RootGeneration)> {
+        let mut line = before.line.clone();
+        if before.incarnation() != self.incarnation {
+            line.insert(0, (self.incarnation, generation));
+        }
+        line.truncate(crate::format::root::LINE_MAX);
+        line
+    }
+
+    // --- steps 4 and 5 --------------------------------------------------------------------------------------------
+
+    /// Writes the root to every drive that works. One that fails is given up; the next root will say so.
+    async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
+        let offset = Superblock::root_offset(root.generation.0);
+        self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
+        let lost = root.members.iter().filter(|member| self.array.working(member.drive).is_none()).count();
+        let parity = self.segments.borrow().stripe().parity;
+        if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
+    }
+
+    async fn write_everywhere(&self, drives: &[DriveId], offset: u64, bytes: &[u8], durability: Durability) {
+        let mut buf = AlignedBuf::zeroed(bytes.len().next_multiple_of(SECTOR_BYTES));
+        buf[..bytes.len()].copy_from_slice(bytes);
+        let bytes = buf.freeze();
+        join_all(drives.iter().map(|drive| self.array.write_raw(*drive, offset, bytes.clone(), durability))).await;
+    }
+
+    async fn flush_everywhere(&self, drives: &[DriveId]) {
+        join_all(drives.iter().map(|drive| self.array.flush(*drive))).await;
+    }
+
+    // --- step 6 -------------------------------------------------------------------------------------------------
+
+    fn install(&self, noted: Noted, root: Root, window: Window) {
+        let absent = |member: &&MemberRecord| member.state == MemberState::Absent;
+        *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
+        *self.root.borrow_mut() = root;
+        let mut segments = self.segments.borrow_mut();
+        segments.window_durable(Shape::Striped, window.striped);
+        segments.window_durable(Shape::Journal, window.journal);
+        drop(segments);
+        for shard in self.shards.borrow_mut().iter_mut() {
+            let groups = &shard.groups;
+            shard.buffer.settle(|key| groups.contains_key(&GroupKey::of(key.family, key.lba)));
+        }
+        self.checkpointed_bytes.set(noted.written);
+        self.count(|counters| counters.checkpoints += 1);
+        self.refresh_limit();
+        self.root_changed.notify_waiters();
+    }
+}
+
+/// Segments that a root adds to the windows.
+struct Window {
+    striped: Vec<SegmentId>,
+    journal: Vec<SegmentId>,
+    entries: u32,
+}
+
+impl Noted {
+    /// What the root says of a segment. What hosts and moves have done since the note is not in it, except that
+    /// pages of the maps, which upkeep alone writes, are in it as they are now.
+    fn entry(&self, id: SegmentId, now: TableEntry) -> TableEntry {
+        match self.table.get(&id) {
+            Some(noted) if now.kind != SegmentKind::Metadata => noted.clone(),
+            _ => now,
+        }
+    }
+}
+
+fn shard_ids() -> impl Iterator<Item = ShardId> {
+    (0..SHARD_COUNT as u8).map(ShardId)
+}

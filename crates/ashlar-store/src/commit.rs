@@ -1,0 +1,323 @@
+//! Group commit: what hosts write, from admission to the answer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use ashlar_block::{Cause, IoError, Lba, World};
+use tokio::sync::{Notify, oneshot};
+
+use crate::append::{Appended, BatchRoom, StreamId};
+use crate::batch::{IN_FLIGHT_MAX, Item, Room};
+use crate::compress::Fragment;
+use crate::format::header::{RECORDS_MAX, RecordKind};
+use crate::format::location::{Location, Pointer, SLOT_BYTES};
+use crate::pool::Pool;
+use crate::types::{Key, Lsn, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+
+/// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
+const STRIPED_WASTE_MAX: f64 = 0.25;
+
+type Answer = Result<(), IoError>;
+
+/// Records that are written together or not at all, and who waits for them.
+struct Unit {
+    items: Vec<Item>,
+    answer: Option<oneshot::Sender<Answer>>,
+}
+
+/// A batch of units that has its number. Batches publish in order.
+struct Submitted {
+    lsn: Lsn,
+    stream: StreamId,
+    answers: Vec<oneshot::Sender<Answer>>,
+    /// Here once the batch is durable.
+    done: Option<Appended>,
+}
+
+/// A fragment that is in the journal and waits to be striped.
+struct Journaled {
+    key: Key,
+    fragment: Fragment,
+    at: Location,
+}
+
+/// What hosts have written and is not answered yet.
+#[derive(Default)]
+pub(crate) struct CommitQueue {
+    waiting: RefCell<VecDeque<Unit>>,
+    waiting_room: Cell<Room>,
+    submitted: RefCell<VecDeque<Submitted>>,
+    in_flight: Cell<usize>,
+    journaled: RefCell<Vec<Journaled>>,
+    journaled_room: Cell<Room>,
+    /// Bytes of fragments that wait or are in flight.
+    pending_bytes: Cell<usize>,
+    /// Rung when there is something to submit, or a batch is done.
+    rung: Notify,
+    /// Rung when there are fewer bytes pending.
+    drained: Notify,
+    stopping: Cell<bool>,
+    stopped: Cell<bool>,
+    /// Rung when the task has ended.
+    ended: Notify,
+}
+
+impl CommitQueue {
+    /// The pool has halted: answers everybody, and forgets what was not submitted.
+    pub fn fail_all(&self, error: &IoError) {
+        self.answer_all(error);
+        self.waiting.borrow_mut().clear();
+        self.waiting_room.set(Room::default());
+        self.pending_bytes.set(0);
+        self.rung.notify_one();
+        self.drained.notify_waiters();
+    }
+
+    /// Bytes of fragments that wait or are in flight.
+    pub fn pending_bytes(&self) -> usize {
+        self.pending_bytes.get()
+    }
+
+    /// Returns once fewer than `bytes_max` are pending.
+    pub async fn wait_uncrowded(&self, bytes_max: usize) {
+        while self.pending_bytes.get() >= bytes_max && !self.stopping.get() {
+            self.drained.notified().await;
+        }
+    }
+
+    /// Answers who waits with an error; what they wrote stays on its way.
+    pub fn answer_all(&self, error: &IoError) {
+        let mut waiting = self.waiting.borrow_mut();
+        let mut submitted = self.submitted.borrow_mut();
+        let in_flight = submitted.iter_mut().flat_map(|batch| batch.answers.drain(..));
+        for answer in waiting.iter_mut().filter_map(|unit| unit.answer.take()).chain(in_flight) {
+            // The receiver may have gone: its host has.
+            let _ = answer.send(Err(error.clone()));
+        }
+    }
+
+    /// Nothing waits and nothing is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
+    }
+
+    /// Returns when the task has ended.
+    pub async fn stopped(&self) {
+        while !self.stopped.get() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// No more batches: the task ends once all is done.
+    pub fn stop(&self) {
+        self.stopping.set(true);
+        self.rung.notify_one();
+    }
+}
+
+/// Which stream a batch of `room` goes to, if a striped one has `data` data columns.
+fn choose_stream(room: Room, data: usize) -> StreamId {
+    // With one data column the journal has nothing to save.
+    if data > 1 && room.waste(data) > STRIPED_WASTE_MAX { StreamId::Journal } else { StreamId::Host }
+}
+
+impl<W: World> Pool<W> {
+    /// Commits `items`, of which at most [`crate::batch::ATOMIC_BLOCKS_MAX`] have a fragment, as one: durable and
+    /// in the maps when it returns.
+    pub async fn commit(&self, items: Vec<Item>) -> Answer {
+        self.running()?;
+        if self.commit.stopping.get() {
+            return Err(Cause::NotReady.into());
+        }
+        let mut room = self.commit.waiting_room.get();
+        items.iter().for_each(|item| room.add(item));
+        self.commit.waiting_room.set(room);
+        self.commit.pending_bytes.set(self.commit.pending_bytes.get() + fragment_bytes(&items));
+        let (answer, answered) = oneshot::channel();
+        self.commit.waiting.borrow_mut().push_back(Unit { items, answer: Some(answer) });
+        self.commit.rung.notify_one();
+        answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
+    }
+
+    /// Submits what waits, until told to stop.
+    pub async fn commit_loop(self: Rc<Self>) {
+        loop {
+            self.commit.rung.notified().await;
+            // The end of the turn: what other tasks of this turn have to write joins the batch.
+            self.world.yield_now().await;
+            while self.may_submit() {
+                if self.submit().await.is_none() {
+                    break;
+                }
+            }
+            if self.commit.stopping.get() && (self.commit.is_idle() || self.running().is_err()) {
+                break;
+            }
+        }
+        self.commit.stopped.set(true);
+        self.commit.ended.notify_one();
+    }
+
+    /// A batch is submitted if none is in flight, or if it is full and not too many are.
+    fn may_submit(&self) -> bool {
+        if self.commit.waiting.borrow().is_empty() {
+            return false;
+        }
+        let in_flight = self.commit.in_flight.get();
+        let batch = self.fresh_batch_room(StreamId::Host);
+        let room = self.commit.waiting_room.get();
+        let full = room.records() >= RECORDS_MAX || room.rows_min(batch.data) >= batch.rows_max;
+        in_flight == 0 || (full && in_flight < IN_FLIGHT_MAX)
+    }
+
+    async fn submit(self: &Rc<Self>) -> Option<()> {
+        let data = self.fresh_batch_room(StreamId::Host).data;
+        let stream = match choose_stream(self.commit.waiting_room.get(), data) {
+            StreamId::Journal if !self.journal_at_hand() => StreamId::Host,
+            stream => stream,
+        };
+        let mut units = Vec::new();
+        let appended = self.append(stream, |room| self.take_units(room, &mut units)).await?;
+        let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
+        self.commit.submitted.borrow_mut().push_back(Submitted { lsn: appended.lsn, stream, answers, done: None });
+        self.commit.in_flight.set(self.commit.in_flight.get() + 1);
+        self.world.spawn(self.clone().finish_batch(appended));
+        Some(())
+    }
+
+    /// Takes as many units as fit; returns their items.
+    fn take_units(&self, room: BatchRoom, taken: &mut Vec<Unit>) -> Vec<Item> {
+        let mut waiting = self.commit.waiting.borrow_mut();
+        let count = fitting(&waiting, room);
+        taken.extend(waiting.drain(..count));
+        let mut left = Room::default();
+        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| left.add(item));
+        self.commit.waiting_room.set(left);
+        taken.iter_mut().flat_map(|unit| std::mem::take(&mut unit.items)).collect()
+    }
+
+    async fn finish_batch(self: Rc<Self>, appended: Appended) {
+        let durable = self.write_durably(&appended).await;
+        self.commit.in_flight.set(self.commit.in_flight.get() - 1);
+        if durable.is_some() {
+            let mut submitted = self.commit.submitted.borrow_mut();
+            let batch = submitted.iter_mut().find(|batch| batch.lsn == appended.lsn);
+            batch.expect("a submitted batch stays until it is published").done = Some(appended);
+            drop(submitted);
+            self.publish_ready();
+        }
+        self.commit.rung.notify_one();
+    }
+
+    /// Publishes the durable batches at the head of the queue, in order, and answers who waits.
+    fn publish_ready(self: &Rc<Self>) {
+        loop {
+            let mut submitted = self.commit.submitted.borrow_mut();
+            let Some(done) = submitted.front_mut().and_then(|batch| batch.done.take()) else { return };
+            let batch = submitted.pop_front().expect("just seen");
+            drop(submitted);
+            self.publish(batch, done);
+        }
+    }
+
+    fn publish(self: &Rc<Self>, batch: Submitted, done: Appended) {
+        let mut journaled = Vec::new();
+        // Saturating: when the pool has halted there is nothing pending any more.
+        let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
+        self.commit.pending_bytes.set(pending);
+        self.commit.drained.notify_waiters();
+        for (item, pointer) in done.items.into_iter().zip(done.pointers) {
+            self.publish_item(&item, pointer);
+            if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer) {
+                journaled.push(Journaled { key: item.key, fragment, at: pointer.location });
+            }
+        }
+        self.log.published(done.lsn);
+        // The receiver may have gone: its host has.
+        batch.answers.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
+        self.keep_journaled(journaled);
+        self.orders.written(self.fresh_entries());
+    }
+
+    /// The maps take what a record of a host says.
+    pub fn publish_item(&self, item: &Item, pointer: Option<Pointer>) {
+        match item.kind {
+            RecordKind::Write => {
+                let shard = ShardId::of(item.key.family, item.key.lba);
+                self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.ledger));
+            }
+            RecordKind::ZeroRange { blocks } => self.set_zero(item.key, blocks),
+            RecordKind::Move { .. } | RecordKind::Metadata => unreachable!("hosts write neither"),
+        }
+    }
+
+    /// The blocks from `key` on read as zeros from now on.
+    pub fn set_zero(&self, key: Key, blocks: u64) {
+        let range = key.lba..key.lba.plus(blocks);
+        let ranges = range.start.0 / RANGE_BLOCKS..(range.end.0 - 1) / RANGE_BLOCKS + 1;
+        let touched = (ranges.end - ranges.start).min(SHARD_COUNT as u64);
+        for nth in 0..touched {
+            let shard = ShardId::of(key.family, Lba((ranges.start + nth) * RANGE_BLOCKS));
+            self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.ledger));
+        }
+        self.orders.ring();
+    }
+
+    // --- from the journal into stripes ------------------------------------------------------------------------
+
+    /// Keeps what went to the journal in memory, and stripes it once it makes a full batch.
+    fn keep_journaled(self: &Rc<Self>, journaled: Vec<Journaled>) {
+        if journaled.is_empty() {
+            return;
+        }
+        let mut room = self.commit.journaled_room.get();
+        journaled.iter().for_each(|fragment| room.add(&fragment.item()));
+        self.commit.journaled.borrow_mut().extend(journaled);
+        self.commit.journaled_room.set(room);
+        let batch = self.fresh_batch_room(StreamId::Moves);
+        if room.records() >= RECORDS_MAX || room.rows_min(batch.data) + 1 >= batch.rows_max {
+            self.world.spawn(self.clone().stripe_journaled());
+        }
+    }
+
+    /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
+    /// leaves behind stays in the journal, where garbage collection finds it.
+    pub async fn stripe_journaled(self: Rc<Self>) {
+        let kept = self.commit.journaled.take();
+        self.commit.journaled_room.set(Room::default());
+        let current = |fragment: &Journaled| {
+            let shard = ShardId::of(fragment.key.family, fragment.key.lba);
+            let value = self.with_shard(shard, |shard| shard.buffer.get(&fragment.key));
+            value.flatten().is_some_and(|pointer| pointer.location == fragment.at)
+        };
+        let mut items: Vec<Item> = kept.into_iter().filter(current).map(|fragment| fragment.item()).collect();
+        while !items.is_empty() {
+            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
+            let Some(appended) = self.append(StreamId::Moves, take).await else { return };
+            if self.finish_move(appended).await.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+impl Journaled {
+    fn item(&self) -> Item {
+        Item { kind: RecordKind::Move { from: self.at }, key: self.key, fragment: Some(self.fragment.clone()) }
+    }
+}
+
+/// How many of the first units fit.
+fn fitting(units: &VecDeque<Unit>, batch: BatchRoom) -> usize {
+    let mut room = Room::default();
+    let fits = |unit: &&Unit| {
+        unit.items.iter().for_each(|item| room.add(item));
+        room.surely_fits(batch.data, batch.rows_max)
+    };
+    units.iter().take_while(fits).count()
+}
+
+fn fragment_bytes(items: &[Item]) -> usize {
+    items.iter().filter_map(|item| item.fragment.as_ref()).map(|fragment| fragment.slots() * SLOT_BYTES).sum()
+}

@@ -1,0 +1,241 @@
+//! Making a pool of drives.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use ashlar_block::{
+    AlignedBuf, ByteSize, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES, World,
+};
+use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
+
+use crate::catalog::Catalog;
+use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, SLOT_COUNT, ShardRoot, TableRoot};
+use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
+use crate::format::table::table_bytes_max;
+use crate::log::Log;
+use crate::map::shard::Shard;
+use crate::options::Options;
+use crate::pool::{Identity, Parts, Pool};
+use crate::segments::{Segments, Stripe};
+use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+
+/// Smallest chunk of a pool on real drives.
+const CHUNK_BYTES_MIN: u64 = 1 << 20;
+/// Largest chunk on flash.
+const CHUNK_BYTES_MAX: u64 = 16 << 20;
+/// Chunks that the smallest drive is cut into, nearly.
+const CHUNKS_PER_DRIVE: u64 = 4096;
+/// Fewest striped segments with which garbage collection can work.
+pub const SEGMENTS_MIN: u64 = 32;
+/// Members of a pool, at most.
+pub const DRIVES_MAX: usize = 256;
+
+/// What a new pool is to be.
+#[derive(Clone, Debug)]
+pub struct NewPool {
+    /// Its name: 1 to 64 letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// How many drives it survives.
+    pub level: Level,
+    /// Bytes of a chunk, a power of two; chosen by the size of the drives if not given.
+    pub chunk_bytes: Option<u32>,
+}
+
+/// Why a pool cannot be made.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CreateError {
+    /// The name is not one.
+    #[error("'{0}' cannot be a pool's name: use 1 to {POOL_NAME_BYTES_MAX} letters, digits, '.', '_' and '-'")]
+    Name(String),
+    /// The level does not fit the drives.
+    #[error(transparent)]
+    Level(#[from] LevelError),
+    /// More drives than a pool can have.
+    #[error("{0} drives are more than a pool can have ({DRIVES_MAX})")]
+    TooManyDrives(usize),
+    /// A drive is too small.
+    #[error("drive {index} has {}, and a pool of this shape needs drives of at least {}", ByteSize(*bytes), ByteSize(*needed))]
+    TooSmall {
+        /// Which of the given drives.
+        index: usize,
+        /// Its size.
+        bytes: u64,
+        /// The least.
+        needed: u64,
+    },
+    /// A drive failed.
+    #[error("drive {index}: {error}")]
+    Drive {
+        /// Which of the given drives.
+        index: usize,
+        /// What happened.
+        error: DeviceError,
+    },
+    /// Writing the first checkpoint failed.
+    #[error("{0}")]
+    Checkpoint(String),
+}
+
+/// The sizes that follow from the drives.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    data: usize,
+    parity: usize,
+    table_bytes: u64,
+    layouts: Vec<DriveLayout>,
+}
+
+fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
+    let (data, parity) = (new.level.data_columns(sizes.len())?, new.level.parity());
+    let smallest = sizes.iter().copied().min().expect("a level needs drives");
+    let chosen = (smallest / CHUNKS_PER_DRIVE).max(1);
+    let default = (1 << chosen.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+    let chunk_bytes = new.chunk_bytes.map_or(default, u64::from);
+    let chunks: u64 = sizes.iter().map(|size| size / chunk_bytes).sum();
+    let table_bytes = table_bytes_max(chunks, parity as u64 + 1);
+    let chunks_start = (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN));
+    let layout = |size: &u64| DriveLayout {
+        chunks_start,
+        chunk_bytes: chunk_bytes as u32,
+        chunk_count: (size.saturating_sub(chunks_start + SECTOR_BYTES as u64) / chunk_bytes) as u32,
+    };
+    let needed = chunks_start + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes;
+    if let Some(index) = sizes.iter().position(|size| *size < needed) {
+        return Err(CreateError::TooSmall { index, bytes: sizes[index], needed });
+    }
+    Ok(Plan { data, parity, table_bytes, layouts: sizes.iter().map(layout).collect() })
+}
+
+/// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves drives that belong
+/// to no pool.
+pub async fn create<W: World>(world: &W, new: &NewPool, drives: Vec<W::Device>) -> Result<PoolUuid, CreateError> {
+    check_name(&new.name)?;
+    if drives.len() > DRIVES_MAX {
+        return Err(CreateError::TooManyDrives(drives.len()));
+    }
+    let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
+    let plan = plan(new, &sizes)?;
+    let superblocks = superblocks(world, new, &plan, &sizes);
+    for (index, drive) in drives.iter().enumerate() {
+        wipe(drive, sizes[index]).await.map_err(|error| CreateError::Drive { index, error })?;
+    }
+    let drives = first_checkpoint(world, &superblocks, drives).await?;
+    // The superblocks come last: they make the drives a pool.
+    for (index, superblock) in superblocks.iter().enumerate() {
+        let drive = drives.member(DriveId(index as u16)).expect("no drive failed");
+        write_superblock(&drive.device, superblock).await.map_err(|error| CreateError::Drive { index, error })?;
+    }
+    Ok(superblocks[0].pool)
+}
+
+fn check_name(name: &str) -> Result<(), CreateError> {
+    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    let valid = letters && (1..=POOL_NAME_BYTES_MAX).contains(&name.len());
+    if valid { Ok(()) } else { Err(CreateError::Name(name.to_owned())) }
+}
+
+fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -> Vec<Superblock> {
+    let mut secret = Secret([0; 32]);
+    world.fill_random(&mut secret.0);
+    let pool = PoolUuid(random_uuid(world));
+    let superblock = |(index, layout): (usize, &DriveLayout)| Superblock {
+        generation: 1,
+        pool,
+        drive_uuid: DriveUuid(random_uuid(world)),
+        drive: DriveId(index as u16),
+        parity: plan.parity as u8,
+        data: plan.data as u16,
+        member_count: sizes.len() as u16,
+        drive_bytes: sizes[index],
+        layout: *layout,
+        table_bytes: plan.table_bytes,
+        secret: secret.clone(),
+        made_at: world.unix_seconds(),
+        pool_name: new.name.clone(),
+    };
+    plan.layouts.iter().enumerate().map(superblock).collect()
+}
+
+/// A version 4 UUID (RFC 9562, section 5.4).
+pub fn random_uuid<W: World>(world: &W) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    world.fill_random(&mut bytes);
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    bytes
+}
+
+/// Takes away whatever makes a drive a member of a pool: superblocks and roots.
+pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceError> {
+    let zeros = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+    drive.write(Superblock::FIRST_OFFSET, zeros.clone(), Durability::Stable).await?;
+    drive.write(Superblock::second_offset(size_bytes), zeros, Durability::Stable).await?;
+    let roots = AlignedBuf::zeroed(SLOT_COUNT as usize * SLOT_BYTES).freeze();
+    drive.write(Superblock::root_offset(0), roots, Durability::Stable).await
+}
+
+/// Writes both copies of a superblock.
+pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> Result<(), DeviceError> {
+    let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
+    drive.write(Superblock::second_offset(superblock.drive_bytes), sector.clone(), Durability::Stable).await?;
+    drive.write(Superblock::FIRST_OFFSET, sector, Durability::Stable).await
+}
+
+/// Writes the root of the empty pool; returns the drives.
+async fn first_checkpoint<W: World>(
+    world: &W,
+    superblocks: &[Superblock],
+    drives: Vec<W::Device>,
+) -> Result<Rc<Array<W::Device>>, CreateError> {
+    let incarnation = Incarnation(world.random_u64());
+    let member = |superblock: &Superblock| MemberRecord {
+        drive: superblock.drive,
+        uuid: superblock.drive_uuid,
+        state: MemberState::Present,
+        since: RootGeneration(1),
+    };
+    let first = &superblocks[0];
+    let root = Root {
+        pool: first.pool,
+        generation: RootGeneration(0),
+        next_lsn: Lsn(Lsn::REACTORS),
+        replay_floor: Lsn(Lsn::REACTORS),
+        segment_ordinal: 0,
+        clean: true,
+        written_at: 0,
+        unclean_starts: 0,
+        table: TableRoot { area: 1, ..TableRoot::default() },
+        members: superblocks.iter().map(member).collect(),
+        line: vec![(incarnation, RootGeneration(1))],
+        catalog: None,
+        shards: vec![ShardRoot::default(); SHARD_COUNT],
+    };
+    let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
+    let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
+    let members = drives.into_iter().zip(superblocks);
+    let array = Rc::new(Array::new(members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect()));
+    let pool = Pool::new(Parts {
+        world: world.clone(),
+        options: Options::default(),
+        identity: Identity::of(first),
+        incarnation,
+        array: array.clone(),
+        segments: Segments::new(stripe, chunks, 0),
+        shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
+        log: Log::new(root.next_lsn),
+        catalog: Catalog::default(),
+        catalog_pages: Vec::new(),
+        root,
+        absent: BTreeSet::new(),
+    });
+    pool.first_checkpoint().await.map_err(|error| CreateError::Checkpoint(error.to_string()))?;
+    for drive in superblocks.iter().map(|superblock| superblock.drive) {
+        if let Some(error) = array.member(drive).and_then(|member| member.failure()) {
+            return Err(CreateError::Drive { index: usize::from(drive.0), error });
+        }
+    }
+    Ok(array)
+}
+
+#[cfg(test)]
+mod tests;

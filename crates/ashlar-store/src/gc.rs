@@ -1,0 +1,219 @@
+//! Garbage collection: emptying segments of which little lives.
+
+use ashlar_block::{AlignedBuf, Cause, IoError, SECTOR_BYTES, World};
+use futures_util::future::{join_all, try_join_all};
+
+use crate::append::{BatchRoom, StreamId};
+use crate::batch::Item;
+use crate::compress::Fragment;
+use crate::format::header::{BatchHeader, Record, RecordKind};
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::table::{SegmentKind, SegmentState};
+use crate::pages::AppendError;
+use crate::pool::Pool;
+use crate::segments::{Pin, Segment, pin};
+use crate::types::Lsn;
+
+/// Sectors that the largest header takes.
+const HEADER_SECTORS_MAX: u32 = 3;
+
+/// A segment that could be collected.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Candidate {
+    pub id: SegmentId,
+    /// Part of it that lives.
+    pub live: f64,
+    /// Unix seconds.
+    pub sealed_at: u64,
+    /// What would be gained, in chunks.
+    pub chunks: u64,
+}
+
+impl Candidate {
+    /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly alive.
+    /// `column_slots`: slots of one column.
+    pub fn of(id: SegmentId, segment: &Segment, column_slots: u64, floor: Lsn) -> Option<Self> {
+        let slots = column_slots * segment.geometry.data() as u64;
+        let ready = segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live_slots > 0;
+        let live = segment.live_slots as f64 / slots as f64;
+        let chunks = segment.geometry.columns.len() as u64;
+        (ready && live < LIVE_MAX).then_some(Candidate { id, live, sealed_at: segment.sealed_at, chunks })
+    }
+
+    /// Benefit of collecting it over its cost: space gained times age, over reading it all and writing what lives
+    /// (Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", section 3.5).
+    fn worth(&self, now: u64) -> f64 {
+        let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
+        (1.0 - self.live) * age * self.chunks as f64 / (1.0 + self.live)
+    }
+}
+
+/// Above it, collecting a segment gains less than the headers of the copies take.
+const LIVE_MAX: f64 = 0.95;
+
+/// The candidate that is most worth collecting.
+pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u64) -> Option<SegmentId> {
+    candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
+}
+
+/// How the collection of a victim ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Collected {
+    /// Nothing that counts names it any more.
+    Emptied,
+    /// The next checkpoint empties it.
+    LeftToCheckpoint,
+    /// It holds what cannot be read. It stays.
+    Unmovable,
+}
+
+/// Why a victim could not be emptied.
+enum Stop {
+    Append(AppendError),
+    Unreadable(IoError),
+}
+
+impl From<AppendError> for Stop {
+    fn from(error: AppendError) -> Self {
+        Stop::Append(error)
+    }
+}
+
+impl From<IoError> for Stop {
+    fn from(error: IoError) -> Self {
+        Stop::Unreadable(error)
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Moves what lives in the segment elsewhere.
+    pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
+        let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
+        let emptied = match kind {
+            SegmentKind::Metadata => self.relocate_pages(victim).await,
+            SegmentKind::Data | SegmentKind::Journal => self.move_live(victim).await,
+        };
+        match emptied {
+            Ok(()) => {
+                self.count(|counters| counters.segments_collected += 1);
+                if kind == SegmentKind::Metadata {
+                    return Ok(Collected::LeftToCheckpoint);
+                }
+                self.segments.borrow_mut().condemn(victim);
+                Ok(Collected::Emptied)
+            }
+            Err(Stop::Append(error)) => Err(error),
+            Err(Stop::Unreadable(error)) => {
+                tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
+                self.unmovable.borrow_mut().insert(victim);
+                Ok(Collected::Unmovable)
+            }
+        }
+    }
+
+    async fn move_live(&self, victim: SegmentId) -> Result<(), Stop> {
+        let records = self.records_of(victim).await?;
+        let mut items = Vec::new();
+        for chunk in records.chunks(256) {
+            items.extend(self.live_items(chunk).await?);
+            self.move_items(&mut items, 128).await?;
+        }
+        self.move_items(&mut items, 0).await
+    }
+
+    /// The fragments that the segment's headers name.
+    async fn records_of(&self, victim: SegmentId) -> Result<Vec<Record>, IoError> {
+        let extents = self.segments.borrow().get(victim).expect("a victim exists").accepted_rows();
+        let mut records = Vec::new();
+        for extent in extents {
+            let mut row = extent.row;
+            while row < extent.row + extent.rows {
+                let header = self.read_header(victim, row).await?;
+                let fragment = |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
+                records.extend(header.records.into_iter().filter(fragment));
+                row += header.rows;
+            }
+        }
+        Ok(records)
+    }
+
+    /// The header of the batch that begins at `row`.
+    async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
+        let (_pin, geometry) = self.pinned(id);
+        let end = (row + HEADER_SECTORS_MAX).min(self.identity.segment_rows);
+        let secret = &self.identity.secret;
+        let right = |sectors: &[u8]| BatchHeader::decode(secret, sectors).is_ok_and(|header| (header.segment, header.row) == (id, row));
+        let read = self.array.read_checked(&geometry, 0, row..end, right).await;
+        let unreadable = |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
+        let (sectors, _) = read.map_err(unreadable)?;
+        Ok(BatchHeader::decode(secret, &sectors).expect("checked"))
+    }
+
+    fn pinned(&self, id: SegmentId) -> (Pin, std::rc::Rc<ashlar_raid::Geometry>) {
+        pin(&self.segments, id).expect("upkeep alone frees segments")
+    }
+
+    /// The records whose fragments the map names, as moves.
+    async fn live_items(&self, records: &[Record]) -> Result<Vec<Item>, IoError> {
+        join_all(records.iter().map(|record| self.prefetch(&record.key))).await;
+        let mut live = Vec::new();
+        for record in records {
+            let current = self.lookup(&record.key, |value| value.filter(|pointer| Some(pointer.location) == record.location));
+            live.extend(current.await?.map(|pointer| (record.key, pointer)));
+        }
+        let fragments = try_join_all(live.iter().map(|(_, pointer)| self.read_whole(*pointer))).await?;
+        let item = |((key, pointer), fragment): (_, Fragment)| {
+            let pointer: Pointer = pointer;
+            Item { kind: RecordKind::Move { from: pointer.location }, key, fragment: Some(fragment) }
+        };
+        Ok(live.into_iter().zip(fragments).map(item).collect())
+    }
+
+    async fn read_whole(&self, pointer: Pointer) -> Result<Fragment, IoError> {
+        let bytes = self.read_fragment(pointer).await?;
+        let bytes = AlignedBuf::copy_of(&bytes).freeze();
+        Ok(Fragment { bytes, codec: pointer.location.codec(), crc: pointer.crc })
+    }
+
+    /// Moves items in full batches until at most `keep` are left.
+    async fn move_items(&self, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
+        while items.len() > keep {
+            let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
+            let appended = self.try_append(StreamId::Moves, take).await.map_err(AppendError::from)?;
+            let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
+            if moved.unknown > 0 {
+                return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());
+            }
+        }
+        Ok(())
+    }
+
+    // --- metadata ---------------------------------------------------------------------------------------------
+
+    /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the deltas, the next checkpoint
+    /// writes; the catalog, every one does.
+    async fn relocate_pages(&self, victim: SegmentId) -> Result<(), Stop> {
+        for shard in 0..crate::types::SHARD_COUNT as u8 {
+            let shard = crate::types::ShardId(shard);
+            let run_pages = self.with_shard(shard, |shard| {
+                shard.touch_pages_in(victim);
+                shard.run_pages_in(victim)
+            });
+            for chunk in run_pages.chunks(64) {
+                let pages = try_join_all(chunk.iter().map(|(_, pointer)| self.read_page(*pointer))).await?;
+                let to = self.append_pages(pages).await?;
+                for ((group, from), to) in chunk.iter().zip(to) {
+                    self.with_shard(shard, |shard| shard.page_moved(*group, *from, to));
+                    self.ledger.discard_page(*from);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sectors of a header with its batch's rows, for tests of the arithmetic.
+const _: () = assert!(HEADER_SECTORS_MAX as usize * SECTOR_BYTES >= 80 + 256 * 40 + 2 + 32 * 6);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Log sequence numbers: given out in order, durable and published in any.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use crate::types::Lsn;
+
+/// The batches of one reactor, from the moment that they get their number.
+pub struct Log {
+    next: Cell<Lsn>,
+    not_durable: RefCell<BTreeSet<Lsn>>,
+    not_published: RefCell<BTreeSet<Lsn>>,
+}
+
+impl Log {
+    /// A log whose first batch will be `first`.
+    pub fn new(first: Lsn) -> Self {
+        Log { next: Cell::new(first), not_durable: RefCell::default(), not_published: RefCell::default() }
+    }
+
+    /// The next batch's number.
+    pub fn begin(&self) -> Lsn {
+        let lsn = self.next.get();
+        self.next.set(lsn.next());
+        self.not_durable.borrow_mut().insert(lsn);
+        self.not_published.borrow_mut().insert(lsn);
+        lsn
+    }
+
+    /// Later batches are above `lsn`.
+    pub fn skip_past(&self, lsn: Lsn) {
+        self.next.set(self.next.get().max(Lsn(lsn.0 / Lsn::REACTORS * Lsn::REACTORS).next()));
+    }
+
+    /// The batch is on stable media.
+    pub fn durable(&self, lsn: Lsn) {
+        assert!(self.not_durable.borrow_mut().remove(&lsn), "{lsn} became durable twice");
+    }
+
+    /// The maps have taken what the batch says, or refused it.
+    pub fn published(&self, lsn: Lsn) {
+        assert!(self.not_published.borrow_mut().remove(&lsn), "{lsn} was published twice");
+    }
+
+    /// Every batch at or below it is durable.
+    pub fn complete_through(&self) -> Lsn {
+        let first = self.not_durable.borrow().first().copied().unwrap_or(self.next.get());
+        Lsn(first.0.saturating_sub(Lsn::REACTORS))
+    }
+
+    /// Every batch below it has been published.
+    pub fn floor(&self) -> Lsn {
+        self.not_published.borrow().first().copied().unwrap_or(self.next.get())
+    }
+
+    /// What the next batch's number will be.
+    pub fn next(&self) -> Lsn {
+        self.next.get()
+    }
+}

@@ -1,0 +1,66 @@
+//! Looking blocks up in the map, reading pages where that is needed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ashlar_block::{Cause, IoError, World};
+
+use crate::format::location::Pointer;
+use crate::format::page::{PageEntry, Value};
+use crate::map::cache::PageCache;
+use crate::map::shard::{Look, Pages};
+use crate::pool::Pool;
+use crate::types::{Key, ShardId};
+
+/// The cache, and the pages that one lookup has read: those must be at hand at its last look, even if the cache has
+/// thrown them out by then.
+struct AtHand<'a> {
+    cache: &'a PageCache,
+    own: RefCell<BTreeMap<Pointer, Rc<Vec<PageEntry>>>>,
+}
+
+impl Pages for AtHand<'_> {
+    fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
+        self.own.borrow().get(&pointer).cloned().or_else(|| self.cache.page(pointer))
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Calls `with` with the newest value of `key`, in the same turn in which that is the newest.
+    pub async fn lookup<T>(&self, key: &Key, with: impl FnOnce(Value) -> T) -> Result<T, IoError> {
+        let pages = AtHand { cache: &self.pages, own: RefCell::default() };
+        let shard = ShardId::of(key.family, key.lba);
+        loop {
+            match self.with_shard(shard, |shard| shard.look(key, &pages)) {
+                Look::Value(value) => return Ok(with(value)),
+                Look::Needs(pointer) => {
+                    let page = self.read_needed(key, pointer).await?;
+                    pages.own.borrow_mut().extend(page.map(|page| (pointer, page)));
+                }
+            }
+        }
+    }
+
+    /// Reads a page that a look needs. `None`: the group has changed and the page is gone; look again.
+    async fn read_needed(&self, key: &Key, pointer: Pointer) -> Result<Option<Rc<Vec<PageEntry>>>, IoError> {
+        match self.read_map_page(pointer).await {
+            Ok(page) => Ok(Some(page)),
+            Err(error) => {
+                let shard = ShardId::of(key.family, key.lba);
+                let again = self.with_shard(shard, |shard| shard.look(key, &self.pages));
+                if again == Look::Needs(pointer) { Err(error) } else { Ok(None) }
+            }
+        }
+    }
+
+    /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup itself.
+    pub async fn prefetch(&self, key: &Key) {
+        let _ = self.lookup(key, |_| ()).await;
+    }
+}
+
+/// A map that cannot be read is worse than a block that cannot: say which.
+pub(crate) fn map_unreadable(error: IoError) -> IoError {
+    IoError::new(Cause::Unrecovered, format!("the map cannot be read: {error}"))
+}

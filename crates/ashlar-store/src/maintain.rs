@@ -1,0 +1,149 @@
+//! The map's own upkeep: distributing buffers, merging runs, purging deleted volumes.
+
+use std::collections::BTreeMap;
+
+use ashlar_block::{IoError, Lba, VolumeId, World};
+use futures_util::future::try_join_all;
+
+use crate::format::location::Pointer;
+use crate::format::page::{Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max};
+use crate::lookup::map_unreadable;
+use crate::pages::AppendError;
+use crate::pool::Pool;
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, SHARD_COUNT, ShardId};
+
+/// Entries of one page.
+const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
+
+/// What a group says when its runs are put together: newest values, and what they hide.
+#[derive(Default)]
+struct Merged {
+    values: BTreeMap<(u32, Layer), Value>,
+    hidden: Vec<Pointer>,
+    cuts: Vec<(Layer, u32, u32)>,
+}
+
+impl Merged {
+    /// Adds the next older run.
+    fn add_pages(&mut self, entries: &[PageEntry]) {
+        for entry in entries {
+            let cut = self.cuts.iter().any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
+            let key = (entry.block, entry.layer);
+            if cut || self.values.contains_key(&key) {
+                self.hidden.extend(entry.value);
+            } else {
+                self.values.insert(key, entry.value);
+            }
+        }
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
+    pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
+        let entries: Vec<(Key, Value)> =
+            self.with_shard(id, |shard| shard.buffer.settled().iter().map(|(key, value)| (*key, *value)).collect());
+        let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
+        for (key, value) in &entries {
+            let block = (key.lba.0 % GIB_BLOCKS) as u32;
+            groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry { block, layer: key.layer, value: *value });
+        }
+        let runs = self.write_runs(groups.into_iter().collect()).await?;
+        let displaced = self.with_shard(id, |shard| {
+            runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
+            shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
+            shard.buffer.distributed(&entries)
+        });
+        // The runs name again what was displaced while they were written; their merge will discard it.
+        for (key, value) in displaced {
+            value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
+        }
+        Ok(())
+    }
+
+    /// Writes one run for each group.
+    async fn write_runs(&self, groups: Vec<(GroupKey, Vec<PageEntry>)>) -> Result<Vec<(GroupKey, Run)>, AppendError> {
+        let chunks = |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
+        let pages = groups.iter().flat_map(|(_, entries)| chunks(entries)).collect();
+        let mut pointers = self.append_pages(pages).await?.into_iter();
+        let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
+            let mut filter = Filter::default();
+            entries.iter().for_each(|entry| filter.add(entry.block));
+            let page = |chunk: &[PageEntry]| PageRef {
+                first_block: chunk[0].block,
+                entries: chunk.len() as u16,
+                pointer: pointers.next().expect("a pointer for each page"),
+            };
+            (group, Run::Pages { filter, pages: entries.chunks(PAGE_ENTRIES).map(page).collect() })
+        };
+        Ok(groups.into_iter().map(run).collect())
+    }
+
+    /// Puts the runs of a group together, and discards what they hid.
+    pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<(), AppendError> {
+        let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else { return Ok(()) };
+        let merged = match self.read_merged(&runs).await {
+            Ok(merged) => merged,
+            Err(error) => {
+                // It stays as it is: what is hidden stays hidden, its space is not returned.
+                tracing::error!("{:?} of {id:?} cannot be merged: {error}", group);
+                self.with_shard(id, |shard| shard.unmerged.remove(&group));
+                return Ok(());
+            }
+        };
+        let entries: Vec<PageEntry> = merged
+            .values
+            .into_iter()
+            .filter(|(_, value)| value.is_some())
+            .map(|((block, layer), value)| PageEntry { block, layer, value })
+            .collect();
+        let written = if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
+        self.with_shard(id, |shard| {
+            shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
+        });
+        merged.hidden.into_iter().for_each(|pointer| self.ledger.discard(group.family, pointer.location));
+        for page in runs.iter().flat_map(Run::pages) {
+            self.ledger.discard_page(page.pointer);
+        }
+        Ok(())
+    }
+
+    async fn read_merged(&self, runs: &[Run]) -> Result<Merged, IoError> {
+        let mut merged = Merged::default();
+        for run in runs {
+            match run {
+                Run::Cut { layer, first, end } => merged.cuts.push((*layer, *first, *end)),
+                Run::Pages { pages, .. } => {
+                    let pages = try_join_all(pages.iter().map(|page| self.read_map_page(page.pointer))).await;
+                    pages.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
+                }
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Discards the blocks of a deleted volume and forgets it. Resumes by itself if it is interrupted.
+    pub async fn purge(&self, id: VolumeId) -> Result<(), AppendError> {
+        let volume = self.catalog.borrow().volumes[&id].clone();
+        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
+            let whole = Lba(0)..Lba(u64::from(u32::MAX));
+            let unmerged = self.with_shard(shard, |shard| {
+                shard.set_zero(volume.family, volume.layer, &whole, &self.ledger);
+                shard.groups_of(volume.family)
+            });
+            for group in unmerged {
+                self.merge(shard, group).await?;
+            }
+        }
+        self.forget(id, volume.family);
+        Ok(())
+    }
+
+    fn forget(&self, id: VolumeId, family: Family) {
+        self.catalog.borrow_mut().volumes.remove(&id);
+        if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
+            self.ledger.forget(family);
+        }
+        self.orders.ring();
+    }
+}

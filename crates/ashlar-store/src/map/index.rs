@@ -1,0 +1,136 @@
+//! A shard's index on the drives: which leaf holds which groups, and which leaves have changed.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::page::{CHILDREN_MAX, Child, LEAF_BYTES_MAX, Run, encode_leaf, encode_node, group_bytes};
+use crate::types::{Family, GroupKey};
+
+/// Below every group.
+const LOWEST: GroupKey = GroupKey { family: Family(0), gib: 0 };
+
+#[derive(Clone, Copy, Default)]
+struct Leaf {
+    pointer: Option<Pointer>,
+    changed: bool,
+}
+
+/// The leaves of a shard's index, and the nodes above them.
+#[derive(Default)]
+pub struct Index {
+    /// By the lowest key that belongs to the leaf.
+    leaves: BTreeMap<GroupKey, Leaf>,
+    nodes: Vec<Pointer>,
+    height: u8,
+    root: Option<Pointer>,
+    stale: bool,
+}
+
+/// Leaves to be written: by their lowest key, and their bytes.
+pub type LeafPages = Vec<(GroupKey, Vec<u8>)>;
+
+impl Index {
+    /// The index that was found on the drives.
+    pub fn loaded(leaves: Vec<Child>, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Self {
+        let leaf = |(key, pointer)| (key, Leaf { pointer: Some(pointer), changed: false });
+        Index { leaves: leaves.into_iter().map(leaf).collect(), nodes, height, root, stale: false }
+    }
+
+    /// A group has changed.
+    pub fn touch(&mut self, group: GroupKey) {
+        self.stale = true;
+        let at = self.leaves.range_mut(..=group).next_back().map(|(_, leaf)| leaf);
+        match at {
+            Some(leaf) => leaf.changed = true,
+            None => drop(self.leaves.insert(LOWEST, Leaf { pointer: None, changed: true })),
+        }
+    }
+
+    /// What lies in `segment` is to be written elsewhere.
+    pub fn touch_pages_in(&mut self, segment: SegmentId) {
+        let inside = |pointer: &Pointer| pointer.location.segment() == segment;
+        for leaf in self.leaves.values_mut().filter(|leaf| leaf.pointer.as_ref().is_some_and(inside)) {
+            leaf.changed = true;
+            self.stale = true;
+        }
+        self.stale |= self.nodes.iter().any(inside);
+    }
+
+    /// All pages of the index.
+    pub fn pages(&self) -> impl Iterator<Item = Pointer> + '_ {
+        self.leaves.values().filter_map(|leaf| leaf.pointer).chain(self.nodes.iter().copied())
+    }
+
+    /// Whether anything is to be written.
+    pub fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// The changed leaves' new pages, and the pages that they replace. The index forgets the old ones; each new
+    /// one is to be reported to [`Index::leaf_written`].
+    pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
+        let changed: Vec<GroupKey> = self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
+        let mut pages = Vec::new();
+        let mut replaced = Vec::new();
+        for key in changed {
+            let end = self.leaves.range((Bound::Excluded(key), Bound::Unbounded)).next().map(|(key, _)| *key);
+            replaced.extend(self.leaves.remove(&key).and_then(|leaf| leaf.pointer));
+            pages.extend(leaf_pages(key, groups.range((Bound::Included(key), end.map_or(Bound::Unbounded, Bound::Excluded)))));
+        }
+        (pages, replaced)
+    }
+
+    /// A leaf is at `pointer` now.
+    pub fn leaf_written(&mut self, key: GroupKey, pointer: Pointer) {
+        self.leaves.insert(key, Leaf { pointer: Some(pointer), changed: false });
+    }
+
+    /// The lowest level of nodes, from the leaves as they are; empty if none is needed.
+    pub fn children(&self) -> Vec<Child> {
+        self.leaves.iter().filter_map(|(key, leaf)| Some((*key, leaf.pointer?))).collect()
+    }
+
+    /// The nodes above have been written; returns those that they replace.
+    pub fn nodes_written(&mut self, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Vec<Pointer> {
+        self.height = height;
+        self.root = root;
+        self.stale = false;
+        std::mem::replace(&mut self.nodes, nodes)
+    }
+
+    /// Where the index begins: height and topmost page.
+    pub fn root(&self) -> (u8, Option<Pointer>) {
+        (self.height, self.root)
+    }
+}
+
+/// Cuts groups into pages; the first one takes over the leaf's own key.
+fn leaf_pages<'a>(key: GroupKey, groups: impl Iterator<Item = (&'a GroupKey, &'a Vec<Run>)>) -> LeafPages {
+    let mut pages = Vec::new();
+    let mut page: Vec<(&GroupKey, &[Run])> = Vec::new();
+    let mut bytes = 0;
+    let mut page_key = key;
+    for (group, runs) in groups {
+        let more = group_bytes(runs);
+        if bytes + more > LEAF_BYTES_MAX {
+            pages.push((page_key, encode_leaf(page.drain(..))));
+            bytes = 0;
+            page_key = *group;
+        }
+        bytes += more;
+        page.push((group, runs));
+    }
+    if !page.is_empty() {
+        pages.push((page_key, encode_leaf(page.drain(..))));
+    }
+    pages
+}
+
+/// One level of nodes above `children`: each node's lowest key and its bytes.
+pub fn nodes_above(children: &[Child]) -> Vec<(GroupKey, Vec<u8>)> {
+    children.chunks(CHILDREN_MAX).map(|chunk| (chunk[0].0, encode_node(chunk))).collect()
+}
+
+#[cfg(test)]
+mod tests;

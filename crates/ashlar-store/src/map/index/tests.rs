@@ -1,0 +1,71 @@
+use super::*;
+use crate::format::location::{Codec, Location, SegmentId};
+use crate::format::page::{Filter, PageRef, decode_leaf};
+
+fn pointer(slot: u32) -> Pointer {
+    Pointer { location: Location::new(SegmentId(1), 0, slot, 64, Codec::Lz4), crc: slot }
+}
+
+fn group(gib: u32) -> GroupKey {
+    GroupKey { family: Family(1), gib }
+}
+
+fn runs(gib: u32) -> Vec<Run> {
+    let pages = (0..16).map(|n| PageRef { first_block: n, entries: 1, pointer: pointer(gib) }).collect();
+    vec![Run::Pages { filter: Filter::default(), pages }]
+}
+
+/// Writes what has changed; returns how many leaves that were.
+fn write(index: &mut Index, groups: &BTreeMap<GroupKey, Vec<Run>>, written: &mut BTreeMap<u32, Vec<u8>>) -> usize {
+    let (pages, replaced) = index.changed_leaves(groups);
+    for old in replaced {
+        written.remove(&old.crc).expect("a page is replaced once");
+    }
+    let count = pages.len();
+    for (key, bytes) in pages {
+        let slot = written.last_key_value().map_or(1, |(slot, _)| slot + 1);
+        written.insert(slot, bytes);
+        index.leaf_written(key, pointer(slot));
+    }
+    count
+}
+
+#[test]
+fn only_changed_leaves_are_written_and_together_they_hold_every_group() {
+    let mut groups: BTreeMap<GroupKey, Vec<Run>> = (0..200).map(|gib| (group(gib), runs(gib))).collect();
+    let (mut index, mut written) = (Index::default(), BTreeMap::new());
+    groups.keys().for_each(|key| index.touch(*key));
+    let all = write(&mut index, &groups, &mut written);
+    assert!(all > 10);
+    index.touch(group(100));
+    groups.remove(&group(100));
+    assert_eq!(write(&mut index, &groups, &mut written), 1);
+    let mut found: Vec<_> = written.values().flat_map(|page| decode_leaf(page).expect("well-formed")).collect();
+    found.sort_by_key(|(key, _)| *key);
+    assert_eq!(found, groups.into_iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_leaf_without_groups_goes() {
+    let mut groups = BTreeMap::from([(group(5), runs(5))]);
+    let (mut index, mut written) = (Index::default(), BTreeMap::new());
+    index.touch(group(5));
+    write(&mut index, &groups, &mut written);
+    groups.clear();
+    index.touch(group(5));
+    write(&mut index, &groups, &mut written);
+    assert!(written.is_empty());
+    assert!(index.children().is_empty());
+}
+
+#[test]
+fn a_page_that_has_to_move_is_written_again() {
+    let groups = BTreeMap::from([(group(5), runs(5))]);
+    let (mut index, mut written) = (Index::default(), BTreeMap::new());
+    index.touch(group(5));
+    write(&mut index, &groups, &mut written);
+    index.touch_pages_in(SegmentId(2));
+    assert_eq!(write(&mut index, &groups, &mut written), 0);
+    index.touch_pages_in(SegmentId(1));
+    assert_eq!(write(&mut index, &groups, &mut written), 1);
+}

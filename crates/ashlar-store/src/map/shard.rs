@@ -1,0 +1,234 @@
+//! One shard: its buffer, the groups with their runs, and what their index looks like on the drives.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use ashlar_block::Lba;
+
+use super::buffer::Buffer;
+use super::deltas::Deltas;
+use super::index::Index;
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::page::{PageEntry, Run, Value};
+use crate::ledger::Ledger;
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+
+/// Runs of a group before they are merged.
+pub const RUNS_MAX: usize = 5;
+/// Single blocks of a group that a zero range may hide one by one; more are hidden by a cut.
+const HIDDEN_SINGLY_MAX: u64 = 16;
+
+/// A part of the map that one reactor owns.
+pub struct Shard {
+    pub id: ShardId,
+    pub buffer: Buffer,
+    pub groups: BTreeMap<GroupKey, Vec<Run>>,
+    /// Groups whose runs are to be merged.
+    pub unmerged: BTreeSet<GroupKey>,
+    pub index: Index,
+    pub deltas: Deltas,
+}
+
+/// What a look at the map gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// The newest value.
+    Value(Value),
+    /// It depends on this page.
+    Needs(Pointer),
+}
+
+/// Decoded pages by where they are.
+pub trait Pages {
+    /// The page's entries, if they are at hand.
+    fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>>;
+}
+
+impl Shard {
+    /// An empty shard.
+    pub fn new(id: ShardId) -> Self {
+        Shard {
+            id,
+            buffer: Buffer::default(),
+            groups: BTreeMap::new(),
+            unmerged: BTreeSet::new(),
+            index: Index::default(),
+            deltas: Deltas::default(),
+        }
+    }
+
+    /// What the map says of `key`, as far as the pages at hand tell.
+    pub fn look(&self, key: &Key, pages: &impl Pages) -> Look {
+        if let Some(value) = self.buffer.get(key) {
+            return Look::Value(value);
+        }
+        let group = GroupKey::of(key.family, key.lba);
+        let block = (key.lba.0 % GIB_BLOCKS) as u32;
+        for run in self.groups.get(&group).into_iter().flatten() {
+            if let Run::Cut { layer, first, end } = run
+                && *layer == key.layer
+                && (*first..*end).contains(&block)
+            {
+                return Look::Value(None);
+            }
+            let Some(page) = run.page_of(block) else { continue };
+            let Some(entries) = pages.page(page.pointer) else { return Look::Needs(page.pointer) };
+            if let Ok(at) = entries.binary_search_by_key(&(block, key.layer), |entry| (entry.block, entry.layer)) {
+                return Look::Value(entries[at].value);
+            }
+        }
+        Look::Value(None)
+    }
+
+    /// The map says `value` of `key` from now on.
+    pub fn set(&mut self, key: Key, value: Value, ledger: &Ledger) {
+        let on_disk = self.on_disk(&key);
+        if let Some(Some(displaced)) = self.buffer.set(key, value, on_disk) {
+            ledger.discard(key.family, displaced.location);
+        }
+        if let Some(pointer) = value {
+            ledger.credit(key.family, pointer.location);
+        }
+    }
+
+    /// Whether the key's group has runs.
+    pub fn on_disk(&self, key: &Key) -> bool {
+        self.groups.contains_key(&GroupKey::of(key.family, key.lba))
+    }
+
+    /// The shard's blocks in `blocks` read as zeros from now on.
+    pub fn set_zero(&mut self, family: Family, layer: Layer, blocks: &Range<Lba>, ledger: &Ledger) {
+        for key in self.buffer.keys(family, layer, blocks.clone()) {
+            if ShardId::of(family, key.lba) == self.id {
+                self.set(key, None, ledger);
+            }
+        }
+        let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
+        let groups: Vec<GroupKey> =
+            self.groups.range(GroupKey::of(family, blocks.start)..=last).map(|(key, _)| *key).collect();
+        groups.into_iter().for_each(|group| self.hide(group, layer, blocks, ledger));
+    }
+
+    /// Whether the shard may have anything in `blocks`.
+    pub fn may_hold(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> bool {
+        let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
+        self.groups.range(GroupKey::of(family, blocks.start)..=last).next().is_some()
+            || self.buffer.keys(family, layer, blocks.clone()).iter().any(|key| self.buffer.get(key) != Some(None))
+    }
+
+    /// Hides what the runs of `group` say of `blocks`.
+    fn hide(&mut self, group: GroupKey, layer: Layer, blocks: &Range<Lba>, ledger: &Ledger) {
+        let start = group.first_block();
+        let first = blocks.start.0.max(start.0);
+        let end = blocks.end.0.min(start.0 + GIB_BLOCKS);
+        let mine = |lba: &u64| ShardId::of(group.family, Lba(*lba)) == self.id;
+        if end - first <= HIDDEN_SINGLY_MAX {
+            let singly: Vec<u64> = (first..end).filter(mine).collect();
+            for lba in singly {
+                self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger);
+            }
+            return;
+        }
+        // A range of this shard comes once in every SHARD_COUNT of them.
+        let short = end - first < RANGE_BLOCKS * SHARD_COUNT as u64;
+        if short && !mine(&first) && !mine(&(end - 1)) && !(first..end).step_by(RANGE_BLOCKS as usize).any(|lba| mine(&lba)) {
+            return;
+        }
+        let cut = Run::Cut { layer, first: (first - start.0) as u32, end: (end - start.0) as u32 };
+        let runs = self.groups.get_mut(&group).expect("collected from the groups");
+        absorb(runs, cut);
+        self.changed(group);
+    }
+
+    /// Replaces the runs that were merged (the group's oldest) by `merged`, if anything is left of them. Cuts that
+    /// have come or grown since stay.
+    pub fn install_merged(&mut self, group: GroupKey, merged_runs: &[Run], merged: Option<Run>) {
+        let runs = self.groups.get_mut(&group).expect("a group that is being merged stays");
+        let newer = runs.len() - merged_runs.len();
+        let mut at = 0;
+        runs.retain(|run| {
+            at += 1;
+            at <= newer || *run != merged_runs[at - 1 - newer]
+        });
+        runs.extend(merged);
+        if runs.iter().all(|run| matches!(run, Run::Cut { .. })) {
+            self.groups.remove(&group);
+        }
+        self.changed(group);
+    }
+
+    /// Adds the newest run of a group.
+    pub fn push_run(&mut self, group: GroupKey, run: Run) {
+        self.groups.entry(group).or_default().insert(0, run);
+        self.changed(group);
+    }
+
+    /// The groups of a family.
+    pub fn groups_of(&self, family: Family) -> Vec<GroupKey> {
+        let (first, last) = (GroupKey { family, gib: 0 }, GroupKey { family, gib: u32::MAX });
+        self.groups.range(first..=last).map(|(group, _)| *group).collect()
+    }
+
+    /// Pages of runs that lie in `segment`, with their groups.
+    pub fn run_pages_in(&self, segment: SegmentId) -> Vec<(GroupKey, Pointer)> {
+        let pages = |(group, runs): (&GroupKey, &Vec<Run>)| {
+            let group = *group;
+            let pointers: Vec<Pointer> = runs.iter().flat_map(Run::pages).map(|page| page.pointer).collect();
+            pointers.into_iter().map(move |pointer| (group, pointer))
+        };
+        self.groups.iter().flat_map(pages).filter(|(_, pointer)| pointer.location.segment() == segment).collect()
+    }
+
+    /// Has the next checkpoint write what of the index and the deltas lies in `segment`.
+    pub fn touch_pages_in(&mut self, segment: SegmentId) {
+        self.index.touch_pages_in(segment);
+        self.deltas.touch_pages_in(segment);
+    }
+
+    /// A page of a run is elsewhere now.
+    pub fn page_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) {
+        let runs = self.groups.get_mut(&group).expect("upkeep alone removes groups");
+        let pages = runs.iter_mut().filter_map(|run| match run {
+            Run::Pages { pages, .. } => Some(pages),
+            Run::Cut { .. } => None,
+        });
+        let page = pages.flatten().find(|page| page.pointer == from).expect("upkeep alone replaces pages");
+        page.pointer = to;
+        self.index.touch(group);
+    }
+
+    /// A group has changed: its leaf is to be written, and it may want to be merged.
+    fn changed(&mut self, group: GroupKey) {
+        self.index.touch(group);
+        self.note_unmerged(group);
+    }
+
+    /// A group is to be merged if it has too many runs, or cuts, whose space is wanted back.
+    pub fn note_unmerged(&mut self, group: GroupKey) {
+        let wants = |runs: &Vec<Run>| runs.len() > RUNS_MAX || runs.iter().any(|run| matches!(run, Run::Cut { .. }));
+        if self.groups.get(&group).is_some_and(wants) {
+            self.unmerged.insert(group);
+        } else {
+            self.unmerged.remove(&group);
+        }
+    }
+}
+
+/// Adds a cut, in one piece with the newest run if that is a cut that it overlaps or continues.
+fn absorb(runs: &mut Vec<Run>, cut: Run) {
+    if let (Some(Run::Cut { layer, first, end }), Run::Cut { layer: new_layer, first: new_first, end: new_end }) =
+        (runs.first_mut(), &cut)
+        && layer == new_layer
+        && *first <= *new_end
+        && *new_first <= *end
+    {
+        *first = (*first).min(*new_first);
+        *end = (*end).max(*new_end);
+        return;
+    }
+    runs.insert(0, cut);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+use std::cell::RefCell;
+
+use ashlar_block::DriveId;
+
+use super::*;
+use crate::format::location::{Codec, Location, SegmentId};
+use crate::format::page::{Filter, PageRef};
+use crate::segments::{Segments, Shape, Stripe};
+
+struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
+
+impl Pages for AtHand {
+    fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
+        self.0.get(&pointer.crc).cloned()
+    }
+}
+
+fn ledger() -> (Ledger, Rc<RefCell<Segments>>) {
+    let mut segments = Segments::new(Stripe { data: 1, parity: 0 }, [(DriveId(0), 4)].into_iter(), 0);
+    segments.form_window(Shape::Striped, 2, &[DriveId(0)], crate::types::Lsn(64));
+    let segments = Rc::new(RefCell::new(segments));
+    (Ledger::new(segments.clone()), segments)
+}
+
+fn pointer(slot: u32) -> Pointer {
+    Pointer { location: Location::new(SegmentId(1), 0, slot, 64, Codec::Lz4), crc: slot }
+}
+
+/// The first block of the shard under test.
+const FIRST: Lba = Lba(0);
+
+fn key(lba: u64) -> Key {
+    Key { family: Family(0), lba: Lba(lba), layer: Layer(0) }
+}
+
+fn shard() -> Shard {
+    Shard::new(ShardId::of(Family(0), FIRST))
+}
+
+fn run(entries: &[(u32, u32)], page: u32) -> (Run, Rc<Vec<PageEntry>>) {
+    let mut filter = Filter::default();
+    entries.iter().for_each(|(block, _)| filter.add(*block));
+    let entry = |(block, slot): &(u32, u32)| PageEntry { block: *block, layer: Layer(0), value: Some(pointer(*slot)) };
+    let pages = vec![PageRef { first_block: entries[0].0, entries: entries.len() as u16, pointer: pointer(page) }];
+    (Run::Pages { filter, pages }, Rc::new(entries.iter().map(entry).collect()))
+}
+
+#[test]
+fn newer_runs_and_cuts_hide_older_runs_and_the_buffer_hides_all() {
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    let (old, old_page) = run(&[(1, 11), (2, 12), (40, 13)], 100);
+    let (new, new_page) = run(&[(2, 22)], 101);
+    shard.push_run(group, old);
+    let pages = AtHand(BTreeMap::from([(100, old_page), (101, new_page)]));
+    let nothing = AtHand(BTreeMap::new());
+    assert_eq!(shard.look(&key(1), &nothing), Look::Needs(pointer(100)));
+    assert_eq!(shard.look(&key(1), &pages), Look::Value(Some(pointer(11))));
+    shard.push_run(group, new);
+    assert_eq!(shard.look(&key(2), &pages), Look::Value(Some(pointer(22))));
+    assert_eq!(shard.look(&key(3), &pages), Look::Value(None));
+    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(30)), &ledger);
+    assert_eq!(shard.look(&key(1), &pages), Look::Value(None));
+    assert_eq!(shard.look(&key(40), &pages), Look::Value(Some(pointer(13))));
+    shard.set(key(1), Some(pointer(30)), &ledger);
+    assert_eq!(shard.look(&key(1), &pages), Look::Value(Some(pointer(30))));
+    assert_eq!(shard.unmerged, [group].into());
+}
+
+#[test]
+fn what_the_buffer_names_is_counted_once() {
+    let (ledger, segments) = ledger();
+    let live = || segments.borrow().get(SegmentId(1)).expect("reserved").live_slots;
+    let mut shard = shard();
+    for slot in 64..74 {
+        shard.set(key(7), Some(pointer(slot)), &ledger);
+        assert_eq!((live(), ledger.usage(Family(0)).blocks), (1, 1));
+    }
+    shard.set(key(8), Some(pointer(80)), &ledger);
+    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(1000)), &ledger);
+    assert_eq!((live(), ledger.usage(Family(0)).blocks), (0, 0));
+}
+
+#[test]
+fn few_blocks_are_hidden_one_by_one_and_many_by_one_cut() {
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    let (old, page) = run(&[(1, 11), (40, 13)], 100);
+    shard.push_run(group, old);
+    let pages = AtHand(BTreeMap::from([(100, page)]));
+    shard.set_zero(Family(0), Layer(0), &(Lba(1)..Lba(3)), &ledger);
+    assert_eq!(shard.groups[&group].len(), 1);
+    assert_eq!(shard.look(&key(1), &pages), Look::Value(None));
+    shard.set_zero(Family(0), Layer(0), &(Lba(30)..Lba(200)), &ledger);
+    shard.set_zero(Family(0), Layer(0), &(Lba(200)..Lba(2000)), &ledger);
+    assert_eq!(shard.groups[&group].len(), 2, "adjacent cuts are one");
+    assert_eq!(shard.look(&key(40), &pages), Look::Value(None));
+}
+
+#[test]
+fn a_range_of_another_shard_cuts_nothing() {
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    shard.push_run(group, run(&[(1, 11)], 100).0);
+    shard.set_zero(Family(0), Layer(0), &(Lba(RANGE_BLOCKS)..Lba(2 * RANGE_BLOCKS)), &ledger);
+    assert_eq!(shard.groups[&group].len(), 1);
+}
+
+#[test]
+fn merging_away_everything_removes_the_group() {
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    let (run, _) = run(&[(1, 11)], 100);
+    shard.push_run(group, run.clone());
+    shard.install_merged(group, &[run], None);
+    assert!(shard.groups.is_empty());
+}
+
+#[test]
+fn a_cut_that_grows_while_its_group_is_merged_is_kept() {
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    shard.push_run(group, run(&[(1, 11), (100, 12)], 100).0);
+    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(50)), &ledger);
+    let before = shard.groups[&group].clone();
+    shard.set_zero(Family(0), Layer(0), &(Lba(50)..Lba(200)), &ledger);
+    let (merged, page) = run(&[(100, 12)], 101);
+    shard.install_merged(group, &before, Some(merged));
+    let pages = AtHand(BTreeMap::from([(101, page)]));
+    assert_eq!(shard.look(&key(100), &pages), Look::Value(None));
+}

@@ -1,0 +1,32 @@
+//! What can be chosen when a pool is opened.
+
+/// Settings of an open pool.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Memory for the map: half for updates that are not in runs yet, half for pages read from the drives.
+    pub map_memory_bytes: usize,
+    /// Part of the post-parity capacity that is kept for garbage collection, in percent.
+    pub over_provisioning_percent: u64,
+    /// Bytes that hosts may have written since the last checkpoint before the next one begins: bounds the time
+    /// that recovery takes.
+    pub replay_bytes_max: u64,
+    /// Bytes of writes that may be admitted and not yet answered.
+    pub pending_bytes_max: usize,
+    /// How long a write waits for space to be reclaimed before it is refused.
+    pub space_wait: std::time::Duration,
+}
+
+/// Least over-provisioning: below it garbage collection costs more than it gains.
+pub const OVER_PROVISIONING_PERCENT_MIN: u64 = 15;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            map_memory_bytes: 256 << 20,
+            over_provisioning_percent: 23,
+            replay_bytes_max: 4 << 30,
+            pending_bytes_max: 64 << 20,
+            space_wait: std::time::Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Pages of the map on the drives: reading them, appending them.
+
+use std::rc::Rc;
+
+use ashlar_block::{Cause, IoError, World};
+use ashlar_raid::{ReadError, Source};
+
+use crate::append::{BatchRoom, StreamId, WindowEmpty};
+use crate::batch::Item;
+use crate::compress::{compress_page, decompress_page};
+use crate::format::codec::crc32c;
+use crate::format::header::RecordKind;
+use crate::format::location::Pointer;
+use crate::format::page::{Directory, PageEntry, decode_directory, decode_map_page};
+use crate::pool::Pool;
+use crate::segments::pin;
+use crate::types::{Family, Key, Layer};
+
+/// Why pages could not be written.
+#[derive(Debug)]
+pub(crate) enum AppendError {
+    /// A checkpoint has to form a new window first.
+    WindowEmpty,
+    /// The pool has halted.
+    Halted,
+}
+
+impl From<WindowEmpty> for AppendError {
+    fn from(_: WindowEmpty) -> Self {
+        AppendError::WindowEmpty
+    }
+}
+
+/// An item of the metadata stream.
+fn page_item(page: Vec<u8>) -> Item {
+    let key = Key { family: Family(0), lba: ashlar_block::Lba(0), layer: Layer(0) };
+    Item { kind: RecordKind::Metadata, key, fragment: Some(compress_page(page)) }
+}
+
+impl<W: World> Pool<W> {
+    /// The bytes at `pointer`, right or not at all.
+    pub async fn read_fragment(&self, pointer: Pointer) -> Result<Vec<u8>, IoError> {
+        let location = pointer.location;
+        let gone = || IoError::new(Cause::Internal, format!("{location:?} is in no segment"));
+        let (_pin, geometry) = pin(&self.segments, location.segment()).ok_or_else(gone)?;
+        let within = location.within_sectors();
+        let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
+        let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
+        self.note_read(1, &read.as_ref().map(|(_, source)| *source));
+        let (sectors, _) = read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
+        Ok(sectors[location.within_sectors()].to_vec())
+    }
+
+    /// Counts what a read of `blocks` fragments has shown of the drives.
+    pub fn note_read(&self, blocks: u64, read: &Result<Source, &ReadError>) {
+        self.count(|counters| match read {
+            Ok(Source::Direct) => {}
+            Ok(Source::Missing) => counters.blocks_reconstructed += blocks,
+            Ok(Source::Lie) => counters.lies_corrected += blocks,
+            Err(_) => counters.blocks_unrecovered += blocks,
+        });
+    }
+
+    /// The page at `pointer`.
+    pub async fn read_page(&self, pointer: Pointer) -> Result<Vec<u8>, IoError> {
+        let stored = self.read_fragment(pointer).await?;
+        let damaged = || IoError::new(Cause::Internal, format!("{:?} is not a page", pointer.location));
+        decompress_page(&stored, pointer.location.codec()).ok_or_else(damaged)
+    }
+
+    /// The map page at `pointer`, which then is in the cache.
+    pub async fn read_map_page(&self, pointer: Pointer) -> Result<Rc<Vec<PageEntry>>, IoError> {
+        let bytes = self.read_page(pointer).await?;
+        let entries = decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
+        let entries = Rc::new(entries);
+        self.count(|counters| counters.map_pages_read += 1);
+        self.pages.insert(pointer, entries.clone());
+        Ok(entries)
+    }
+
+    /// The directory at `head` and those before it, newest first.
+    pub async fn read_directories(&self, head: Option<Pointer>) -> Result<Vec<(Pointer, Directory)>, IoError> {
+        let mut directories = Vec::new();
+        let mut next = head;
+        while let Some(pointer) = next {
+            let page = self.read_page(pointer).await?;
+            let directory = decode_directory(&page).map_err(|error| IoError::new(Cause::Internal, error))?;
+            next = directory.previous;
+            directories.push((pointer, directory));
+        }
+        Ok(directories)
+    }
+
+    /// Appends pages and returns where they are, once they are written. They count as named from then on; only
+    /// a root makes them matter.
+    pub async fn append_pages(&self, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+        let mut items: Vec<Item> = pages.into_iter().map(page_item).collect();
+        let mut pointers = Vec::with_capacity(items.len());
+        while !items.is_empty() {
+            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
+            let appended = self.try_append(StreamId::Metadata, take).await?;
+            // A missing column does not hold the page back: the root that will name it says which drive is absent.
+            self.write(&appended).await.ok_or(AppendError::Halted)?;
+            self.log.durable(appended.lsn);
+            self.log.published(appended.lsn);
+            pointers.extend(appended.pointers.into_iter().flatten());
+        }
+        pointers.iter().for_each(|pointer| self.ledger.credit_page(*pointer));
+        Ok(pointers)
+    }
+}

@@ -1,0 +1,213 @@
+//! An open pool: all its state, each piece with one owner, and what holds them together.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use ashlar_block::{Cause, DriveId, IoError, PoolUuid, World};
+use ashlar_raid::Array;
+use tokio::sync::Notify;
+
+use crate::append::Streams;
+use crate::catalog::Catalog;
+use crate::commit::CommitQueue;
+use crate::format::location::{Pointer, SegmentId};
+use crate::format::root::Root;
+use crate::format::superblock::{Secret, Superblock};
+use crate::ledger::Ledger;
+use crate::log::Log;
+use crate::map::cache::PageCache;
+use crate::map::shard::Shard;
+use crate::options::Options;
+use crate::segments::Segments;
+use crate::types::{Incarnation, ShardId};
+use crate::upkeep::Orders;
+
+/// What a pool is, for ever.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub pool: PoolUuid,
+    pub name: String,
+    pub secret: Secret,
+    /// Rows of every segment.
+    pub segment_rows: u32,
+    /// Bytes of a segment-table area.
+    pub table_bytes: u64,
+}
+
+impl Identity {
+    /// The identity that a member's superblock gives.
+    pub fn of(superblock: &Superblock) -> Self {
+        Identity {
+            pool: superblock.pool,
+            name: superblock.pool_name.clone(),
+            secret: superblock.secret.clone(),
+            segment_rows: superblock.layout.rows(),
+            table_bytes: superblock.table_bytes,
+        }
+    }
+}
+
+/// Figures of what has happened since the pool was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Blocks that hosts wrote, zeros included.
+    pub blocks_written: u64,
+    /// Blocks that hosts read.
+    pub blocks_read: u64,
+    /// Fragment bytes stored for them, before padding.
+    pub bytes_stored: u64,
+    /// Bytes of rows written, redundancy included, for whatever reason.
+    pub bytes_to_drives: u64,
+    /// Fragments that garbage collection copied.
+    pub fragments_moved: u64,
+    /// Segments that garbage collection emptied.
+    pub segments_collected: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Pages of the map that had to be read from the drives.
+    pub map_pages_read: u64,
+    /// Blocks that had to be reconstructed because a drive was missing or refused to read.
+    pub blocks_reconstructed: u64,
+    /// Blocks that a drive returned wrong and that were reconstructed.
+    pub lies_corrected: u64,
+    /// Blocks that could not be read right.
+    pub blocks_unrecovered: u64,
+}
+
+/// An open pool.
+pub(crate) struct Pool<W: World> {
+    pub world: W,
+    pub options: Options,
+    pub identity: Identity,
+    pub incarnation: Incarnation,
+    pub array: Rc<Array<W::Device>>,
+    pub segments: Rc<RefCell<Segments>>,
+    pub ledger: Ledger,
+    pub shards: RefCell<Vec<Shard>>,
+    pub pages: PageCache,
+    pub log: Log,
+    pub streams: Streams,
+    pub commit: CommitQueue,
+    pub catalog: RefCell<Catalog>,
+    /// The newest durable root.
+    pub root: RefCell<Root>,
+    /// Drives whose absence is in it.
+    pub absent: RefCell<BTreeSet<DriveId>>,
+    /// Rung when either of the two has changed.
+    pub root_changed: Notify,
+    pub orders: Orders,
+    /// Bytes that may live. See [`Pool::refresh_limit`].
+    pub limit_bytes: Cell<u64>,
+    /// Segments that hold what cannot be read.
+    pub unmovable: RefCell<BTreeSet<SegmentId>>,
+    /// The catalog's directory and pages, as the root has them.
+    pub catalog_pages: RefCell<Vec<Pointer>>,
+    /// [`Counters::bytes_to_drives`] when the last checkpoint began.
+    pub checkpointed_bytes: Cell<u64>,
+    pub counters: Cell<Counters>,
+    halted: RefCell<Option<String>>,
+    /// Rung when the pool halts.
+    pub halt_rung: Notify,
+}
+
+/// The pieces that a pool is made of when it is opened.
+pub(crate) struct Parts<W: World> {
+    pub world: W,
+    pub options: Options,
+    pub identity: Identity,
+    pub incarnation: Incarnation,
+    pub array: Rc<Array<W::Device>>,
+    pub segments: Segments,
+    pub shards: Vec<Shard>,
+    pub log: Log,
+    pub catalog: Catalog,
+    pub catalog_pages: Vec<Pointer>,
+    pub root: Root,
+    pub absent: BTreeSet<DriveId>,
+}
+
+impl<W: World> Pool<W> {
+    /// A pool of these parts. Nothing runs yet.
+    pub fn new(parts: Parts<W>) -> Rc<Self> {
+        let segments = Rc::new(RefCell::new(parts.segments));
+        let ledger = Ledger::new(segments.clone());
+        Rc::new(Pool {
+            pages: PageCache::new(parts.options.map_memory_bytes / 2),
+            world: parts.world,
+            options: parts.options,
+            identity: parts.identity,
+            incarnation: parts.incarnation,
+            array: parts.array,
+            segments,
+            ledger,
+            shards: RefCell::new(parts.shards),
+            log: parts.log,
+            streams: Streams::default(),
+            commit: CommitQueue::default(),
+            catalog: RefCell::new(parts.catalog),
+            root: RefCell::new(parts.root),
+            absent: RefCell::new(parts.absent),
+            root_changed: Notify::new(),
+            orders: Orders::default(),
+            limit_bytes: Cell::new(0),
+            unmovable: RefCell::default(),
+            catalog_pages: RefCell::new(parts.catalog_pages),
+            checkpointed_bytes: Cell::new(0),
+            counters: Cell::default(),
+            halted: RefCell::new(None),
+            halt_rung: Notify::new(),
+        })
+    }
+
+    /// Works on one shard. Never across an await.
+    pub fn with_shard<T>(&self, id: ShardId, work: impl FnOnce(&mut Shard) -> T) -> T {
+        work(&mut self.shards.borrow_mut()[usize::from(id.0)])
+    }
+
+    /// Changes the counters.
+    pub fn count(&self, change: impl FnOnce(&mut Counters)) {
+        let mut counters = self.counters.get();
+        change(&mut counters);
+        self.counters.set(counters);
+    }
+
+    /// Drives that are used: members of the pool that work.
+    pub fn drives(&self) -> Vec<DriveId> {
+        self.array.working_drives()
+    }
+
+    /// Members that are not used.
+    pub fn lost_drives(&self) -> Vec<DriveId> {
+        let working = self.drives();
+        let members = self.root.borrow().members.iter().map(|member| member.drive).collect::<Vec<_>>();
+        members.into_iter().filter(|drive| !working.contains(drive)).collect()
+    }
+
+    /// Stops all writes for good: something happened after which going on would endanger data. Reads go on.
+    pub fn halt(&self, why: impl std::fmt::Display) {
+        if self.halted.borrow().is_some() {
+            return;
+        }
+        tracing::error!(pool = self.identity.name, "the pool stops taking writes: {why}");
+        *self.halted.borrow_mut() = Some(why.to_string());
+        self.commit.fail_all(&self.write_fault());
+        self.halt_rung.notify_waiters();
+        self.root_changed.notify_waiters();
+        self.orders.ring();
+    }
+
+    /// Why the pool has halted, if it has.
+    pub fn halted(&self) -> Option<String> {
+        self.halted.borrow().clone()
+    }
+
+    /// An error if the pool has halted.
+    pub fn running(&self) -> Result<(), IoError> {
+        if self.halted.borrow().is_some() { Err(self.write_fault()) } else { Ok(()) }
+    }
+
+    fn write_fault(&self) -> IoError {
+        IoError::new(Cause::WriteFault, self.halted().unwrap_or_default())
+    }
+}

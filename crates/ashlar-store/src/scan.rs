@@ -1,0 +1,319 @@
+//! Reading segments back after a stop: finding batches, and telling whole ones from torn ones.
+
+use std::collections::BTreeMap;
+
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, DeviceError, SECTOR_BYTES, World};
+use ashlar_raid::{ColumnMask, Geometry, parity};
+
+use crate::batch::{IN_FLIGHT_MAX, batch_rows_max};
+use crate::format::codec::crc32c;
+use crate::format::header::BatchHeader;
+use crate::format::location::SegmentId;
+use crate::format::superblock::Secret;
+use crate::pool::Pool;
+use crate::types::Incarnation;
+
+/// Rows that are read at a time.
+const ROWS_AT_A_TIME: u32 = 64;
+/// Sectors that the largest header takes.
+const HEADER_SECTORS_MAX: usize = 3;
+
+/// A segment's rows in memory, read as they are needed. Unreadable sectors are `None`.
+pub(crate) struct Image<'a, W: World> {
+    pool: &'a Pool<W>,
+    geometry: &'a Geometry,
+    rows: u32,
+    /// By column and number of the piece.
+    pieces: BTreeMap<u32, Vec<Column>>,
+}
+
+/// One column of a piece: whole, or sector by sector where a part of it is unreadable.
+enum Column {
+    Whole(AlignedBuf),
+    Parts(Vec<Option<AlignedBuf>>),
+}
+
+impl Column {
+    fn sector(&self, row: usize) -> Option<&[u8]> {
+        match self {
+            Column::Whole(buf) => Some(&buf[row * SECTOR_BYTES..][..SECTOR_BYTES]),
+            Column::Parts(parts) => parts[row].as_deref(),
+        }
+    }
+}
+
+impl<'a, W: World> Image<'a, W> {
+    /// The image of a segment with this geometry.
+    pub fn new(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
+        Image { pool, geometry, rows: pool.identity.segment_rows, pieces: BTreeMap::new() }
+    }
+
+    /// Reads what of the rows is not in memory yet.
+    pub async fn load(&mut self, first: u32, end: u32) {
+        for piece in first / ROWS_AT_A_TIME..end.min(self.rows).div_ceil(ROWS_AT_A_TIME) {
+            if !self.pieces.contains_key(&piece) {
+                let columns = self.read_piece(piece).await;
+                self.pieces.insert(piece, columns);
+            }
+        }
+    }
+
+    async fn read_piece(&self, piece: u32) -> Vec<Column> {
+        let rows = piece * ROWS_AT_A_TIME..((piece + 1) * ROWS_AT_A_TIME).min(self.rows);
+        let mut columns = Vec::new();
+        for (column, read) in self.pool.array.read_all(self.geometry, &rows).await.into_iter().enumerate() {
+            columns.push(match read {
+                Ok(buf) => Column::Whole(buf),
+                Err(DeviceError::Gone) => Column::Parts(rows.clone().map(|_| None).collect()),
+                Err(_) => Column::Parts(self.read_by_sector(column, rows.clone()).await),
+            });
+        }
+        columns
+    }
+
+    async fn read_by_sector(&self, column: usize, rows: std::ops::Range<u32>) -> Vec<Option<AlignedBuf>> {
+        let mut parts = Vec::new();
+        for row in rows {
+            parts.push(self.pool.array.read_sectors(self.geometry, column, &(row..row + 1)).await.ok());
+        }
+        parts
+    }
+
+    /// One sector, as its drive gave it. Its rows must have been loaded.
+    fn sector(&self, column: usize, row: u32) -> Option<&[u8]> {
+        self.pieces[&(row / ROWS_AT_A_TIME)][column].sector((row % ROWS_AT_A_TIME) as usize)
+    }
+
+    /// Every way to have the sector of `column` at `row`: as it is, then reconstructed from others.
+    fn variants(&self, column: usize, row: u32) -> Vec<Vec<u8>> {
+        let direct = self.sector(column, row).map(<[u8]>::to_vec);
+        let columns: Vec<&[u8]> =
+            (0..self.geometry.columns.len()).map(|other| self.sector(other, row).unwrap_or_default()).collect();
+        let mut readable = ColumnMask::default();
+        (0..columns.len()).filter(|other| *other != column && !columns[*other].is_empty()).for_each(|other| readable.add(other));
+        let reconstructed = ashlar_raid::choices(readable, self.geometry.data()).map(|sources| {
+            let mut out = vec![0; SECTOR_BYTES];
+            parity::reconstruct(self.geometry.data(), sources, &columns, column, &mut out);
+            out
+        });
+        direct.into_iter().chain(reconstructed).collect()
+    }
+
+    /// The header that begins at `row`, if there is one in any way that it can be had.
+    fn header(&self, expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
+        let is_right = |header: &BatchHeader| {
+            (header.segment, header.row, header.incarnation) == (expected.segment, row, expected.incarnation)
+                && header.rows > 0
+                && row + header.rows <= self.rows
+        };
+        for first in self.variants(0, row) {
+            let Some(sectors) = BatchHeader::claimed_sectors(&first) else { continue };
+            if row + sectors as u32 > self.rows {
+                continue;
+            }
+            for bytes in self.continued(first, row + 1, sectors - 1) {
+                if let Some(header) = BatchHeader::decode(expected.secret, &bytes).ok().filter(is_right) {
+                    let header_bytes = bytes[..header.bytes()].to_vec();
+                    return Some((header, header_bytes));
+                }
+            }
+        }
+        None
+    }
+
+    /// `first` with every variant of the next `more` sectors of the header's column behind it.
+    fn continued(&self, first: Vec<u8>, row: u32, more: usize) -> Vec<Vec<u8>> {
+        (0..more).fold(vec![first], |starts, nth| {
+            let next = self.variants(0, row + nth as u32);
+            starts.iter().flat_map(|start| next.iter().map(move |sector| [start.as_slice(), sector].concat())).collect()
+        })
+    }
+
+    /// All batches of the expected incarnation, in order. After the last one that is found the search goes on for as
+    /// long as batches could have been in flight behind torn ones.
+    pub async fn batches(&mut self, expected: &Expected<'_>) -> Vec<Found> {
+        let search_rows = IN_FLIGHT_MAX as u32 * batch_rows_max(self.geometry.data(), self.rows);
+        let mut found = Vec::new();
+        let (mut row, mut searched) = (0, 0);
+        while row < self.rows && searched < search_rows {
+            self.load(row, row + HEADER_SECTORS_MAX as u32).await;
+            match self.header(expected, row) {
+                Some((header, bytes)) => {
+                    row += header.rows;
+                    searched = 0;
+                    found.push(Found { header, header_bytes: bytes });
+                }
+                None => {
+                    row += 1;
+                    searched += 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there gives it back.
+    pub async fn examine(&mut self, found: &Found) -> Option<Examined> {
+        let header = &found.header;
+        self.load(header.row, header.row + header.rows).await;
+        let columns = (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
+        let mut content = Content { columns, header: found, first_row: header.row };
+        let suspects = content.suspects(self);
+        if !suspects.is_empty() && !self.repair(&mut content, &suspects) {
+            return None;
+        }
+        let present_suspect = suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
+        let unreadable = suspects.iter().any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
+        let redundant = !present_suspect && !unreadable && self.parity_is_right(&content);
+        Some(Examined { columns: content.columns, redundant })
+    }
+
+    fn is_present(&self, column: usize) -> bool {
+        self.pool.array.working(self.geometry.columns[column].drive).is_some()
+    }
+
+    /// The batch's part of a column; zeros where it is unreadable.
+    fn column_bytes(&self, column: usize, header: &BatchHeader) -> Vec<u8> {
+        let rows = header.row..header.row + header.rows;
+        rows.flat_map(|row| self.sector(column, row).map_or_else(|| vec![0; SECTOR_BYTES], <[u8]>::to_vec)).collect()
+    }
+
+    /// Replaces the suspect sectors by what the others make of them, in every way until all is right.
+    fn repair(&self, content: &mut Content<'_>, suspects: &[(usize, u32)]) -> bool {
+        let before = content.columns.clone();
+        let parities = self.geometry.parity();
+        for preferred in 0..parities.max(1) {
+            content.columns.clone_from(&before);
+            let rebuilt = suspects.iter().all(|(column, row)| {
+                let sector = self.rebuild(content, suspects, (*column, *row), preferred);
+                sector.is_some_and(|sector| content.put(*column, *row, &sector))
+            });
+            if rebuilt && content.is_right() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// One suspect sector from the columns of its row that are not suspect, with the parity `preferred` first.
+    fn rebuild(&self, content: &Content<'_>, suspects: &[(usize, u32)], (column, row): (usize, u32), preferred: usize) -> Option<Vec<u8>> {
+        let (data, total) = (self.geometry.data(), self.geometry.columns.len());
+        let parities = (0..total - data).map(|nth| data + (preferred + nth) % (total - data));
+        let mut sources = ColumnMask::default();
+        let mut columns: Vec<&[u8]> = vec![&[]; total];
+        for other in (0..data).chain(parities) {
+            if sources.count() == data || suspects.contains(&(other, row)) {
+                continue;
+            }
+            let sector = if other < data { Some(content.sector(other, row)) } else { self.sector(other, row) };
+            if let Some(sector) = sector {
+                sources.add(other);
+                columns[other] = sector;
+            }
+        }
+        (sources.count() == data).then(|| {
+            let mut out = vec![0; SECTOR_BYTES];
+            parity::reconstruct(data, sources, &columns, column, &mut out);
+            out
+        })
+    }
+
+    /// Whether every parity sector on a drive that is present is what the data make it.
+    fn parity_is_right(&self, content: &Content<'_>) -> bool {
+        let (data, total) = (self.geometry.data(), self.geometry.columns.len());
+        let sources: Vec<&[u8]> = content.columns.iter().map(Vec::as_slice).collect();
+        let mut parities = vec![vec![0; sources[0].len()]; total - data];
+        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        (data..total).filter(|column| self.is_present(*column)).all(|column| {
+            let header = &content.header.header;
+            (header.row..header.row + header.rows).all(|row| {
+                let at = (row - header.row) as usize * SECTOR_BYTES;
+                self.sector(column, row) == Some(&parities[column - data][at..at + SECTOR_BYTES])
+            })
+        })
+    }
+}
+
+/// What a header must say to be one of the segment's.
+pub(crate) struct Expected<'a> {
+    pub segment: SegmentId,
+    pub incarnation: Incarnation,
+    pub secret: &'a Secret,
+}
+
+/// A batch of which the header has been found.
+pub(crate) struct Found {
+    pub header: BatchHeader,
+    header_bytes: Vec<u8>,
+}
+
+/// A batch that is whole, if need be with the help of parity.
+pub(crate) struct Examined {
+    /// The bytes of its data columns.
+    pub columns: Vec<Vec<u8>>,
+    /// Every sector of it on drives that are present is right, parity included.
+    pub redundant: bool,
+}
+
+/// The data columns of a batch, as far as they are known.
+struct Content<'a> {
+    columns: Vec<Vec<u8>>,
+    header: &'a Found,
+    first_row: u32,
+}
+
+impl Content<'_> {
+    fn sector(&self, column: usize, row: u32) -> &[u8] {
+        &self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
+    }
+
+    fn put(&mut self, column: usize, row: u32, sector: &[u8]) -> bool {
+        self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(sector);
+        true
+    }
+
+    /// Sectors that cannot be right: unreadable, of a fragment with a wrong checksum, of a header that differs, or
+    /// with bytes where there should be none.
+    fn suspects<W: World>(&self, image: &Image<'_, W>) -> Vec<(usize, u32)> {
+        let rows = self.header.header.rows;
+        let mut suspects: Vec<(usize, u32)> = self.wrong_sectors();
+        for column in 0..self.columns.len() {
+            let unreadable = |row: &u32| image.sector(column, *row).is_none();
+            suspects.extend((self.first_row..self.first_row + rows).filter(unreadable).map(|row| (column, row)));
+        }
+        suspects.sort_unstable();
+        suspects.dedup();
+        suspects
+    }
+
+    fn is_right(&self) -> bool {
+        self.wrong_sectors().is_empty()
+    }
+
+    fn wrong_sectors(&self) -> Vec<(usize, u32)> {
+        let mut wrong = Vec::new();
+        let mut covered: Vec<Vec<bool>> = self.columns.iter().map(|column| vec![false; column.len() / 64]).collect();
+        let header = &self.header.header_bytes;
+        covered[0][..header.len().div_ceil(64)].fill(true);
+        for (at, bytes) in header.chunks(SECTOR_BYTES).enumerate() {
+            if !self.sector(0, self.first_row + at as u32).starts_with(bytes) {
+                wrong.push((0, self.first_row + at as u32));
+            }
+        }
+        let base_slot = self.first_row as usize * 64;
+        for record in &self.header.header.records {
+            let Some(location) = record.location else { continue };
+            let slot = location.slot() as usize - base_slot;
+            covered[location.column()][slot..slot + location.slots() as usize].fill(true);
+            if crc32c(&self.columns[location.column()][slot * 64..][..location.bytes()]) != record.crc {
+                wrong.extend(location.sectors().map(|sector| (location.column(), sector)));
+            }
+        }
+        for (column, covered) in covered.iter().enumerate() {
+            let stray = |slot: &usize| !covered[*slot] && self.columns[column][slot * 64..][..64] != [0; 64];
+            let stray = (0..covered.len()).filter(stray);
+            wrong.extend(stray.map(|slot| (column, self.first_row + (slot / (BLOCK_BYTES / 64)) as u32)));
+        }
+        wrong
+    }
+}

@@ -1,0 +1,363 @@
+//! The store as those above it see it: volumes of blocks.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DeviceError, DriveId, DriveUuid, IoError, Lba, PoolUuid, VolumeId, World};
+use ashlar_raid::Level;
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+
+use crate::batch::{ATOMIC_BLOCKS_MAX, Item};
+use crate::capacity::Space;
+use crate::catalog::{VolumeEntry, VolumeState};
+use crate::compress::{Fragment, compress_blocks};
+use crate::format::header::RecordKind;
+use crate::format::location::SLOT_BYTES;
+use crate::format::root::MemberState;
+use crate::ledger::Usage;
+use crate::options::Options;
+use crate::pool::{Counters, Pool};
+use crate::recover::{self, FoundDrive, OpenError, OpenPolicy, Opened};
+use crate::types::{Family, Key, Layer, SHARD_COUNT, ShardId};
+
+/// Blocks of the largest volume: 1 PiB.
+pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
+/// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all.
+pub const ATOMIC_WRITE_BYTES: u32 = (ATOMIC_BLOCKS_MAX * BLOCK_BYTES) as u32;
+/// See [`ATOMIC_WRITE_BYTES`].
+pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
+/// Blocks that one record may zero.
+const ZERO_BLOCKS_MAX: u64 = 1 << 18;
+
+/// An open pool. Clones are the same one.
+pub struct Store<W: World> {
+    pool: Rc<Pool<W>>,
+}
+
+impl<W: World> Clone for Store<W> {
+    fn clone(&self) -> Self {
+        Store { pool: self.pool.clone() }
+    }
+}
+
+/// A member drive's condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DriveCondition {
+    /// It is used.
+    Online,
+    /// It was given up.
+    Failed(DeviceError),
+    /// It is not there, or was not believed when the pool was opened.
+    Absent,
+}
+
+/// A member drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DriveStatus {
+    /// Its number.
+    pub drive: DriveId,
+    /// Its identity.
+    pub uuid: DriveUuid,
+    /// How it is.
+    pub condition: DriveCondition,
+    /// Reads that it refused.
+    pub read_errors: u64,
+    /// Reads that it answered with wrong bytes.
+    pub lies: u64,
+}
+
+/// How a pool is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PoolStatus {
+    /// Its identity.
+    pub uuid: PoolUuid,
+    /// Its name.
+    pub name: String,
+    /// Its protection.
+    pub level: Level,
+    /// Data columns of a full stripe.
+    pub data_columns: usize,
+    /// Its members.
+    pub drives: Vec<DriveStatus>,
+    /// Its space.
+    pub space: Space,
+    /// What has happened since it was opened.
+    pub counters: Counters,
+    /// Why it takes no writes, if it does not.
+    pub halted: Option<String>,
+    /// The file system under a file-backed drive is full.
+    pub out_of_room: bool,
+    /// Starts that found that the pool had not been closed.
+    pub unclean_starts: u64,
+    /// Memory that the map takes.
+    pub map_bytes: u64,
+}
+
+impl PoolStatus {
+    /// Fewer drives than members are used.
+    pub fn is_degraded(&self) -> bool {
+        self.drives.iter().any(|drive| drive.condition != DriveCondition::Online)
+    }
+}
+
+impl<W: World> Store<W> {
+    /// Opens the pool that `drives` belong to, and starts its tasks.
+    pub async fn open(
+        world: &W,
+        drives: Vec<FoundDrive<W::Device>>,
+        options: Options,
+        policy: OpenPolicy,
+    ) -> Result<(Self, Opened), OpenError> {
+        let (pool, opened) = recover::open(world, drives, options, policy).await?;
+        world.spawn(pool.clone().commit_loop());
+        world.spawn(pool.clone().upkeep_loop());
+        Ok((Store { pool }, opened))
+    }
+
+    /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
+    /// nothing any more afterwards.
+    pub async fn close(&self) -> Result<(), IoError> {
+        let pool = &self.pool;
+        pool.commit.stop();
+        pool.commit.stopped().await;
+        pool.clone().stripe_journaled().await;
+        pool.checkpoint_now().await?;
+        pool.orders.stop();
+        pool.orders.stopped().await;
+        pool.seal_all();
+        pool.checkpoint(true).await?;
+        pool.halt("it has been closed");
+        Ok(())
+    }
+
+    // --- volumes ------------------------------------------------------------------------------------------------
+
+    /// The volumes, those that are being deleted included.
+    pub fn volumes(&self) -> BTreeMap<VolumeId, VolumeEntry> {
+        self.pool.catalog.borrow().volumes.clone()
+    }
+
+    /// Makes a volume. Durable when it returns.
+    pub async fn create_volume(&self, blocks: u64, compression: bool, attributes: Bytes) -> Result<VolumeId, IoError> {
+        self.pool.running()?;
+        check_size(blocks)?;
+        let id = {
+            let mut catalog = self.pool.catalog.borrow_mut();
+            let id = catalog.next_id;
+            catalog.next_id += 1;
+            let state = VolumeState::Live;
+            let (family, layer) = (Family(id), Layer(0));
+            catalog.volumes.insert(VolumeId(id), VolumeEntry { family, layer, state, blocks, compression, attributes });
+            VolumeId(id)
+        };
+        self.pool.checkpoint_now().await?;
+        Ok(id)
+    }
+
+    /// Changes what is kept with a volume. Durable when it returns.
+    pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
+        self.change(id, |volume| volume.attributes = attributes).await
+    }
+
+    /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it returns.
+    pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
+        check_size(blocks)?;
+        let before = self.live(id)?.blocks;
+        if blocks < before {
+            // First the size, so that nothing is written behind it any more.
+            self.change(id, |volume| volume.blocks = blocks).await?;
+            return self.zero_range(id, Lba(blocks), before - blocks).await;
+        }
+        self.change(id, |volume| volume.blocks = blocks).await
+    }
+
+    /// Deletes a volume. It is gone when this returns; its space comes back in the background.
+    pub async fn delete_volume(&self, id: VolumeId) -> Result<(), IoError> {
+        self.change(id, |volume| volume.state = VolumeState::Deleting).await
+    }
+
+    async fn change(&self, id: VolumeId, change: impl FnOnce(&mut VolumeEntry)) -> Result<(), IoError> {
+        self.live(id)?;
+        change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
+        self.pool.checkpoint_now().await
+    }
+
+    fn live(&self, id: VolumeId) -> Result<VolumeEntry, IoError> {
+        let catalog = self.pool.catalog.borrow();
+        let volume = catalog.volumes.get(&id).filter(|volume| volume.state == VolumeState::Live);
+        volume.cloned().ok_or_else(|| Cause::NoSuchVolume.into())
+    }
+
+    /// What a volume stores: blocks that hold data, and slots that their fragments take. May be too high for a while.
+    pub fn usage(&self, id: VolumeId) -> Usage {
+        let family = self.pool.catalog.borrow().volumes.get(&id).map(|volume| volume.family);
+        family.map(|family| self.pool.ledger.usage(family)).unwrap_or_default()
+    }
+
+    // --- blocks -------------------------------------------------------------------------------------------------
+
+    /// Reads `count` blocks. What was never written reads as zeros.
+    pub async fn read(&self, id: VolumeId, lba: Lba, count: usize) -> Result<AlignedBuf, IoError> {
+        let (family, layer, _) = self.place(id, lba, count as u64)?;
+        self.pool.read(family, layer, lba, count).await
+    }
+
+    /// Writes whole blocks; durable when it returns.
+    ///
+    /// Up to [`ATOMIC_WRITE_BYTES`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of a larger write a crash may
+    /// leave any part.
+    pub async fn write(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
+        let count = data.len() / BLOCK_BYTES;
+        let (family, layer, compression) = self.place(id, lba, count as u64)?;
+        let fragments = compress_blocks(&data, compression);
+        let bytes: usize = fragments.iter().flatten().map(|fragment| fragment.slots() * SLOT_BYTES).sum();
+        if bytes > 0 {
+            self.pool.admit(bytes as u64).await?;
+        }
+        self.pool.count(|counters| {
+            counters.blocks_written += count as u64;
+            counters.bytes_stored += bytes as u64;
+        });
+        let items = items(Key { family, lba, layer }, fragments);
+        let units = cut(items, self.pool.atomic_blocks_max());
+        try_join_all(units.into_iter().map(|unit| self.pool.commit(unit))).await.map(drop)
+    }
+
+    /// Makes blocks read as zeros and gives their space back; durable when it returns.
+    pub async fn zero(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
+        self.place(id, lba, count)?;
+        self.zero_range(id, lba, count).await
+    }
+
+    async fn zero_range(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
+        let volume = self.live(id)?;
+        let end = lba.0 + count;
+        let starts = (lba.0..end).step_by(ZERO_BLOCKS_MAX as usize);
+        let pieces = starts.map(|start| (Lba(start), ZERO_BLOCKS_MAX.min(end - start)));
+        let zero = |(lba, blocks): (Lba, u64)| async move {
+            let key = Key { family: volume.family, lba, layer: volume.layer };
+            if !self.may_hold(key, blocks) {
+                return Ok(());
+            }
+            self.pool.commit(vec![Item { kind: RecordKind::ZeroRange { blocks }, key, fragment: None }]).await
+        };
+        for piece in pieces {
+            zero(piece).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether there may be anything in the range. If not, there is nothing to be zeroed.
+    fn may_hold(&self, key: Key, blocks: u64) -> bool {
+        let range = key.lba..key.lba.plus(blocks);
+        let holds = |id: u8| self.pool.with_shard(ShardId(id), |shard| shard.may_hold(key.family, key.layer, &range));
+        (0..SHARD_COUNT as u8).any(holds)
+    }
+
+    fn place(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(Family, Layer, bool), IoError> {
+        let catalog = self.pool.catalog.borrow();
+        let volume = catalog.volumes.get(&id).filter(|volume| volume.state == VolumeState::Live);
+        let volume = volume.ok_or(Cause::NoSuchVolume)?;
+        let fits = lba.0.checked_add(count).is_some_and(|end| end <= volume.blocks);
+        if fits { Ok((volume.family, volume.layer, volume.compression)) } else { Err(Cause::OutOfRange.into()) }
+    }
+
+    // --- figures ------------------------------------------------------------------------------------------------
+
+    /// How the pool is.
+    pub fn status(&self) -> PoolStatus {
+        let pool = &self.pool;
+        let stripe = pool.segments.borrow().stripe();
+        let root = pool.root.borrow();
+        let shards = pool.shards.borrow();
+        let buffered: usize = shards.iter().map(|shard| shard.buffer.len()).sum();
+        PoolStatus {
+            uuid: pool.identity.pool,
+            name: pool.identity.name.clone(),
+            level: Level::of(stripe.data, stripe.parity).expect("a pool is made with a level"),
+            data_columns: stripe.data,
+            drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
+            space: pool.space(),
+            counters: pool.counters.get(),
+            halted: pool.halted(),
+            out_of_room: pool.array.out_of_room(),
+            unclean_starts: root.unclean_starts,
+            map_bytes: (buffered * crate::map::buffer::ENTRY_BYTES + pool.pages.bytes()) as u64,
+        }
+    }
+
+    fn drive_status(&self, record: &crate::format::root::MemberRecord) -> DriveStatus {
+        let member = self.pool.array.member(record.drive);
+        let condition = match (&member, record.state) {
+            (Some(member), _) if member.failure().is_some() => DriveCondition::Failed(member.failure().expect("just seen")),
+            (Some(_), MemberState::Present) => DriveCondition::Online,
+            _ => DriveCondition::Absent,
+        };
+        let figure = |figure: fn(&ashlar_raid::Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
+        DriveStatus {
+            drive: record.drive,
+            uuid: record.uuid,
+            condition,
+            read_errors: figure(ashlar_raid::Member::read_errors),
+            lies: figure(ashlar_raid::Member::lies),
+        }
+    }
+
+    /// Makes everything durable in the maps now, so that a start after a crash has little to replay.
+    pub async fn checkpoint(&self) -> Result<(), IoError> {
+        self.pool.checkpoint_now().await
+    }
+
+    /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be written meanwhile.
+    pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
+        self.pool.audit().await
+    }
+}
+
+fn check_size(blocks: u64) -> Result<(), IoError> {
+    if (1..=VOLUME_BLOCKS_MAX).contains(&blocks) {
+        return Ok(());
+    }
+    Err(IoError::new(Cause::OutOfRange, format!("a volume has 1 to {VOLUME_BLOCKS_MAX} blocks, not {blocks}")))
+}
+
+/// Records for the fragments of consecutive blocks; zeros next to each other are one.
+fn items(first: Key, fragments: Vec<Option<Fragment>>) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::with_capacity(fragments.len());
+    for (index, fragment) in fragments.into_iter().enumerate() {
+        let key = Key { lba: first.lba.plus(index as u64), ..first };
+        match (items.last_mut().map(|last| &mut last.kind), &fragment) {
+            (Some(RecordKind::ZeroRange { blocks }), None) => *blocks += 1,
+            (_, None) => items.push(Item { kind: RecordKind::ZeroRange { blocks: 1 }, key, fragment }),
+            (_, Some(_)) => items.push(Item { kind: RecordKind::Write, key, fragment }),
+        }
+    }
+    items
+}
+
+/// Cuts the records of one write into units: one if it is small enough to be atomic, else at boundaries that the
+/// blocks have by themselves.
+fn cut(items: Vec<Item>, blocks_max: usize) -> Vec<Vec<Item>> {
+    let blocks = |item: &Item| match item.kind {
+        RecordKind::ZeroRange { blocks } => blocks,
+        _ => 1,
+    };
+    if items.iter().map(blocks).sum::<u64>() <= blocks_max as u64 {
+        return vec![items];
+    }
+    let mut units: Vec<Vec<Item>> = Vec::new();
+    let mut current = None;
+    for item in items {
+        let part = item.key.lba.0 / blocks_max as u64;
+        if current != Some(part) {
+            units.push(Vec::new());
+            current = Some(part);
+        }
+        units.last_mut().expect("just pushed").push(item);
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests;
