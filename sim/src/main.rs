@@ -1,0 +1,121 @@
+//! `cargo run -p sim -- --seeds N [--seed S]`: the whole store on bad drives, as often as wanted.
+
+mod drive;
+mod model;
+mod scenario;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use clap::Parser;
+use scenario::Outcome;
+
+/// Runs the whole store on simulated, faulty drives with power cuts, and checks every block against a model.
+///
+/// A failing seed prints the command that replays it exactly.
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  sim --seeds 1000\n  sim --states 20000\n  sim --seed 42 -v")]
+struct Arguments {
+    /// How many seeds to run, from --first on.
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+    /// Run as many seeds as make this many crash states, instead of --seeds.
+    #[arg(long)]
+    states: Option<u64>,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// Run only this seed.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Threads; by default one for each processor.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Tell what happens.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(Default)]
+struct Totals {
+    seeds: u64,
+    outcome: Outcome,
+    failures: Vec<(u64, String)>,
+}
+
+impl Totals {
+    fn add(&mut self, seed: u64, result: Result<Outcome, String>) {
+        self.seeds += 1;
+        match result {
+            Ok(outcome) => self.outcome = self.outcome.plus(&outcome),
+            Err(error) => self.failures.push((seed, error)),
+        }
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let level = if arguments.verbose { tracing::Level::DEBUG } else { tracing::Level::ERROR };
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
+    if let Some(seed) = arguments.seed {
+        return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
+    }
+    let totals = run_all(&arguments);
+    report(&totals);
+    anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
+    Ok(())
+}
+
+fn run_all(arguments: &Arguments) -> Totals {
+    let next = AtomicU64::new(arguments.first);
+    let states = AtomicU64::new(0);
+    let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);
+    let enough = |states: u64| arguments.states.is_some_and(|wanted| states >= wanted);
+    let threads = arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let started = Instant::now();
+    let worker = || {
+        let mut totals = Totals::default();
+        while !enough(states.load(Ordering::Relaxed)) && totals.failures.is_empty() {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let result = run_seed(seed);
+            states.fetch_add(result.as_ref().map_or(0, |outcome| outcome.crashes), Ordering::Relaxed);
+            totals.add(seed, result);
+        }
+        totals
+    };
+    let mut all = Totals::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            let totals = worker.join().expect("panics are caught");
+            all.seeds += totals.seeds;
+            all.outcome = all.outcome.plus(&totals.outcome);
+            all.failures.extend(totals.failures);
+        }
+    });
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    all
+}
+
+fn run_seed(seed: u64) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| scenario::run(seed))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("seed {seed}: panic: {}", text.unwrap_or_default()))
+    })
+}
+
+fn report(totals: &Totals) {
+    let outcome = &totals.outcome;
+    println!("seeds {}  crash states {}  (during recovery {})", totals.seeds, outcome.crashes, outcome.recovery_crashes);
+    println!("acknowledged {}  replayed batches {}  torn {}  rewritten {}", outcome.acknowledged, outcome.replayed, outcome.torn, outcome.rewritten);
+    println!("segments collected {}  starts without a drive {}  lies corrected {}", outcome.collected, outcome.drives_lost, outcome.lies_corrected);
+    for (seed, error) in &totals.failures {
+        println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");
+    }
+}

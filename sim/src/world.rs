@@ -1,0 +1,201 @@
+//! A world in one thread: tasks in an order that the seed decides, time that passes only when all wait.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use ashlar_block::{Clock, Nanos, Rng, Spawn, World, XorShift};
+
+use crate::drive::SimDrive;
+
+type TaskId = u64;
+
+/// Tasks that have been woken, by any waker of this world.
+#[derive(Default)]
+struct Woken(Mutex<Vec<TaskId>>);
+
+struct TaskWaker {
+    id: TaskId,
+    woken: Arc<Woken>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.woken.0.lock().expect("one thread").push(self.id);
+    }
+}
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+#[derive(Default)]
+struct Tasks {
+    next: TaskId,
+    waiting: BTreeMap<TaskId, Task>,
+    ready: Vec<TaskId>,
+}
+
+struct Inner {
+    now: Cell<u64>,
+    rng: RefCell<XorShift>,
+    tasks: RefCell<Tasks>,
+    woken: Arc<Woken>,
+    /// By time, then by order of coming.
+    timers: RefCell<BTreeMap<(u64, u64), Waker>>,
+    timer_count: Cell<u64>,
+}
+
+/// The simulated world. Clones are the same one.
+#[derive(Clone)]
+pub struct SimWorld(Rc<Inner>);
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The main task is done.
+    Done,
+    /// The condition to stop came true: the power is cut.
+    Cut,
+}
+
+/// Polls of one run, at most: more means that tasks wake each other for ever.
+const STEPS_MAX: u64 = 50_000_000;
+
+impl SimWorld {
+    /// The world of a seed, with its clock at `start`.
+    pub fn new(seed: u64, start: Nanos) -> Self {
+        SimWorld(Rc::new(Inner {
+            now: Cell::new(start.0),
+            rng: RefCell::new(XorShift::new(seed)),
+            tasks: RefCell::default(),
+            woken: Arc::default(),
+            timers: RefCell::default(),
+            timer_count: Cell::new(0),
+        }))
+    }
+
+    /// A number below `bound`.
+    pub fn below(&self, bound: u64) -> u64 {
+        self.0.rng.borrow_mut().below(bound)
+    }
+
+    /// True once in `times`.
+    pub fn once_in(&self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Runs `main` and what it spawns, until it is done or `cut` says so. After a cut nothing runs any more.
+    pub fn run(&self, main: impl Future<Output = ()> + 'static, cut: impl Fn() -> bool) -> Ended {
+        let done = Rc::new(Cell::new(false));
+        let flag = done.clone();
+        self.spawn(async move {
+            main.await;
+            flag.set(true);
+        });
+        for _ in 0..STEPS_MAX {
+            if done.get() {
+                return Ended::Done;
+            }
+            if cut() {
+                return Ended::Cut;
+            }
+            self.step();
+        }
+        panic!("the simulation does not come to an end");
+    }
+
+    /// Forgets all tasks: what a power cut does to them.
+    pub fn stop(&self) {
+        // Tasks may spawn and wake while they are dropped.
+        while let Some((_, task)) = { self.0.tasks.borrow_mut().waiting.pop_first() } {
+            drop(task);
+        }
+        self.0.timers.borrow_mut().clear();
+    }
+
+    fn step(&self) {
+        let woken = std::mem::take(&mut *self.0.woken.0.lock().expect("one thread"));
+        self.0.tasks.borrow_mut().ready.extend(woken);
+        let ready = self.0.tasks.borrow().ready.len() as u64;
+        if ready == 0 {
+            return self.advance();
+        }
+        let chosen = self.below(ready) as usize;
+        let id = self.0.tasks.borrow_mut().ready.swap_remove(chosen);
+        let Some(mut task) = ({ self.0.tasks.borrow_mut().waiting.remove(&id) }) else { return };
+        let waker = Waker::from(Arc::new(TaskWaker { id, woken: self.0.woken.clone() }));
+        if task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            self.0.tasks.borrow_mut().waiting.insert(id, task);
+        }
+    }
+
+    /// All tasks wait: time goes on to the next timer.
+    fn advance(&self) {
+        let ((at, _), waker) = self.0.timers.borrow_mut().pop_first().expect("deadlock: every task waits for another");
+        self.0.now.set(at.max(self.0.now.get()));
+        waker.wake();
+    }
+}
+
+impl Clock for SimWorld {
+    fn now(&self) -> Nanos {
+        Nanos(self.0.now.get())
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        1_700_000_000 + self.0.now.get() / 1_000_000_000
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        let world = self.clone();
+        let at = self.0.now.get() + duration.as_nanos() as u64;
+        let mut set = false;
+        std::future::poll_fn(move |cx| {
+            if set && world.0.now.get() >= at {
+                return Poll::Ready(());
+            }
+            if !set {
+                let order = world.0.timer_count.get();
+                world.0.timer_count.set(order + 1);
+                world.0.timers.borrow_mut().insert((at, order), cx.waker().clone());
+                set = true;
+            }
+            Poll::Pending
+        })
+    }
+}
+
+impl Rng for SimWorld {
+    fn random_u64(&self) -> u64 {
+        self.0.rng.borrow_mut().next_u64()
+    }
+}
+
+impl Spawn for SimWorld {
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        let mut tasks = self.0.tasks.borrow_mut();
+        let id = tasks.next;
+        tasks.next += 1;
+        tasks.waiting.insert(id, Box::pin(task));
+        tasks.ready.push(id);
+    }
+
+    fn yield_now(&self) -> impl Future<Output = ()> + 'static {
+        let mut yielded = false;
+        std::future::poll_fn(move |cx| {
+            if std::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+}
+
+impl World for SimWorld {
+    type Device = SimDrive;
+}
