@@ -28,6 +28,9 @@ use super::transfer::{Capsule, fetch};
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
 const WRITE_ZEROES_BYTES_MAX: u64 = (PAGE_BYTES as u64) << WRITE_ZEROES_PAGES_EXPONENT;
 
+/// Most ranges of a Dataset Management.
+const DSM_RANGES_MAX: usize = 256;
+
 /// What a command needs to know of its namespace.
 #[derive(Clone, Copy)]
 pub(super) struct Geometry {
@@ -266,14 +269,15 @@ impl<D: Door> IoQueue<D> {
         deallocate: bool,
     ) -> Result<(), Stop> {
         let nsid = capsule.sqe.nsid.get();
-        let bytes = u32::from(range_count) * DSM_RANGE_BYTES as u32;
         self.open(nsid)?;
-        let received = fetch(&self.wire, capsule, bytes).await?;
+        let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
+        let sent_bytes = sent_range_bytes(&capsule, bytes)?;
+        let received = fetch(&self.wire, capsule, sent_bytes).await?;
         if self.wire.is_ending() {
             return Err(Stop::Abandon);
         }
         let (geometry, volume) = self.open(nsid)?;
-        let ranges = byte_ranges(&received.data, &geometry)?;
+        let ranges = byte_ranges(&received.data[..bytes], &geometry)?;
         if !deallocate {
             return Ok(());
         }
@@ -283,6 +287,16 @@ impl<D: Door> IoQueue<D> {
         }
         Ok(())
     }
+}
+
+/// Bytes that a host sends with a Dataset Management that needs `bytes`. Linux sends room for all 256 ranges,
+/// however many there are.
+fn sent_range_bytes(capsule: &Capsule, bytes: usize) -> Result<u32, Rejection> {
+    let sent_bytes = capsule.sqe.sgl.location()?.length();
+    if (bytes..=DSM_RANGES_MAX * DSM_RANGE_BYTES).contains(&(sent_bytes as usize)) {
+        return Ok(sent_bytes);
+    }
+    Err(Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation::byte(32) })
 }
 
 /// The ranges of a Dataset Management, all checked before any is touched; empty ones left out.

@@ -1,0 +1,289 @@
+//! Hosts that break the protocol, by mistake or on purpose. None may harm the target or other hosts.
+
+mod support;
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::time::Duration;
+
+use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
+use ashlar_nvme::pdu::{DataHeader, Digests, FatalStatus, Pdu, TermReq, Ttag};
+use ashlar_nvme::sgl::SglDescriptor;
+use ashlar_nvme::sqe::{Cid, Sqe};
+use ashlar_nvme::status::Status;
+use ashlar_nvme::zerocopy::IntoBytes;
+use ashlar_target::nvme_tcp::Limits;
+use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
+
+/// Status and information of the terminate request that ends the connection.
+fn terminated(queue: &mut Queue) -> (u16, u32) {
+    let (status, information, _) = queue.last_words().expect("the target says why it closes");
+    (status, information)
+}
+
+/// The target still serves others.
+fn still_serves(rig: &Rig) {
+    let (_admin, mut io) = rig.host();
+    assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+}
+
+#[test]
+fn a_command_before_the_handshake_is_refused() {
+    let rig = Rig::start();
+    let mut queue = Queue::open(rig.io);
+    queue.send_command(Sqe::new(0x7f, Cid(1), 1), &[]);
+    queue.expect(4, Digests::NONE);
+    assert_eq!(terminated(&mut queue), (FatalStatus::SequenceError as u16, 0));
+    still_serves(&rig);
+}
+
+#[test]
+fn a_second_handshake_is_refused_and_its_header_returned() {
+    let rig = Rig::start();
+    let mut queue = Queue::shaken(rig.io, Digests::NONE);
+    let mut bytes = vec![0, 0, 128, 0, 128, 0, 0, 0];
+    bytes.resize(128, 0);
+    queue.send_raw(&bytes);
+    let (status, _, header) = queue.last_words().unwrap();
+    assert_eq!(status, FatalStatus::SequenceError as u16);
+    assert_eq!(header, bytes[..8]);
+}
+
+#[test]
+fn headers_that_contradict_themselves_are_refused_by_field() {
+    let rig = Rig::start();
+    let cases: [(&str, [u8; 8], u32); 7] = [
+        ("unknown type", [0x42, 0, 72, 0, 72, 0, 0, 0], 0),
+        ("a type of controllers", [0x05, 0, 24, 0, 24, 0, 0, 0], 0),
+        ("digest that was not agreed", [0x04, 1, 72, 0, 76, 0, 0, 0], 1),
+        ("header length", [0x04, 0, 71, 0, 72, 0, 0, 0], 2),
+        ("data offset within the header", [0x04, 0, 72, 8, 80, 0, 0, 0], 3),
+        ("shorter than its header", [0x04, 0, 72, 0, 8, 0, 0, 0], 4),
+        ("4 GiB of in-capsule data", [0x04, 0, 72, 72, 0xff, 0xff, 0xff, 0xff], 4),
+    ];
+    for (what, header, field) in cases {
+        let mut queue = Queue::shaken(rig.io, Digests::NONE);
+        queue.send_raw(&header);
+        assert_eq!(terminated(&mut queue), (FatalStatus::InvalidHeaderField as u16, field), "{what}");
+    }
+    still_serves(&rig);
+}
+
+#[test]
+fn a_wrong_header_digest_ends_the_connection() {
+    let rig = Rig::start();
+    let mut queue = Queue::shaken(rig.io, Digests { header: true, data: false });
+    let mut bytes = queue.encode(&Pdu::Command(Sqe::new(0x7f, Cid(1), 1)), &[]);
+    bytes[40] ^= 1;
+    queue.send_raw(&bytes);
+    assert_eq!(terminated(&mut queue).0, FatalStatus::HeaderDigestError as u16);
+}
+
+/// The R2T of a write of 8 KiB.
+fn asked_for_data(rig: &Rig) -> (Queue, Queue, DataHeader) {
+    let (admin, mut io) = rig.host();
+    let sqe = io.write_sqe(0, SglDescriptor::transport(8192));
+    io.send_command(sqe, &[]);
+    let Some((Pdu::R2t(r2t), _)) = io.receive() else { panic!("no R2T") };
+    let (cid, ttag) = (r2t.cid, r2t.ttag);
+    (admin, io, DataHeader { cid, ttag, offset: 0, length: 8192, last: true, success: false })
+}
+
+// CVE-2023-6356, CVE-2023-6535, CVE-2023-6536: lengths and offsets of H2CData beyond the transfer, or for
+// a command that expects no data, led to wild pointers in the kernel's target.
+#[test]
+fn cve_2023_6356_data_beyond_the_transfer() {
+    let rig = Rig::start();
+    let (_admin, mut io, header) = asked_for_data(&rig);
+    io.send(&Pdu::H2cData(DataHeader { length: 12288, ..header }), &[1; 12288]);
+    assert_eq!(terminated(&mut io).0, FatalStatus::DataOutOfRange as u16);
+    still_serves(&rig);
+}
+
+#[test]
+fn cve_2023_6535_data_for_a_command_that_expects_none() {
+    let rig = Rig::start();
+    let (_admin, mut io, header) = asked_for_data(&rig);
+    io.send(&Pdu::H2cData(DataHeader { ttag: Ttag(77), ..header }), &[1; 8192]);
+    assert_eq!(terminated(&mut io), (FatalStatus::InvalidHeaderField as u16, 10));
+    still_serves(&rig);
+}
+
+#[test]
+fn cve_2023_6536_data_at_a_wrong_offset() {
+    let rig = Rig::start();
+    let (_admin, mut io, header) = asked_for_data(&rig);
+    io.send(&Pdu::H2cData(DataHeader { offset: u32::MAX - 3, length: 8192, ..header }), &[1; 8192]);
+    assert_eq!(terminated(&mut io).0, FatalStatus::DataOutOfRange as u16);
+    let (_admin, mut io, header) = asked_for_data(&rig);
+    io.send(&Pdu::H2cData(DataHeader { offset: 4096, length: 4096, ..header }), &[1; 4096]);
+    assert_eq!(terminated(&mut io), (FatalStatus::InvalidHeaderField as u16, 12));
+    still_serves(&rig);
+}
+
+// CVE-2026-22998: H2CData before any command was set up.
+#[test]
+fn cve_2026_22998_data_before_any_command() {
+    let rig = Rig::start();
+    let header =
+        DataHeader { cid: Cid(0), ttag: Ttag(0), offset: 0, length: 4096, last: true, success: false };
+    let mut queue = Queue::shaken(rig.io, Digests::NONE);
+    queue.send(&Pdu::H2cData(header), &[1; 4096]);
+    assert_eq!(terminated(&mut queue), (FatalStatus::InvalidHeaderField as u16, 10));
+    let (_admin, mut io) = rig.host();
+    io.send(&Pdu::H2cData(header), &[1; 4096]);
+    assert_eq!(terminated(&mut io), (FatalStatus::InvalidHeaderField as u16, 10));
+}
+
+// CVE-2023-5178: a queue that failed while it was set up was freed twice.
+#[test]
+fn cve_2023_5178_connections_torn_down_at_every_step_of_their_setup() {
+    let rig = Rig::start();
+    let queue = Queue::shaken(rig.io, Digests::NONE);
+    let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
+    let mut session = vec![0, 0, 128, 0, 128, 0, 0, 0];
+    session.resize(128, 0);
+    session.extend(queue.encode(&Pdu::Command(sqe), data.as_bytes()));
+    queue.stream.shutdown(Shutdown::Both).unwrap();
+    for length in (0..=session.len()).step_by(13) {
+        let mut cut = Queue::open(rig.io);
+        cut.stream.write_all(&session[..length]).unwrap();
+        cut.stream.shutdown(Shutdown::Both).unwrap();
+    }
+    eventually("every host is gone", || rig.target.connected_hosts().is_empty());
+    still_serves(&rig);
+}
+
+// CVE-2023-6121: names without their final zero were read beyond their field.
+#[test]
+fn cve_2023_6121_names_without_an_end() {
+    let rig = Rig::start();
+    let mut data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+    data.subsystem_nqn = [b'n'; 256];
+    let mut queue = Queue::shaken(rig.io, Digests::NONE);
+    let (cqe, _) = queue.connect(&connect_command(0), &data);
+    assert_eq!(cqe.status().code(), Status::CONNECT_INVALID_PARAMETERS);
+    assert_eq!(cqe.result.get(), 0x1_0100);
+}
+
+// "Bound SGL data length before allocating": a command may name 4 GiB of data.
+#[test]
+fn a_command_that_names_more_data_than_it_may_is_refused_before_memory_is_taken() {
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    let mut sqe = io.write_sqe(0, SglDescriptor::transport(4096));
+    sqe.sgl = SglDescriptor::transport(u32::MAX);
+    let (cqe, _) = io.exchange(sqe, &[]);
+    assert_eq!(cqe.status().code(), Status::SGL_LENGTH_INVALID);
+    let too_long = io.write_sqe(0, SglDescriptor::transport(2 << 20));
+    let (cqe, _) = io.exchange(too_long, &[]);
+    assert_eq!(cqe.status(), Status::INVALID_FIELD.dnr().more());
+}
+
+// spdk #1546: Connect whose data come by R2T crashed the kernel's target.
+#[test]
+fn spdk_1546_connect_with_data_by_r2t() {
+    let rig = Rig::start();
+    let mut queue = Queue::shaken(rig.io, Digests::NONE);
+    let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::transport(1024));
+    let (cqe, _) = queue.exchange(sqe, data.as_bytes());
+    assert_eq!(cqe.status(), Status::SUCCESS);
+    queue.enable();
+}
+
+// A refused opcode's in-capsule data must be consumed, or the stream is lost.
+#[test]
+fn vendor_opcodes_with_data_do_not_lose_the_stream() {
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    for opcode in [0xd3, 0xc1, 0x19, 0x0d, 0x11, 0x15] {
+        let mut sqe = Sqe::new(opcode, io.cid(), 1);
+        sqe.sgl = SglDescriptor::in_capsule(4096);
+        let (cqe, _) = io.exchange(sqe, &[4; 4096]);
+        assert_eq!(cqe.status().code(), Status::INVALID_OPCODE, "{opcode:#x}");
+    }
+    assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+}
+
+#[test]
+fn reservations_without_data_are_refused_and_harm_nothing() {
+    // A Reservation Acquire with preempt-and-abort and no data crashed another target.
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    let mut sqe = Sqe::new(0x11, io.cid(), 1);
+    sqe.set_cdw(10, 2);
+    assert_eq!(io.exchange(sqe, &[]).0.status().code(), Status::INVALID_OPCODE);
+    still_serves(&rig);
+}
+
+#[test]
+fn a_command_identifier_in_use_is_refused() {
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    rig.volume.hold(true);
+    let sqe = io.write_sqe(0, SglDescriptor::in_capsule(4096));
+    io.send_command(sqe, &[1; 4096]);
+    io.send_command(sqe, &[2; 4096]);
+    assert_eq!(io.finish(&[]).0.status().code(), Status::COMMAND_ID_CONFLICT);
+    rig.volume.hold(false);
+    assert_eq!(io.finish(&[]).0.status(), Status::SUCCESS);
+}
+
+#[test]
+fn more_commands_than_the_queue_has_entries_end_the_connection() {
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    rig.volume.hold(true);
+    for lba in 0..32 {
+        let sqe = io.write_sqe(lba, SglDescriptor::in_capsule(4096));
+        io.send_command(sqe, &[1; 4096]);
+    }
+    eventually("32 commands run", || rig.volume.held_count() == 32);
+    let one_more = io.write_sqe(32, SglDescriptor::in_capsule(4096));
+    io.send_command(one_more, &[1; 4096]);
+    eventually("the queue has gone", || rig.target.connected_hosts()[0].io_queues == 0);
+    rig.volume.hold(false);
+    assert_eq!(terminated(&mut io).0, FatalStatus::SequenceError as u16);
+}
+
+#[test]
+fn a_host_may_terminate() {
+    let rig = Rig::start();
+    let mut queue = rig.admin();
+    queue.framing = ashlar_nvme::pdu::Framing::HANDSHAKE;
+    queue.send(&Pdu::HostTermReq(TermReq { status: 1, information: 4 }), &[9; 8]);
+    assert!(queue.receive().is_none());
+    eventually("the host is gone", || rig.target.connected_hosts().is_empty());
+}
+
+#[test]
+fn a_silent_connection_is_closed_and_others_are_not_held_up() {
+    let limits = Limits { handshake_timeout: Duration::from_millis(50), ..Limits::default() };
+    let rig = Rig::with_limits(limits);
+    let mut silent: Vec<Queue> = (0..20).map(|_| Queue::open(rig.io)).collect();
+    let mut half = Queue::open(rig.io);
+    half.send_raw(&[0, 0, 128, 0, 128]);
+    still_serves(&rig);
+    assert!(silent.iter_mut().all(|queue| queue.receive().is_none()));
+    assert!(half.receive().is_none());
+}
+
+#[test]
+fn connections_beyond_their_number_are_closed_at_once() {
+    let rig = Rig::with_limits(Limits { connecting_max: 2, ..Limits::default() });
+    let _first = Queue::shaken(rig.io, Digests::NONE);
+    let _second = Queue::shaken(rig.io, Digests::NONE);
+    let mut third = Queue::open(rig.io);
+    assert!(third.receive().is_none());
+}
+
+#[test]
+fn data_that_were_asked_for_and_do_not_come_end_the_connection() {
+    let limits = Limits { transfer_timeout: Duration::from_millis(50), ..Limits::default() };
+    let rig = Rig::with_limits(limits);
+    let (_admin, mut io, _) = asked_for_data(&rig);
+    assert!(io.last_words().is_none(), "it is closed without a complaint");
+    still_serves(&rig);
+}
