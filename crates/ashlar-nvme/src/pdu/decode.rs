@@ -323,7 +323,7 @@ fn data_start(
         return Ok(header_end);
     }
     let data_start = u32::from(common.data_offset);
-    if data_start < header_end || data_start % framing.data_alignment_bytes != 0 {
+    if data_start < header_end || !data_start.is_multiple_of(framing.data_alignment_bytes) {
         return Err(PduFault::header_field(3));
     }
     Ok(data_start)

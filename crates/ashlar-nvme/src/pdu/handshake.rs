@@ -104,7 +104,7 @@ impl HandshakeFields {
 
     pub fn ic_resp(self) -> Result<IcResp, PduFault> {
         let h2c_data_bytes_max = self.limit.get();
-        if h2c_data_bytes_max < MAX_H2C_DATA_BYTES_MIN || h2c_data_bytes_max % 4 != 0 {
+        if h2c_data_bytes_max < MAX_H2C_DATA_BYTES_MIN || !h2c_data_bytes_max.is_multiple_of(4) {
             return Err(PduFault::header_field(12));
         }
         Ok(IcResp {
