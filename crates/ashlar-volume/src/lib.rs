@@ -1,12 +1,46 @@
 //! Thin volumes, who may see them, and the one door through which every front end reaches them.
 //!
+//! | module | what it owns |
+//! |---|---|
+//! | `door` | what a front end may ask of volumes |
+//! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
+//! | `attributes` | what the store keeps with a volume, byte by byte |
+//! | `home` | the pools of one reactor |
+//! | `table` | the namespaces of the node, shared by its reactors |
+//! | `node` | the node for the control plane; `node_door` for front ends |
+//! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
+//!
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows (what is
 //! below the store).
 
+mod attributes;
+mod bay;
+mod courier;
 mod door;
+mod error;
+mod gate;
+mod home;
 pub mod memory_door;
+mod name;
+mod node;
+mod node_door;
+mod ranges;
+mod report;
+mod store_volume;
+mod table;
 
+pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
+pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
+pub use courier::{Courier, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
     VolumeIo,
 };
+pub use error::NodeError;
+pub use home::{AccessChange, CreateRequest, DriveReading, Home, NewVolume, OpenRequest};
+pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
+pub use node::Node;
+pub use node_door::{NodeDoor, NodeVolume};
+pub use report::{DriveReport, PoolRecord, PoolReport, VolumeReport};
+pub use store_volume::StoreVolume;
+pub use table::{Place, ReactorIndex, Table};

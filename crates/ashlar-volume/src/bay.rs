@@ -1,0 +1,134 @@
+//! Where drives come from, as far as volumes need to know: what implements it knows devices and files.
+
+use std::future::Future;
+
+use ashlar_block::{AlignedBuf, Device, DeviceError, SECTOR_BYTES, World};
+use ashlar_store::format::superblock::{Superblock, SuperblockError};
+
+/// What opens drives for one reactor, by the text that people name them with.
+pub trait DriveBay: Clone + 'static {
+    /// A drive. Clones are the same one.
+    type Device: Device + Clone;
+    /// Where stores of such drives live.
+    type World: World<Device = Self::Device>;
+
+    /// The world of this reactor.
+    fn world(&self) -> Self::World;
+
+    /// Opens a drive for this process alone; makes it first if it is not there, `make` says so and its text
+    /// tells the size.
+    ///
+    /// # Errors
+    /// A sentence that names the drive, the reason and the way out.
+    fn open(&self, spec: &str, make: bool) -> Result<BayDrive<Self::Device>, String>;
+
+    /// What tells whether two texts name the same drive; `None` if each names one of its own.
+    fn identity(&self, spec: &str) -> Option<String>;
+
+    /// Undoes the making of a drive that [`BayDrive::made`] was set for.
+    fn unmake(&self, spec: &str);
+
+    /// What a drive holds that is not Ashlar's; `None` if it is blank.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn foreign(&self, device: &Self::Device) -> impl Future<Output = Result<Option<String>, DeviceError>>;
+
+    /// Looks whether the drive is still there, after which a missing one answers nothing any more.
+    fn is_present(&self, device: &Self::Device) -> bool;
+}
+
+/// A drive that has been opened.
+#[derive(Clone)]
+pub struct BayDrive<D> {
+    /// The drive.
+    pub device: D,
+    /// What is known of it.
+    pub facts: DriveFacts,
+    /// It was not there and has been made.
+    pub made: bool,
+}
+
+/// What is known of a drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DriveFacts {
+    /// How people name it.
+    pub spec: String,
+    /// What it is made of: "file", "block device".
+    pub kind: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// It is lost with the process.
+    pub is_volatile: bool,
+    /// It takes space from its file system only as it is written.
+    pub is_sparse: bool,
+    /// I/O goes past the page cache.
+    pub is_direct: bool,
+    /// The device's model.
+    pub model: Option<String>,
+    /// The device's serial number.
+    pub serial: Option<String>,
+}
+
+/// What a drive holds.
+#[derive(Clone, Debug)]
+pub enum DriveContent {
+    /// Nothing.
+    Blank,
+    /// It is a member of this pool.
+    Member(Box<Superblock>),
+    /// It was a member of a pool; neither copy of its superblock is right.
+    Damaged(SuperblockError),
+    /// Something else, by name.
+    Foreign(String),
+}
+
+impl DriveContent {
+    /// As a phrase, for "it holds …".
+    pub fn describe(&self) -> String {
+        match self {
+            DriveContent::Blank => "nothing".to_owned(),
+            DriveContent::Member(superblock) => {
+                let (name, pool) = (&superblock.pool_name, superblock.pool);
+                format!("{} of {} of the Ashlar pool '{name}' ({pool})", superblock.drive, superblock.member_count)
+            }
+            DriveContent::Damaged(SuperblockError::Newer { .. }) => "an Ashlar pool of a newer format".to_owned(),
+            DriveContent::Damaged(_) => "what is left of an Ashlar pool, whose superblock is damaged".to_owned(),
+            DriveContent::Foreign(what) => what.clone(),
+        }
+    }
+}
+
+/// The superblock of a drive: the newer of its two copies, of which one is enough.
+///
+/// # Errors
+/// [`SuperblockError::Absent`] if there never was one; the first copy's fault otherwise.
+pub async fn read_superblock<D: Device>(device: &D) -> Result<Superblock, SuperblockError> {
+    let first = read_copy(device, Superblock::FIRST_OFFSET).await;
+    let second = read_copy(device, Superblock::second_offset(device.size_bytes())).await;
+    match (first, second) {
+        (Ok(first), Ok(second)) if second.generation > first.generation => Ok(second),
+        (Ok(superblock), _) | (Err(_), Ok(superblock)) => Ok(superblock),
+        (Err(SuperblockError::Absent), Err(error)) | (Err(error), Err(_)) => Err(error),
+    }
+}
+
+async fn read_copy<D: Device>(device: &D, offset: u64) -> Result<Superblock, SuperblockError> {
+    let (read, sector) = device.read(offset, AlignedBuf::stale(SECTOR_BYTES)).await;
+    read.map_err(|_| SuperblockError::Damaged)?;
+    Superblock::decode(&sector)
+}
+
+/// Looks what is on a drive.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn inspect<B: DriveBay>(bay: &B, device: &B::Device) -> Result<DriveContent, DeviceError> {
+    match read_superblock(device).await {
+        Ok(superblock) => Ok(DriveContent::Member(Box::new(superblock))),
+        Err(SuperblockError::Absent) => {
+            Ok(bay.foreign(device).await?.map_or(DriveContent::Blank, DriveContent::Foreign))
+        }
+        Err(error) => Ok(DriveContent::Damaged(error)),
+    }
+}

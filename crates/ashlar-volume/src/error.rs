@@ -1,0 +1,113 @@
+//! Why something that an administrator asked for was not done.
+
+use ashlar_block::{ByteSize, IoError};
+use ashlar_store::{CreateError, OpenError};
+
+use crate::attributes::HOSTS_MAX;
+use crate::courier::Gone;
+use crate::name::InvalidName;
+
+/// Why something that an administrator asked for was not done. Nothing has changed then.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NodeError {
+    /// No pool of that name or UUID is open.
+    #[error("there is no pool '{0}' here (ashlar pool list shows which there are)")]
+    NoSuchPool(String),
+    /// The pool has no such volume.
+    #[error("pool '{pool}' has no volume '{volume}' (ashlar volume list shows which there are)")]
+    NoSuchVolume {
+        /// The pool.
+        pool: String,
+        /// The name in question.
+        volume: String,
+    },
+    /// A pool of that name is open.
+    #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
+    PoolExists(String),
+    /// The pool has such a volume.
+    #[error("there is a volume '{pool}/{volume}' already: choose another name")]
+    VolumeExists {
+        /// The pool.
+        pool: String,
+        /// The name.
+        volume: String,
+    },
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// A drive cannot be opened or read.
+    #[error("{0}")]
+    Drive(String),
+    /// The same drive was named twice.
+    #[error("{0} and {1} are the same drive: name it once")]
+    SameDrive(String, String),
+    /// A drive is in use by a pool of this daemon.
+    #[error("{spec}: in use by pool '{pool}' of this daemon")]
+    DriveOfPool {
+        /// The drive.
+        spec: String,
+        /// The pool.
+        pool: String,
+    },
+    /// A drive holds something.
+    #[error("{spec} holds {content}")]
+    Holds {
+        /// The drive.
+        spec: String,
+        /// What, as a phrase.
+        content: String,
+    },
+    /// No drives were named.
+    #[error("no drive was given: name each with --drive")]
+    NoDrives,
+    /// None of the drives is a member of the pool.
+    #[error("none of the drives is a member of {pool}: {why}")]
+    NoMembers {
+        /// The pool in question, as a phrase.
+        pool: String,
+        /// What they are instead, each.
+        why: String,
+    },
+    /// The drives are those of several pools.
+    #[error("the drives belong to several pools ({0}): say which by its name or UUID")]
+    SeveralPools(String),
+    /// The store refused to make a pool.
+    #[error("{0}")]
+    Create(#[from] CreateError),
+    /// The store refused to make a pool, because of one drive.
+    #[error("{spec}: {error}")]
+    CreateDrive {
+        /// The drive.
+        spec: String,
+        /// Why.
+        error: CreateError,
+    },
+    /// The store refused to open a pool.
+    #[error("pool '{name}': {error}")]
+    Open {
+        /// The pool.
+        name: String,
+        /// Why.
+        error: OpenError,
+    },
+    /// A size that no volume can have.
+    #[error("{0}")]
+    Size(String),
+    /// Shrinking loses what lies beyond the new size.
+    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --force if it may be")]
+    Shrinks {
+        /// The present size.
+        from: ByteSize,
+        /// The size asked for.
+        to: ByteSize,
+    },
+    /// The access list is full.
+    #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow any, or deny some first")]
+    TooManyHosts,
+    /// The store could not do it.
+    #[error("{0}")]
+    Io(#[from] IoError),
+    /// The reactor has ended.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}

@@ -1,0 +1,242 @@
+//! The pools that live on one reactor.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
+use ashlar_store::{Opened, Store, VolumeEntry};
+use futures_util::lock::Mutex;
+
+use crate::bay::{BayDrive, DriveBay};
+use crate::door::NamespaceInfo;
+use crate::error::NodeError;
+use crate::report::{DriveReport, PoolRecord, PoolReport, VolumeReport};
+use crate::store_volume::StoreVolume;
+use crate::table::{Place, ReactorIndex, Row, Table};
+
+mod create;
+mod open;
+mod volumes;
+mod watch;
+
+pub use create::{CreateRequest, DriveReading};
+pub use open::OpenRequest;
+pub use volumes::{AccessChange, NewVolume};
+
+/// The pools of one reactor, and what they need of it. Stays on its reactor.
+pub struct Home<B: DriveBay> {
+    index: ReactorIndex,
+    bay: B,
+    world: B::World,
+    table: Arc<Table>,
+    pools: RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>,
+}
+
+/// A member drive that was given when the pool was opened.
+struct PoolDrive<D> {
+    id: DriveId,
+    uuid: DriveUuid,
+    drive: BayDrive<D>,
+    /// The size that the pool uses: where the second superblock is.
+    pool_bytes: u64,
+}
+
+/// A volume, and what of it other reactors may read.
+struct OpenVolume<B: DriveBay> {
+    volume: StoreVolume<B::World>,
+    compression: bool,
+    used_bytes: Arc<AtomicU64>,
+}
+
+struct OpenPool<B: DriveBay> {
+    uuid: PoolUuid,
+    name: String,
+    store: Store<B::World>,
+    opened: Opened,
+    drives: Vec<PoolDrive<B::Device>>,
+    notes: Vec<String>,
+    volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
+    /// Held over each change to the volumes, so that two of them never pass each other.
+    changing: Mutex<()>,
+}
+
+impl<B: DriveBay> Home<B> {
+    /// The reactor `index` without pools.
+    pub fn new(index: ReactorIndex, bay: B, table: Arc<Table>) -> Rc<Self> {
+        let world = bay.world();
+        Rc::new(Home { index, bay, world, table, pools: RefCell::default() })
+    }
+
+    /// This reactor's number.
+    pub fn index(&self) -> ReactorIndex {
+        self.index
+    }
+
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    fn pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
+        let pool = self.pools.borrow().get(&uuid).cloned();
+        pool.ok_or_else(|| NodeError::NoSuchPool(uuid.to_string()))
+    }
+
+    /// The volume at `place`, if it lives here.
+    pub(crate) fn volume(&self, place: Place) -> Option<StoreVolume<B::World>> {
+        let pools = self.pools.borrow();
+        let volumes = pools.get(&place.pool)?.volumes.borrow();
+        volumes.get(&place.volume).map(|open| open.volume.clone())
+    }
+
+    /// Everything there is to say of the pools of this reactor.
+    pub fn reports(&self) -> Vec<PoolReport> {
+        self.pools.borrow().values().map(|pool| pool.report(self.index)).collect()
+    }
+
+    /// What has to be remembered of a pool.
+    pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
+        Ok(self.pool(uuid)?.record())
+    }
+
+    /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
+    /// let go of.
+    ///
+    /// # Errors
+    /// When the store cannot write its last root; the pool is closed all the same, and the next opening
+    /// replays.
+    pub async fn close_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        let pool = self.take_pool(uuid).await?;
+        Ok(pool.store.close().await?)
+    }
+
+    /// Closes a pool and makes its drives no pool's: what it held is lost.
+    ///
+    /// # Errors
+    /// The drives that could not be wiped.
+    pub async fn destroy_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        let pool = self.take_pool(uuid).await?;
+        if let Err(error) = pool.store.close().await {
+            tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
+        }
+        let mut failed = Vec::new();
+        for member in &pool.drives {
+            if let Err(error) = ashlar_store::wipe(&member.drive.device, member.pool_bytes).await {
+                failed.push(format!("{}: {error}", member.drive.facts.spec));
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let why = format!("the pool is gone, but these drives still carry its label: {}", failed.join("; "));
+        Err(NodeError::Drive(why))
+    }
+
+    /// Takes a pool out of service: nobody sees it any more, and nothing of its volumes is under way.
+    async fn take_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
+        let pool = self.pool(uuid)?;
+        let changing = pool.changing.lock().await;
+        self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
+        self.table.remove_pool(uuid);
+        for volume in pool.all_volumes() {
+            self.table.release(volume.attributes().nsid);
+            volume.close(Cause::NotReady).await;
+        }
+        drop(changing);
+        Ok(pool)
+    }
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    fn all_volumes(&self) -> Vec<StoreVolume<B::World>> {
+        self.volumes.borrow().values().map(|open| open.volume.clone()).collect()
+    }
+
+    fn row(&self, home: ReactorIndex, open: &OpenVolume<B>) -> Row {
+        let place = Place { home, pool: self.uuid, volume: open.volume.id() };
+        Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
+    }
+
+    fn record(&self) -> PoolRecord {
+        PoolRecord {
+            uuid: self.uuid,
+            name: self.name.clone(),
+            drives: self.drives.iter().map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            is_volatile: self.drives.iter().any(|member| member.drive.facts.is_volatile),
+        }
+    }
+
+    fn report(&self, home: ReactorIndex) -> PoolReport {
+        let status = self.store.status();
+        let entries = self.store.volumes();
+        let mut volumes: Vec<VolumeReport> =
+            self.volumes.borrow().values().map(|open| self.volume_report(open, &entries)).collect();
+        volumes.sort_by(|one, other| one.name.cmp(&other.name));
+        let drives = status.drives.iter().map(|drive| {
+            let given = self.drives.iter().find(|given| given.uuid == drive.uuid);
+            DriveReport {
+                status: drive.clone(),
+                facts: given.map(|given| given.drive.facts.clone()),
+                is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
+            }
+        });
+        let drives = drives.collect();
+        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes: self.notes.clone() }
+    }
+
+    fn volume_report(&self, open: &OpenVolume<B>, entries: &BTreeMap<VolumeId, VolumeEntry>) -> VolumeReport {
+        let attributes = open.volume.attributes();
+        let compression = entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
+        VolumeReport {
+            pool: self.name.clone(),
+            name: attributes.name.to_string(),
+            uuid: attributes.uuid,
+            nsid: attributes.nsid,
+            size_bytes: open.volume.size_bytes(),
+            lba_bytes: attributes.lba_bytes,
+            access: attributes.access,
+            write_protected: attributes.write_protected,
+            made_at: attributes.made_at,
+            compression,
+            usage: open.volume.usage(),
+        }
+    }
+}
+
+impl<B: DriveBay> OpenVolume<B> {
+    fn new(volume: StoreVolume<B::World>, compression: bool) -> Self {
+        let open = OpenVolume { volume, compression, used_bytes: Arc::default() };
+        open.refresh();
+        open
+    }
+
+    fn refresh(&self) {
+        let bytes = self.volume.usage().blocks * BLOCK_BYTES as u64;
+        self.used_bytes.store(bytes.min(self.volume.size_bytes()), Ordering::Relaxed);
+    }
+}
+
+/// A write that begins or ends within a block takes that block with it: a volume of small sectors promises
+/// atomicity of half of what the store keeps.
+fn atomic_write_bytes_max(lba_bytes: u32) -> u32 {
+    let small_sectors = (lba_bytes as usize) < BLOCK_BYTES;
+    if small_sectors { ashlar_store::ATOMIC_WRITE_BYTES / 2 } else { ashlar_store::ATOMIC_WRITE_BYTES }
+}
+
+fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceInfo {
+    let attributes = volume.attributes();
+    NamespaceInfo {
+        nsid: attributes.nsid,
+        uuid: attributes.uuid,
+        size_bytes: volume.size_bytes(),
+        lba_bytes: attributes.lba_bytes,
+        used_bytes: 0,
+        atomic_write_bytes_max: atomic_write_bytes_max(attributes.lba_bytes),
+        atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
+        write_protected: attributes.write_protected,
+        generation: 0,
+        access: attributes.access,
+    }
+}

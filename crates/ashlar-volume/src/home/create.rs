@@ -1,0 +1,240 @@
+//! Taking drives for a new pool: nobody's data is overwritten unasked, and after a refusal nothing has
+//! changed.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ashlar_block::{ByteSize, Device, PoolUuid};
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options};
+
+use super::{Home, PoolDrive};
+use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
+use crate::error::NodeError;
+use crate::report::PoolRecord;
+
+/// A pool to be made.
+#[derive(Clone, Debug)]
+pub struct CreateRequest {
+    /// What it is to be.
+    pub new: NewPool,
+    /// Its drives, as people name them.
+    pub drives: Vec<String>,
+    /// Take drives that hold something.
+    pub force: bool,
+    /// How it is opened then.
+    pub options: Options,
+}
+
+/// What a drive is and holds.
+#[derive(Clone, Debug)]
+pub struct DriveReading {
+    /// What is known of it.
+    pub facts: DriveFacts,
+    /// What it holds.
+    pub content: DriveContent,
+}
+
+type Taken<B> = Vec<BayDrive<<B as DriveBay>::Device>>;
+
+impl<B: DriveBay> Home<B> {
+    /// Makes a pool of blank drives, or of any with `force`, and opens it.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the drives are as they were, and files that were made are gone again.
+    pub async fn create_pool(&self, request: CreateRequest) -> Result<PoolRecord, NodeError> {
+        let drives = self.open_for_pool(&request.drives, true)?;
+        match self.create_on(&request, &drives).await {
+            Ok(pool) => self.open_created(pool, drives, request).await,
+            Err(error) => {
+                let made: Vec<String> = drives.iter().filter(|d| d.made).map(|d| d.facts.spec.clone()).collect();
+                drop(drives);
+                made.iter().for_each(|spec| self.bay.unmake(spec));
+                Err(error)
+            }
+        }
+    }
+
+    async fn create_on(&self, request: &CreateRequest, drives: &Taken<B>) -> Result<PoolUuid, NodeError> {
+        if !request.force {
+            for drive in drives {
+                self.check_blank(drive).await?;
+            }
+        }
+        let devices = drives.iter().map(|drive| drive.device.clone()).collect();
+        let created = ashlar_store::create(&self.world, &request.new, devices).await;
+        created.map_err(|error| match error {
+            CreateError::TooSmall { index, .. } | CreateError::Drive { index, .. } => {
+                NodeError::CreateDrive { spec: drives[index].facts.spec.clone(), error }
+            }
+            error => error.into(),
+        })
+    }
+
+    async fn check_blank(&self, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
+        let spec = &drive.facts.spec;
+        let content = inspect(&self.bay, &drive.device).await;
+        match content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))? {
+            DriveContent::Blank => Ok(()),
+            other => Err(NodeError::Holds { spec: spec.clone(), content: other.describe() }),
+        }
+    }
+
+    async fn open_created(
+        &self,
+        pool: PoolUuid,
+        drives: Taken<B>,
+        request: CreateRequest,
+    ) -> Result<PoolRecord, NodeError> {
+        let mut found = Vec::new();
+        let mut members = Vec::new();
+        for drive in drives {
+            let superblock = read_superblock(&drive.device).await;
+            let superblock =
+                superblock.map_err(|error| NodeError::Drive(format!("{}: {error}", drive.facts.spec)))?;
+            members.push(PoolDrive::new(&superblock, drive.clone()));
+            found.push(FoundDrive { superblock, device: drive.device });
+        }
+        let notes = notes_on(&found, &members);
+        let name = request.new.name;
+        self.open_members(pool, name, found, members, notes, request.options, OpenPolicy::default()).await
+    }
+
+    /// Opens each drive once. None stays open after an error, and none that was made for it stays.
+    pub(super) fn open_for_pool(&self, specs: &[String], make: bool) -> Result<Taken<B>, NodeError> {
+        if specs.is_empty() {
+            return Err(NodeError::NoDrives);
+        }
+        self.check_distinct(specs)?;
+        let mut taken: Taken<B> = Vec::with_capacity(specs.len());
+        for spec in specs {
+            match self.bay.open(spec, make) {
+                Ok(drive) => taken.push(drive),
+                Err(error) => {
+                    let made = taken.iter().filter(|d| d.made).map(|d| d.facts.spec.clone());
+                    let made: Vec<String> = made.collect();
+                    drop(taken);
+                    made.iter().for_each(|spec| self.bay.unmake(spec));
+                    return Err(NodeError::Drive(error));
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn check_distinct(&self, specs: &[String]) -> Result<(), NodeError> {
+        let mut seen: BTreeMap<String, &String> = BTreeMap::new();
+        let in_use = self.identities_in_use();
+        for spec in specs {
+            let Some(identity) = self.bay.identity(spec) else { continue };
+            if let Some(pool) = in_use.get(&identity) {
+                return Err(NodeError::DriveOfPool { spec: spec.clone(), pool: pool.clone() });
+            }
+            if let Some(other) = seen.insert(identity, spec) {
+                return Err(NodeError::SameDrive(other.clone(), spec.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn identities_in_use(&self) -> BTreeMap<String, String> {
+        let pools = self.pools.borrow();
+        let all = pools.values().flat_map(|pool| pool.drives.iter().map(move |drive| (pool, drive)));
+        let identity = |spec: &str| self.bay.identity(spec);
+        all.filter_map(|(pool, member)| Some((identity(&member.drive.facts.spec)?, pool.name.clone()))).collect()
+    }
+
+    /// Looks what a drive is and holds. It is let go of again.
+    ///
+    /// # Errors
+    /// When it cannot be opened or read.
+    pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false)?;
+        let drive = drives.into_iter().next().expect("one was asked for");
+        let content = inspect(&self.bay, &drive.device).await;
+        let content = content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))?;
+        Ok(DriveReading { facts: drive.facts, content })
+    }
+
+    /// Takes the label of whatever pool it belonged to off a drive. Of other content only with `force`.
+    ///
+    /// # Errors
+    /// When it holds something that is not Ashlar's, or cannot be written.
+    pub async fn clear_label(self: &Rc<Self>, spec: String, force: bool) -> Result<DriveReading, NodeError> {
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false)?;
+        let drive = drives.into_iter().next().expect("one was asked for");
+        let failed = |error: ashlar_block::DeviceError| NodeError::Drive(format!("{spec}: {error}"));
+        let content = inspect(&self.bay, &drive.device).await.map_err(failed)?;
+        if let DriveContent::Foreign(what) = &content
+            && !force
+        {
+            let content = format!("{what}, which is not Ashlar's");
+            return Err(NodeError::Holds { spec, content });
+        }
+        let size_bytes = match &content {
+            DriveContent::Member(superblock) => superblock.drive_bytes,
+            _ => drive.device.size_bytes(),
+        };
+        ashlar_store::wipe(&drive.device, size_bytes).await.map_err(failed)?;
+        Ok(DriveReading { facts: drive.facts, content })
+    }
+}
+
+impl<D> PoolDrive<D> {
+    pub(super) fn new(superblock: &Superblock, drive: BayDrive<D>) -> Self {
+        let (id, uuid) = (superblock.drive, superblock.drive_uuid);
+        PoolDrive { id, uuid, drive, pool_bytes: superblock.drive_bytes }
+    }
+}
+
+/// What is worth knowing of a pool's drives although it is no error.
+pub(super) fn notes_on<D>(found: &[FoundDrive<D>], members: &[PoolDrive<D>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let chunks: Vec<u64> = found.iter().map(|drive| u64::from(drive.superblock.layout.chunk_count)).collect();
+    if let Some(first) = found.first() {
+        let superblock = &first.superblock;
+        let width = u64::from(superblock.data) + u64::from(superblock.parity);
+        let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(superblock.layout.chunk_bytes);
+        if unplaceable > 0 {
+            notes.push(format!(
+                "the drives differ in size: {} of the larger ones cannot be used, because every stripe needs \
+                 {width} different drives",
+                ByteSize(unplaceable)
+            ));
+        }
+    }
+    let sparse = members.iter().filter(|member| member.drive.facts.is_sparse).count();
+    if sparse > 0 {
+        notes.push(format!(
+            "{sparse} drives are sparse files, which take space from their file system only as they are \
+             written: when that is full, the pool takes no writes until there is room again"
+        ));
+    }
+    let indirect = members.iter().filter(|member| !member.drive.facts.is_direct).count();
+    if indirect > 0 {
+        notes.push(format!(
+            "{indirect} drives are on a file system without direct I/O: slower, with every byte in memory twice"
+        ));
+    }
+    if members.iter().any(|member| member.drive.facts.is_volatile) {
+        notes.push("drives in memory are lost when the daemon ends, and the pool with them".to_owned());
+    }
+    notes
+}
+
+/// Chunks that no stripe of `width` distinct drives can use, whatever the placement: with `n` stripes a drive
+/// gives at most `n` chunks.
+fn unplaceable_chunks(chunks: &[u64], width: u64) -> u64 {
+    let holds = |stripes: u64| chunks.iter().map(|count| count.min(&stripes)).sum::<u64>() >= stripes * width;
+    let (mut low, mut high) = (0, chunks.iter().sum::<u64>() / width.max(1) + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    // Less than one stripe is always left over; a stripe that fits no more is no waste worth a word.
+    let left = chunks.iter().sum::<u64>() - low * width;
+    if left < width { 0 } else { left }
+}
+
+#[cfg(test)]
+mod tests;

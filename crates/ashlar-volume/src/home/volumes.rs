@@ -1,0 +1,257 @@
+//! Changes to the volumes of a pool, one at a time.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
+use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
+
+use super::{Home, OpenPool, OpenVolume};
+use crate::attributes::{Attributes, HOSTS_MAX};
+use crate::bay::DriveBay;
+use crate::door::{AccessList, HostNqn};
+use crate::error::NodeError;
+use crate::name::VolumeName;
+use crate::report::VolumeReport;
+use crate::store_volume::StoreVolume;
+use crate::table::Place;
+
+/// A volume to be made.
+#[derive(Clone, Debug)]
+pub struct NewVolume {
+    /// Its name.
+    pub name: VolumeName,
+    /// Its size, a multiple of 4 KiB.
+    pub size_bytes: u64,
+    /// 512 or 4096.
+    pub lba_bytes: u32,
+    /// Compress its blocks.
+    pub compression: bool,
+    /// Who may see it.
+    pub access: AccessList,
+}
+
+/// A change of who may see a volume.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AccessChange {
+    /// Every host may.
+    AllowAny,
+    /// These may too. After [`AccessList::AllowAny`]: these alone.
+    Allow(Vec<HostNqn>),
+    /// These may no longer.
+    Deny(Vec<HostNqn>),
+    /// None may.
+    DenyAll,
+}
+
+impl AccessChange {
+    /// The list after the change.
+    ///
+    /// # Errors
+    /// When it grows beyond [`HOSTS_MAX`], or single hosts are denied while every host is allowed.
+    fn apply(self, access: AccessList) -> Result<AccessList, NodeError> {
+        let mut hosts = match access {
+            AccessList::Allow(hosts) => hosts,
+            AccessList::AllowAny if matches!(self, AccessChange::Deny(_)) => {
+                let why = "every host is allowed, and a list of exceptions does not exist: deny all, then allow \
+                           those that may see it";
+                return Err(NodeError::Size(why.to_owned()));
+            }
+            AccessList::AllowAny => BTreeSet::new(),
+        };
+        match self {
+            AccessChange::AllowAny => return Ok(AccessList::AllowAny),
+            AccessChange::Allow(more) => hosts.extend(more),
+            AccessChange::Deny(fewer) => hosts.retain(|host| !fewer.contains(host)),
+            AccessChange::DenyAll => hosts.clear(),
+        }
+        if hosts.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(hosts)) }
+    }
+}
+
+/// The blocks of a volume of `size_bytes`.
+fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
+    let block = BLOCK_BYTES as u64;
+    if size_bytes == 0 {
+        return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
+    }
+    if size_bytes % block != 0 {
+        let nearest = size_bytes.next_multiple_of(block);
+        let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
+        return Err(NodeError::Size(why));
+    }
+    if size_bytes / block > VOLUME_BLOCKS_MAX {
+        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
+        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
+    }
+    Ok(size_bytes / block)
+}
+
+impl<B: DriveBay> Home<B> {
+    /// Makes a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`]; there is no such volume then.
+    pub async fn create_volume(&self, uuid: PoolUuid, new: NewVolume) -> Result<VolumeReport, NodeError> {
+        let blocks = blocks_of(new.size_bytes)?;
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        pool.check_free(&new.name)?;
+        let attributes = Attributes {
+            name: new.name,
+            uuid: VolumeUuid(random_uuid(&self.world)),
+            nsid: self.table.claim(None),
+            lba_bytes: new.lba_bytes,
+            access: new.access,
+            write_protected: false,
+            made_at: self.world.unix_seconds(),
+        };
+        let created = pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
+        let id = created.inspect_err(|_| self.table.release(attributes.nsid))?;
+        let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
+        let open = OpenVolume::new(volume, new.compression);
+        self.table.put([pool.row(self.index, &open)]);
+        pool.volumes.borrow_mut().insert(id, open);
+        pool.report_of(id)
+    }
+
+    /// Makes a volume larger, or smaller with `force`.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the size is as it was.
+    pub async fn resize_volume(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        size_bytes: u64,
+        force: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let blocks = blocks_of(size_bytes)?;
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        let from = volume.size_bytes();
+        if size_bytes < from && !force {
+            return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
+        }
+        volume.resize(blocks).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
+    /// Deletes a volume: hosts lose it at once, what is under way ends, its space comes back in the background.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the volume is as it was.
+    pub async fn delete_volume(&self, uuid: PoolUuid, name: String) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        let nsid = volume.attributes().nsid;
+        self.table.remove(nsid);
+        if let Err(error) = volume.delete().await {
+            self.publish(&pool, volume.id());
+            return Err(error.into());
+        }
+        pool.volumes.borrow_mut().remove(&volume.id());
+        self.table.release(nsid);
+        Ok(())
+    }
+
+    /// Gives a volume another name. Hosts do not notice.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the name is as it was.
+    pub async fn rename_volume(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        new: VolumeName,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        pool.check_free(&new)?;
+        volume.set_attributes(Attributes { name: new, ..volume.attributes() }).await?;
+        pool.report_of(volume.id())
+    }
+
+    /// Changes who may see a volume. A host that may no longer loses it at once.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the list is as it was.
+    pub async fn change_access(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        change: AccessChange,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        let attributes = volume.attributes();
+        let access = change.apply(attributes.access.clone())?;
+        volume.set_attributes(Attributes { access, ..attributes }).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
+    /// Discards what a volume holds and gives it sectors of `lba_bytes`.
+    pub(crate) async fn format_volume(self: Rc<Self>, place: Place, lba_bytes: u32) -> Result<(), IoError> {
+        self.change_volume(place, async |volume| {
+            volume.format(Attributes { lba_bytes, ..volume.attributes() }).await
+        })
+        .await
+    }
+
+    /// Sets or clears NVMe write protection.
+    pub(crate) async fn set_write_protected(self: Rc<Self>, place: Place, set: bool) -> Result<(), IoError> {
+        self.change_volume(place, async |volume| {
+            volume.set_attributes(Attributes { write_protected: set, ..volume.attributes() }).await
+        })
+        .await
+    }
+
+    async fn change_volume(
+        &self,
+        place: Place,
+        change: impl AsyncFnOnce(StoreVolume<B::World>) -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        let gone = |_| ashlar_block::Cause::NoSuchVolume;
+        let pool = self.pool(place.pool).map_err(gone)?;
+        let _changing = pool.changing.lock().await;
+        let volume = self.volume(place).ok_or(ashlar_block::Cause::NoSuchVolume)?;
+        change(volume).await?;
+        self.publish(&pool, place.volume);
+        Ok(())
+    }
+
+    /// Tells everybody how a volume is now.
+    fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
+        if let Some(open) = pool.volumes.borrow().get(&id) {
+            self.table.put([pool.row(self.index, open)]);
+        }
+    }
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    fn volume_named(&self, name: &str) -> Result<StoreVolume<B::World>, NodeError> {
+        let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
+        let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: name.to_owned() };
+        volume.ok_or_else(missing)
+    }
+
+    fn check_free(&self, name: &VolumeName) -> Result<(), NodeError> {
+        match self.volume_named(name.as_str()) {
+            Err(_) => Ok(()),
+            Ok(_) => Err(NodeError::VolumeExists { pool: self.name.clone(), volume: name.to_string() }),
+        }
+    }
+
+    fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {
+        let volumes = self.volumes.borrow();
+        let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: format!("{id:?}") };
+        let open = volumes.get(&id).ok_or_else(missing)?;
+        Ok(self.volume_report(open, &self.store.volumes()))
+    }
+}

@@ -1,0 +1,72 @@
+//! What is looked at regularly while a pool is open: whether its drives are still there, and its figures.
+
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use ashlar_block::{Clock, Spawn};
+use ashlar_store::PoolStatus;
+
+use super::{Home, OpenPool};
+use crate::bay::DriveBay;
+use crate::door::HealthFigures;
+use crate::table::Table;
+
+/// How often.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+impl<B: DriveBay> Home<B> {
+    /// Watches `pool` until it is closed.
+    pub(super) fn watch(&self, pool: &Rc<OpenPool<B>>) {
+        let (bay, table, world) = (self.bay.clone(), self.table.clone(), self.world.clone());
+        let pool: Weak<OpenPool<B>> = Rc::downgrade(pool);
+        table_figures(&table, &pool);
+        self.world.spawn(async move {
+            loop {
+                world.sleep(WATCH_INTERVAL).await;
+                if !table_figures(&table, &pool) {
+                    return;
+                }
+                look_at_drives(&bay, &pool).await;
+            }
+        });
+    }
+}
+
+/// Brings the pool's figures to where other reactors read them. False once the pool is closed.
+fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
+    let Some(pool) = pool.upgrade() else { return false };
+    pool.volumes.borrow().values().for_each(super::OpenVolume::refresh);
+    table.set_health(pool.uuid, health(&pool.store.status()));
+    true
+}
+
+/// A drive that has vanished is given up by the first write that meets it: a checkpoint is one.
+async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
+    let Some(pool) = pool.upgrade() else { return };
+    let status = pool.store.status();
+    let online = |uuid| {
+        let member = status.drives.iter().find(|drive| drive.uuid == uuid);
+        member.is_some_and(|drive| drive.condition == ashlar_store::DriveCondition::Online)
+    };
+    let lost = pool.drives.iter().find(|d| online(d.uuid) && !bay.is_present(&d.drive.device));
+    if let Some(lost) = lost {
+        tracing::error!(pool = pool.name, drive = lost.drive.facts.spec, "a drive is gone");
+        if let Err(error) = pool.store.checkpoint().await {
+            tracing::error!(pool = pool.name, %error, "writing the pool's root without the drive");
+        }
+    }
+}
+
+fn health(status: &PoolStatus) -> HealthFigures {
+    let space = &status.space;
+    let spare = (space.safe_to_write * 100).checked_div(space.limit).unwrap_or(0);
+    HealthFigures {
+        spare_percent: spare.min(100) as u8,
+        spare_threshold_percent: 0,
+        degraded: status.is_degraded(),
+        read_only: status.halted.is_some(),
+        media_errors: status.counters.blocks_unrecovered,
+        unsafe_shutdowns: status.unclean_starts,
+        power_cycles: 0,
+    }
+}

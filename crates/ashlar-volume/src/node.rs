@@ -1,0 +1,263 @@
+//! A node: its reactors and the pools on them, as the control plane sees them. Usable on any thread.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ashlar_block::PoolUuid;
+use ashlar_store::{OpenPolicy, Options};
+
+use crate::bay::DriveBay;
+use crate::courier::{Courier, Gone};
+use crate::error::NodeError;
+use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest};
+use crate::name::VolumeName;
+use crate::report::{PoolRecord, PoolReport, VolumeReport};
+use crate::table::{ReactorIndex, Table};
+
+/// All pools of a daemon. Clones are the same node.
+///
+/// Pools are made, opened and closed one at a time: the caller sees to it. Volumes may be changed by
+/// several at once.
+pub struct Node<B: DriveBay, C: Courier<B>> {
+    table: Arc<Table>,
+    courier: C,
+    options: Options,
+    bay: std::marker::PhantomData<fn() -> B>,
+}
+
+impl<B: DriveBay, C: Courier<B>> Clone for Node<B, C> {
+    fn clone(&self) -> Self {
+        let (table, courier, options) = (self.table.clone(), self.courier.clone(), self.options.clone());
+        Node { table, courier, options, bay: self.bay }
+    }
+}
+
+/// A pool and where it lives.
+#[derive(Clone, Debug)]
+struct Located {
+    home: ReactorIndex,
+    uuid: PoolUuid,
+}
+
+impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
+    /// The node that `courier` reaches. Its pools are opened with `options`.
+    pub fn new(table: Arc<Table>, courier: C, options: Options) -> Self {
+        Node { table, courier, options, bay: std::marker::PhantomData }
+    }
+
+    /// The table of its namespaces.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Everything there is to say of its pools.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub async fn reports(&self) -> Result<Vec<PoolReport>, Gone> {
+        let mut all = Vec::new();
+        for reactor in 0..self.courier.reactors() {
+            all.extend(self.courier.call(ReactorIndex(reactor), |home| async move { home.reports() }).await?);
+        }
+        all.sort_by(|one, other| one.status.name.cmp(&other.status.name));
+        Ok(all)
+    }
+
+    /// A pool by its name or UUID.
+    ///
+    /// # Errors
+    /// [`NodeError::NoSuchPool`].
+    pub async fn report(&self, pool: &str) -> Result<PoolReport, NodeError> {
+        let reports = self.reports().await?;
+        let named = |report: &PoolReport| report.status.name == pool || report.status.uuid.to_string() == pool;
+        reports.into_iter().find(named).ok_or_else(|| NodeError::NoSuchPool(pool.to_owned()))
+    }
+
+    async fn locate(&self, pool: &str) -> Result<Located, NodeError> {
+        let report = self.report(pool).await?;
+        Ok(Located { home: report.home, uuid: report.status.uuid })
+    }
+
+    /// The reactor with the fewest pools.
+    fn least_loaded(&self, reports: &[PoolReport]) -> ReactorIndex {
+        let pools_on = |reactor: &usize| reports.iter().filter(|report| report.home.0 == *reactor).count();
+        ReactorIndex((0..self.courier.reactors()).min_by_key(pools_on).unwrap_or(0))
+    }
+
+    // --- pools ----------------------------------------------------------------------------------------------
+
+    /// Makes a pool and opens it.
+    ///
+    /// # Errors
+    /// [`NodeError`]; nothing has changed then.
+    pub async fn create_pool(
+        &self,
+        new: ashlar_store::NewPool,
+        drives: Vec<String>,
+        force: bool,
+    ) -> Result<PoolRecord, NodeError> {
+        let reports = self.reports().await?;
+        if reports.iter().any(|report| report.status.name == new.name) {
+            return Err(NodeError::PoolExists(new.name));
+        }
+        check_unused(&reports, &drives)?;
+        let home = self.least_loaded(&reports);
+        let request = CreateRequest { new, drives, force, options: self.options.clone() };
+        self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
+    }
+
+    /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several.
+    ///
+    /// # Errors
+    /// [`NodeError`]; nothing is open then.
+    pub async fn open_pool(
+        &self,
+        pool: Option<String>,
+        drives: Vec<String>,
+        policy: OpenPolicy,
+    ) -> Result<PoolRecord, NodeError> {
+        let reports = self.reports().await?;
+        let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
+        let home = self.least_loaded(&reports);
+        let options = self.options.clone();
+        let request = OpenRequest { pool, drives, names_taken, policy, options };
+        self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+    }
+
+    /// Closes a pool and lets go of its drives.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn close_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.close_pool(uuid).await }).await??;
+        Ok(uuid)
+    }
+
+    /// Closes all pools, for the end of the daemon. Returns those that could not be closed well.
+    pub async fn close_all(&self) -> Vec<(String, NodeError)> {
+        let mut failed = Vec::new();
+        for report in self.reports().await.unwrap_or_default() {
+            if let Err(error) = self.close_pool(&report.status.uuid.to_string()).await {
+                failed.push((report.status.name, error));
+            }
+        }
+        failed
+    }
+
+    /// Closes a pool and takes its label off its drives. What it held is lost.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn destroy_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.destroy_pool(uuid).await }).await??;
+        Ok(uuid)
+    }
+
+    // --- drives ---------------------------------------------------------------------------------------------
+
+    /// Looks what a drive is and holds.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
+        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
+    }
+
+    /// Takes a pool's label off a drive; `force` also of a drive with other content.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn clear_label(&self, spec: String, force: bool) -> Result<DriveReading, NodeError> {
+        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        let clear = move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
+        self.courier.call(ReactorIndex(0), clear).await?
+    }
+
+    // --- volumes --------------------------------------------------------------------------------------------
+
+    /// Makes a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn create_volume(&self, pool: &str, new: NewVolume) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.create_volume(uuid, new).await }).await?
+    }
+
+    /// Makes a volume larger, or smaller with `force`.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn resize_volume(
+        &self,
+        pool: &str,
+        name: String,
+        size_bytes: u64,
+        force: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        let resize = move |home: std::rc::Rc<crate::home::Home<B>>| async move {
+            home.resize_volume(uuid, name, size_bytes, force).await
+        };
+        self.courier.call(home, resize).await?
+    }
+
+    /// Gives a volume another name.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn rename_volume(
+        &self,
+        pool: &str,
+        name: String,
+        new: VolumeName,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.rename_volume(uuid, name, new).await }).await?
+    }
+
+    /// Changes who may see a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn change_access(
+        &self,
+        pool: &str,
+        name: String,
+        change: AccessChange,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.change_access(uuid, name, change).await }).await?
+    }
+
+    /// Deletes a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn delete_volume(&self, pool: &str, name: String) -> Result<(), NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.delete_volume(uuid, name).await }).await?
+    }
+}
+
+/// Refuses drives that a pool of this daemon has, whatever reactor it lives on.
+fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeError> {
+    let wanted: BTreeSet<&str> = specs.iter().map(|spec| path_of(spec)).collect();
+    for report in reports {
+        let in_use = report.drives.iter().filter_map(|drive| drive.facts.as_ref());
+        let own = |facts: &&crate::bay::DriveFacts| !facts.is_volatile && wanted.contains(path_of(&facts.spec));
+        if let Some(facts) = in_use.into_iter().find(own) {
+            let (spec, pool) = (facts.spec.clone(), report.status.name.clone());
+            return Err(NodeError::DriveOfPool { spec, pool });
+        }
+    }
+    Ok(())
+}
+
+/// A drive's text without its options.
+fn path_of(spec: &str) -> &str {
+    spec.split(',').next().unwrap_or(spec)
+}

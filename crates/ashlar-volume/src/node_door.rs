@@ -1,0 +1,277 @@
+//! The door of a node on one of its reactors.
+//!
+//! Each reactor keeps a copy of the namespace table and renews it when the table's generation has moved: a
+//! command costs one atomic load more than a lookup. Volumes of pools that live here are called directly;
+//! others by message.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ashlar_block::{AlignedBuf, Cause, IoError};
+use bytes::Bytes;
+
+use crate::bay::DriveBay;
+use crate::courier::Courier;
+use crate::door::{
+    Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
+};
+use crate::home::Home;
+use crate::store_volume::StoreVolume;
+use crate::table::{Place, Row};
+
+/// All volumes of a node, as one reactor reaches them.
+pub struct NodeDoor<B: DriveBay, C: Courier<B>> {
+    inner: Rc<Inner<B, C>>,
+}
+
+impl<B: DriveBay, C: Courier<B>> Clone for NodeDoor<B, C> {
+    fn clone(&self) -> Self {
+        NodeDoor { inner: self.inner.clone() }
+    }
+}
+
+struct Inner<B: DriveBay, C: Courier<B>> {
+    home: Rc<Home<B>>,
+    courier: C,
+    view: RefCell<Rc<View<B, C>>>,
+}
+
+/// The table as of one generation.
+struct View<B: DriveBay, C: Courier<B>> {
+    generation: u64,
+    namespaces: BTreeMap<Nsid, Namespace<B, C>>,
+}
+
+struct Namespace<B: DriveBay, C: Courier<B>> {
+    info: RefCell<NamespaceInfo>,
+    used_bytes: Arc<AtomicU64>,
+    place: Place,
+    volume: NodeVolume<B, C>,
+}
+
+impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
+    /// The namespace with what it holds now. Another borrower above us has had it refreshed already.
+    fn refresh(&self) {
+        if let Ok(mut info) = self.info.try_borrow_mut() {
+            info.used_bytes = self.used_bytes.load(Ordering::Relaxed);
+        }
+    }
+}
+
+/// A volume of a node: here, or behind a message.
+pub struct NodeVolume<B: DriveBay, C: Courier<B>>(Reach<B, C>);
+
+enum Reach<B: DriveBay, C: Courier<B>> {
+    Here(StoreVolume<B::World>),
+    There(C, Place),
+}
+
+impl<B: DriveBay, C: Courier<B>> Clone for NodeVolume<B, C> {
+    fn clone(&self) -> Self {
+        NodeVolume(match &self.0 {
+            Reach::Here(volume) => Reach::Here(volume.clone()),
+            Reach::There(courier, place) => Reach::There(courier.clone(), *place),
+        })
+    }
+}
+
+impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
+    /// The door on `home`'s reactor.
+    pub fn new(home: Rc<Home<B>>, courier: C) -> Self {
+        let view = RefCell::new(Rc::new(View { generation: 0, namespaces: BTreeMap::new() }));
+        NodeDoor { inner: Rc::new(Inner { home, courier, view }) }
+    }
+
+    fn view(&self) -> Rc<View<B, C>> {
+        let inner = &self.inner;
+        let seen = inner.view.borrow().clone();
+        if seen.generation == inner.home.table().generation() {
+            return seen;
+        }
+        let (generation, rows) = inner.home.table().rows();
+        let namespaces = rows.iter().filter_map(|(nsid, row)| Some((*nsid, self.namespace(row)?))).collect();
+        let view = Rc::new(View { generation, namespaces });
+        inner.view.replace(view.clone());
+        view
+    }
+
+    /// None for a volume of this reactor that went while the table was read.
+    fn namespace(&self, row: &Row) -> Option<Namespace<B, C>> {
+        let (home, courier) = (&self.inner.home, &self.inner.courier);
+        let reach = if row.place.home == home.index() {
+            Reach::Here(home.volume(row.place)?)
+        } else {
+            Reach::There(courier.clone(), row.place)
+        };
+        let info = RefCell::new(row.info.clone());
+        Some(Namespace { info, used_bytes: row.used_bytes.clone(), place: row.place, volume: NodeVolume(reach) })
+    }
+
+    fn place(&self, host: &HostNqn, nsid: Nsid) -> Result<Place, IoError> {
+        let view = self.view();
+        let namespace = view.namespaces.get(&nsid);
+        let visible = namespace.filter(|namespace| namespace.info.borrow().access.allows(host));
+        visible.map(|namespace| namespace.place).ok_or_else(|| Cause::NoSuchVolume.into())
+    }
+
+    async fn at_home<M, F>(&self, place: Place, make: M) -> Result<(), IoError>
+    where
+        M: FnOnce(Rc<Home<B>>) -> F + Send + 'static,
+        F: Future<Output = Result<(), IoError>> + 'static,
+    {
+        if place.home == self.inner.home.index() {
+            return make(self.inner.home.clone()).await;
+        }
+        self.inner.courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+    }
+}
+
+impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
+    type Volume = NodeVolume<B, C>;
+
+    fn subsystem(&self) -> SubsystemInfo {
+        self.inner.home.table().subsystem().clone()
+    }
+
+    fn generation(&self) -> u64 {
+        self.inner.home.table().generation()
+    }
+
+    async fn changed(&self, seen: u64) {
+        self.inner.home.table().changed(seen).await;
+    }
+
+    fn namespaces(&self, host: &HostNqn) -> Vec<NamespaceInfo> {
+        let view = self.view();
+        view.namespaces.values().for_each(Namespace::refresh);
+        let infos = view.namespaces.values().map(|namespace| namespace.info.borrow());
+        infos.filter(|info| info.access.allows(host)).map(|info| info.clone()).collect()
+    }
+
+    fn with_namespace<T>(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        with: impl FnOnce(&NamespaceInfo, &NodeVolume<B, C>) -> T,
+    ) -> Option<T> {
+        let view = self.view();
+        let namespace = view.namespaces.get(&nsid)?;
+        namespace.refresh();
+        let info = namespace.info.borrow();
+        info.access.allows(host).then(|| with(&info, &namespace.volume))
+    }
+
+    fn health(&self) -> HealthFigures {
+        self.inner.home.table().health()
+    }
+
+    async fn format(&self, host: &HostNqn, nsid: Nsid, request: FormatRequest) -> Result<(), IoError> {
+        let place = self.place(host, nsid)?;
+        self.at_home(place, move |home| home.format_volume(place, request.lba_bytes)).await
+    }
+
+    async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {
+        let place = self.place(host, nsid)?;
+        self.at_home(place, move |home| home.set_write_protected(place, protected)).await
+    }
+}
+
+/// Has `work` done on the volume where it lives.
+async fn send<B, C, M, F, T>(courier: &C, place: Place, work: M) -> Result<T, IoError>
+where
+    B: DriveBay,
+    C: Courier<B>,
+    M: FnOnce(StoreVolume<B::World>) -> F + Send + 'static,
+    F: Future<Output = Result<T, IoError>> + 'static,
+    T: Send + 'static,
+{
+    let make = move |home: Rc<Home<B>>| async move {
+        match home.volume(place) {
+            Some(volume) => work(volume).await,
+            None => Err(Cause::NoSuchVolume.into()),
+        }
+    };
+    courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+}
+
+impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {
+    async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.read(offset, bytes).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.read(offset, bytes).await }).await
+            }
+        }
+    }
+
+    async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.write(offset, data).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.write(offset, data).await }).await
+            }
+        }
+    }
+
+    async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.write_zeroes(offset, bytes).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.write_zeroes(offset, bytes).await }).await
+            }
+        }
+    }
+
+    async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.deallocate(range).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.deallocate(range).await }).await
+            }
+        }
+    }
+
+    async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.compare(offset, expected).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.compare(offset, expected).await }).await
+            }
+        }
+    }
+
+    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.compare_and_write(offset, expected, data).await,
+            Reach::There(courier, place) => {
+                let work = move |volume: StoreVolume<B::World>| async move {
+                    volume.compare_and_write(offset, expected, data).await
+                };
+                send(courier, *place, work).await
+            }
+        }
+    }
+
+    async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.verify(offset, bytes).await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.verify(offset, bytes).await }).await
+            }
+        }
+    }
+
+    async fn flush(&self) -> Result<(), IoError> {
+        match &self.0 {
+            Reach::Here(volume) => volume.flush().await,
+            Reach::There(courier, place) => {
+                send(courier, *place, move |volume| async move { volume.flush().await }).await
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What there is to say of pools and volumes.
+
+use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
+use ashlar_store::{DriveStatus, Opened, PoolStatus, Usage};
+
+use crate::bay::DriveFacts;
+use crate::door::{AccessList, Nsid};
+use crate::table::ReactorIndex;
+
+/// A drive of an open pool.
+#[derive(Clone, Debug)]
+pub struct DriveReport {
+    /// How the pool sees it.
+    pub status: DriveStatus,
+    /// What is known of the drive; nothing of one that is not there.
+    pub facts: Option<DriveFacts>,
+    /// It is there with content that the pool went on without.
+    pub is_stale: bool,
+}
+
+/// An open pool.
+#[derive(Clone, Debug)]
+pub struct PoolReport {
+    /// Where it lives.
+    pub home: ReactorIndex,
+    /// How it is.
+    pub status: PoolStatus,
+    /// What its opening has found.
+    pub opened: Opened,
+    /// Its drives.
+    pub drives: Vec<DriveReport>,
+    /// Its volumes, by name.
+    pub volumes: Vec<VolumeReport>,
+    /// Things to know that are not errors.
+    pub notes: Vec<String>,
+}
+
+/// A volume.
+#[derive(Clone, Debug)]
+pub struct VolumeReport {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its identity.
+    pub uuid: VolumeUuid,
+    /// Its namespace number.
+    pub nsid: Nsid,
+    /// Its size.
+    pub size_bytes: u64,
+    /// 512 or 4096.
+    pub lba_bytes: u32,
+    /// Who may see it.
+    pub access: AccessList,
+    /// Hosts may not write.
+    pub write_protected: bool,
+    /// Unix seconds.
+    pub made_at: u64,
+    /// Its blocks are compressed.
+    pub compression: bool,
+    /// What it stores.
+    pub usage: Usage,
+}
+
+/// What has to be remembered of a pool so that it can be opened again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolRecord {
+    /// Its identity.
+    pub uuid: PoolUuid,
+    /// Its name.
+    pub name: String,
+    /// How its drives are named, each with its identity.
+    pub drives: Vec<(String, DriveUuid)>,
+    /// A drive of it is lost with the process.
+    pub is_volatile: bool,
+}

@@ -1,0 +1,318 @@
+//! One volume over its store: bytes above, whole blocks below.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World};
+use ashlar_store::{Store, Usage};
+use bytes::Bytes;
+
+use crate::attributes::Attributes;
+use crate::door::VolumeIo;
+use crate::gate::Gate;
+use crate::ranges::{Mode, Ranges};
+
+const BLOCK: u64 = BLOCK_BYTES as u64;
+/// Bytes that a verify has in memory at a time.
+const VERIFY_BYTES: u64 = 1 << 20;
+
+/// A volume on the reactor that its pool lives on. Clones are the same volume.
+pub struct StoreVolume<W: World> {
+    core: Rc<Core<W>>,
+}
+
+impl<W: World> Clone for StoreVolume<W> {
+    fn clone(&self) -> Self {
+        StoreVolume { core: self.core.clone() }
+    }
+}
+
+struct Core<W: World> {
+    store: Store<W>,
+    id: VolumeId,
+    gate: Gate,
+    writing: Ranges,
+    size_bytes: Cell<u64>,
+    write_protected: Cell<bool>,
+    attributes: RefCell<Attributes>,
+}
+
+/// The blocks that a range of bytes touches, and the bytes before it in the first of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Span {
+    first: u64,
+    end: u64,
+    lead: usize,
+    bytes: usize,
+}
+
+impl Span {
+    fn of(offset: u64, bytes: usize) -> Self {
+        let first = offset / BLOCK;
+        Span {
+            first,
+            end: (offset + bytes as u64).div_ceil(BLOCK),
+            lead: (offset - first * BLOCK) as usize,
+            bytes,
+        }
+    }
+
+    fn count(&self) -> usize {
+        (self.end - self.first) as usize
+    }
+
+    fn covered_bytes(&self) -> usize {
+        self.count() * BLOCK_BYTES
+    }
+
+    fn is_whole(&self) -> bool {
+        self.bytes == self.covered_bytes()
+    }
+
+    fn blocks(&self) -> Range<u64> {
+        self.first..self.end
+    }
+
+    /// The range's bytes within its blocks.
+    fn within(&self) -> Range<usize> {
+        self.lead..self.lead + self.bytes
+    }
+}
+
+impl<W: World> StoreVolume<W> {
+    /// The volume `id` of `store`, which has `blocks` blocks.
+    pub(crate) fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
+        let core = Core {
+            store,
+            id,
+            gate: Gate::default(),
+            writing: Ranges::default(),
+            size_bytes: Cell::new(blocks * BLOCK),
+            write_protected: Cell::new(attributes.write_protected),
+            attributes: RefCell::new(attributes),
+        };
+        StoreVolume { core: Rc::new(core) }
+    }
+
+    /// Its number in the pool.
+    pub(crate) fn id(&self) -> VolumeId {
+        self.core.id
+    }
+
+    /// What it is beyond its blocks.
+    pub(crate) fn attributes(&self) -> Attributes {
+        self.core.attributes.borrow().clone()
+    }
+
+    /// Its size as hosts see it.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.core.size_bytes.get()
+    }
+
+    /// What it stores.
+    pub(crate) fn usage(&self) -> Usage {
+        self.core.store.usage(self.core.id)
+    }
+
+    /// Changes its attributes, durably.
+    pub(crate) async fn set_attributes(&self, attributes: Attributes) -> Result<(), IoError> {
+        let core = &self.core;
+        if attributes.write_protected {
+            // From the moment that the host is told, nothing more is written: what is under way ends first.
+            core.write_protected.set(true);
+            core.gate.settle().await;
+        }
+        let stored = core.store.set_attributes(core.id, attributes.encode().into()).await;
+        if stored.is_ok() {
+            *core.attributes.borrow_mut() = attributes;
+        }
+        core.write_protected.set(core.attributes.borrow().write_protected);
+        stored
+    }
+
+    /// Makes it larger or smaller, durably. A smaller one waits for what is under way.
+    pub(crate) async fn resize(&self, blocks: u64) -> Result<(), IoError> {
+        let core = &self.core;
+        let _alone = core.gate.alone().await;
+        core.store.resize_volume(core.id, blocks).await?;
+        core.size_bytes.set(blocks * BLOCK);
+        Ok(())
+    }
+
+    /// Discards all that it holds and gives it new attributes.
+    pub(crate) async fn format(&self, attributes: Attributes) -> Result<(), IoError> {
+        let core = &self.core;
+        self.check_writable()?;
+        let _alone = core.gate.alone().await;
+        core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await?;
+        core.store.set_attributes(core.id, attributes.encode().into()).await?;
+        *core.attributes.borrow_mut() = attributes;
+        Ok(())
+    }
+
+    /// Deletes it: nothing is let in any more, what is under way ends, and then it is gone. After an error it
+    /// is as it was.
+    pub(crate) async fn delete(&self) -> Result<(), IoError> {
+        let core = &self.core;
+        self.close(Cause::NoSuchVolume).await;
+        let deleted = core.store.delete_volume(core.id).await;
+        if deleted.is_err() {
+            core.gate.close(None);
+        }
+        deleted
+    }
+
+    /// Lets nothing in any more and returns once what is under way has ended.
+    pub(crate) async fn close(&self, cause: Cause) {
+        self.core.gate.close(Some(cause));
+        drop(self.core.gate.alone().await);
+    }
+
+    fn check_writable(&self) -> Result<(), IoError> {
+        if self.core.write_protected.get() { Err(Cause::WriteProtected.into()) } else { Ok(()) }
+    }
+
+    fn check_range(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        let fits = offset.checked_add(bytes).is_some_and(|end| end <= self.core.size_bytes.get());
+        if fits { Ok(()) } else { Err(Cause::OutOfRange.into()) }
+    }
+
+    fn span(&self, offset: u64, bytes: usize) -> Result<Span, IoError> {
+        self.check_range(offset, bytes as u64)?;
+        Ok(Span::of(offset, bytes))
+    }
+
+    async fn read_blocks(&self, first: u64, count: usize) -> Result<AlignedBuf, IoError> {
+        self.core.store.read(self.core.id, Lba(first), count).await
+    }
+
+    async fn write_blocks(&self, first: u64, data: Bytes) -> Result<(), IoError> {
+        self.core.store.write(self.core.id, Lba(first), data).await
+    }
+
+    async fn zero_blocks(&self, blocks: Range<u64>) -> Result<(), IoError> {
+        self.core.store.zero(self.core.id, Lba(blocks.start), blocks.end - blocks.start).await
+    }
+
+    /// The blocks of `span` as they are; those that `span` covers whole are of any content.
+    async fn read_edges(&self, span: Span) -> Result<AlignedBuf, IoError> {
+        if span.count() <= 2 {
+            return self.read_blocks(span.first, span.count()).await;
+        }
+        let mut covered = AlignedBuf::stale(span.covered_bytes());
+        if span.lead != 0 {
+            covered[..BLOCK_BYTES].copy_from_slice(&self.read_blocks(span.first, 1).await?);
+        }
+        if span.within().end != span.covered_bytes() {
+            let last = span.covered_bytes() - BLOCK_BYTES;
+            covered[last..].copy_from_slice(&self.read_blocks(span.end - 1, 1).await?);
+        }
+        Ok(covered)
+    }
+
+    /// Changes the bytes of `span`, whose blocks the caller has alone.
+    async fn modify(&self, span: Span, change: impl FnOnce(&mut [u8])) -> Result<(), IoError> {
+        let mut covered = self.read_edges(span).await?;
+        change(&mut covered[span.within()]);
+        self.write_blocks(span.first, covered.freeze()).await
+    }
+
+    async fn zero_part(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.modify(Span::of(offset, bytes as usize), |part| part.fill(0)).await
+    }
+}
+
+impl<W: World> VolumeIo for StoreVolume<W> {
+    async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
+        let _entry = self.core.gate.enter().await?;
+        let span = self.span(offset, bytes)?;
+        let covered = self.read_blocks(span.first, span.count()).await?;
+        Ok(if span.is_whole() { covered } else { AlignedBuf::copy_of(&covered[span.within()]) })
+    }
+
+    async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
+        let _entry = self.core.gate.enter().await?;
+        self.check_writable()?;
+        let span = self.span(offset, data.len())?;
+        if span.is_whole() {
+            let _taken = self.core.writing.take(span.blocks(), Mode::Shared).await;
+            return self.write_blocks(span.first, data).await;
+        }
+        let _taken = self.core.writing.take(span.blocks(), Mode::Alone).await;
+        self.modify(span, |part| part.copy_from_slice(&data)).await
+    }
+
+    async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        let _entry = self.core.gate.enter().await?;
+        self.check_writable()?;
+        self.check_range(offset, bytes)?;
+        let end = offset + bytes;
+        let (whole_start, whole_end) = (offset.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
+        let is_whole = whole_start == offset && whole_end == end;
+        let mode = if is_whole { Mode::Shared } else { Mode::Alone };
+        let _taken = self.core.writing.take(offset / BLOCK..end.div_ceil(BLOCK), mode).await;
+        if whole_start > whole_end {
+            return self.zero_part(offset, bytes).await;
+        }
+        self.zero_part(offset, whole_start - offset).await?;
+        if whole_start < whole_end {
+            self.zero_blocks(whole_start / BLOCK..whole_end / BLOCK).await?;
+        }
+        self.zero_part(whole_end, end - whole_end).await
+    }
+
+    async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
+        let _entry = self.core.gate.enter().await?;
+        self.check_writable()?;
+        self.check_range(range.start, range.end.saturating_sub(range.start))?;
+        let blocks = range.start.div_ceil(BLOCK)..range.end / BLOCK;
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let _taken = self.core.writing.take(blocks.clone(), Mode::Shared).await;
+        self.zero_blocks(blocks).await
+    }
+
+    async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
+        let stored = self.read(offset, expected.len()).await?;
+        if stored[..] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
+    }
+
+    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+        let _entry = self.core.gate.enter().await?;
+        self.check_writable()?;
+        if expected.len() != data.len() {
+            return Err(IoError::new(Cause::Internal, "a compare-and-write of two lengths"));
+        }
+        let span = self.span(offset, data.len())?;
+        let _taken = self.core.writing.take(span.blocks(), Mode::Alone).await;
+        let mut covered = self.read_blocks(span.first, span.count()).await?;
+        if covered[span.within()] != expected[..] {
+            return Err(Cause::Miscompare.into());
+        }
+        covered[span.within()].copy_from_slice(&data);
+        self.write_blocks(span.first, covered.freeze()).await
+    }
+
+    async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
+        let _entry = self.core.gate.enter().await?;
+        self.check_range(offset, bytes)?;
+        let (mut at, end) = (offset / BLOCK, (offset + bytes).div_ceil(BLOCK));
+        while at < end {
+            let count = (end - at).min(VERIFY_BYTES / BLOCK);
+            self.read_blocks(at, count as usize).await?;
+            at += count;
+        }
+        Ok(())
+    }
+
+    async fn flush(&self) -> Result<(), IoError> {
+        // What was acknowledged is durable already.
+        self.core.gate.settle().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! The namespaces of a node: which there are, who may see them, on which reactor they live. Shared by all
+//! reactors, and locked only where something changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+use ashlar_block::{PoolUuid, VolumeId};
+
+use crate::door::{HealthFigures, NamespaceInfo, Nsid, SubsystemInfo};
+
+/// A reactor's number within its node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReactorIndex(pub usize);
+
+/// Where a volume lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The reactor of its pool.
+    pub home: ReactorIndex,
+    /// Its pool.
+    pub pool: PoolUuid,
+    /// Its number in the pool.
+    pub volume: VolumeId,
+}
+
+/// A namespace and the volume behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub info: NamespaceInfo,
+    pub place: Place,
+    /// Bytes that hold data, as the volume's reactor last said.
+    pub used_bytes: Arc<AtomicU64>,
+}
+
+pub(crate) type Rows = BTreeMap<Nsid, Row>;
+
+/// The namespace table of a node. One per node, shared by its reactors.
+pub struct Table {
+    subsystem: SubsystemInfo,
+    generation: AtomicU64,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    rows: Arc<Rows>,
+    /// Numbers that volumes of open pools have, those that are still being made included.
+    claimed: BTreeSet<Nsid>,
+    /// The highest number that was ever given out.
+    nsid_high: u32,
+    health: BTreeMap<PoolUuid, HealthFigures>,
+    power_cycles: u64,
+    waiting: Vec<Waker>,
+}
+
+impl Table {
+    /// A table without namespaces. Numbers up to `nsid_high` are not given to new volumes; the daemon has
+    /// been started `power_cycles` times.
+    pub fn new(subsystem: SubsystemInfo, nsid_high: u32, power_cycles: u64) -> Arc<Self> {
+        let inner = Inner {
+            rows: Arc::default(),
+            claimed: BTreeSet::new(),
+            nsid_high,
+            health: BTreeMap::new(),
+            power_cycles,
+            waiting: Vec::new(),
+        };
+        Arc::new(Table { subsystem, generation: AtomicU64::new(1), inner: Mutex::new(inner) })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no holder of the lock panics")
+    }
+
+    pub(crate) fn subsystem(&self) -> &SubsystemInfo {
+        &self.subsystem
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The rows, and the generation that they are of.
+    pub(crate) fn rows(&self) -> (u64, Arc<Rows>) {
+        let inner = self.inner();
+        (self.generation(), inner.rows.clone())
+    }
+
+    pub(crate) fn changed(&self, seen: u64) -> impl Future<Output = ()> {
+        poll_fn(move |cx| {
+            let mut inner = self.inner();
+            if self.generation() != seen {
+                return Poll::Ready(());
+            }
+            inner.waiting.push(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    /// Changes the rows and tells everybody.
+    fn change(&self, change: impl FnOnce(&mut Rows, u64)) {
+        let mut inner = self.inner();
+        let generation = self.generation() + 1;
+        change(Arc::make_mut(&mut inner.rows), generation);
+        self.generation.store(generation, Ordering::Release);
+        let waiting = std::mem::take(&mut inner.waiting);
+        drop(inner);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Adds rows or replaces those of their numbers.
+    pub(crate) fn put(&self, rows: impl IntoIterator<Item = Row>) {
+        self.change(|all, generation| {
+            for mut row in rows {
+                row.info.generation = generation;
+                all.insert(row.info.nsid, row);
+            }
+        });
+    }
+
+    /// Takes a namespace away. Its number stays claimed.
+    pub(crate) fn remove(&self, nsid: Nsid) {
+        self.change(|rows, _| drop(rows.remove(&nsid)));
+    }
+
+    /// Takes a pool's namespaces away, with their numbers and its health.
+    pub(crate) fn remove_pool(&self, pool: PoolUuid) {
+        self.change(|rows, _| rows.retain(|_, row| row.place.pool != pool));
+        self.inner().health.remove(&pool);
+    }
+
+    /// A number that no other volume has: `wanted` if it is free, else one that was never given out.
+    pub(crate) fn claim(&self, wanted: Option<Nsid>) -> Nsid {
+        let mut inner = self.inner();
+        let free = wanted.filter(|nsid| !inner.claimed.contains(nsid));
+        let nsid = free.unwrap_or(Nsid(inner.nsid_high + 1));
+        inner.nsid_high = inner.nsid_high.max(nsid.0);
+        inner.claimed.insert(nsid);
+        nsid
+    }
+
+    pub(crate) fn release(&self, nsid: Nsid) {
+        self.inner().claimed.remove(&nsid);
+    }
+
+    /// The highest number that was ever given out.
+    pub fn nsid_high(&self) -> u32 {
+        self.inner().nsid_high
+    }
+
+    pub(crate) fn set_health(&self, pool: PoolUuid, figures: HealthFigures) {
+        self.inner().health.insert(pool, figures);
+    }
+
+    /// Figures over all pools: the worst spare, the sum of what is counted.
+    pub(crate) fn health(&self) -> HealthFigures {
+        let inner = self.inner();
+        let none = HealthFigures {
+            spare_percent: 100,
+            power_cycles: inner.power_cycles,
+            spare_threshold_percent: SPARE_THRESHOLD_PERCENT,
+            ..HealthFigures::default()
+        };
+        inner.health.values().fold(none, |sum, pool| HealthFigures {
+            spare_percent: sum.spare_percent.min(pool.spare_percent),
+            degraded: sum.degraded || pool.degraded,
+            read_only: sum.read_only || pool.read_only,
+            media_errors: sum.media_errors + pool.media_errors,
+            unsafe_shutdowns: sum.unsafe_shutdowns + pool.unsafe_shutdowns,
+            ..sum
+        })
+    }
+}
+
+/// Below this part of what a pool may hold, hosts are warned.
+const SPARE_THRESHOLD_PERCENT: u8 = 5;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+use futures_util::FutureExt;
+
+use super::*;
+
+fn table() -> Arc<Table> {
+    let subsystem = SubsystemInfo {
+        nqn: "nqn.2014-08.org.example:node".into(),
+        serial: "S".into(),
+        model: "M".into(),
+        firmware: "1".into(),
+    };
+    Table::new(subsystem, 4, 1)
+}
+
+#[test]
+fn a_free_number_is_granted_and_a_taken_one_gives_way() {
+    let table = table();
+    assert_eq!(table.claim(Some(Nsid(2))), Nsid(2));
+    assert_eq!(table.claim(Some(Nsid(2))), Nsid(5));
+    assert_eq!(table.claim(None), Nsid(6));
+    table.release(Nsid(6));
+    assert_eq!(table.claim(None), Nsid(7), "a number is not given out twice");
+    assert_eq!(table.nsid_high(), 7);
+}
+
+#[test]
+fn a_change_ends_the_wait_for_it() {
+    let table = table();
+    let seen = table.generation();
+    let mut changed = Box::pin(table.changed(seen));
+    assert!((&mut changed).now_or_never().is_none());
+    table.put([]);
+    assert!(changed.now_or_never().is_some());
+}
+
+#[test]
+fn health_is_that_of_the_worst_pool() {
+    let table = table();
+    let pool = |spare_percent, degraded| HealthFigures {
+        spare_percent,
+        degraded,
+        media_errors: 2,
+        ..HealthFigures::default()
+    };
+    table.set_health(PoolUuid([1; 16]), pool(80, false));
+    table.set_health(PoolUuid([2; 16]), pool(30, true));
+    let health = table.health();
+    assert_eq!((health.spare_percent, health.degraded, health.media_errors), (30, true, 4));
+    table.remove_pool(PoolUuid([2; 16]));
+    assert!(!table.health().degraded);
+}

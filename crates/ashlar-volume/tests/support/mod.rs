@@ -1,0 +1,162 @@
+//! A node of real reactors with drives in memory that outlive their pools.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::{Future, pending};
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+
+use ashlar_block::DeviceError;
+use ashlar_drive::{Drive, DriveWorld, OpenMode};
+use ashlar_reactor::{Config, Handle};
+use ashlar_store::{NewPool, Options};
+use ashlar_volume::{
+    AccessList, BayDrive, Courier, DriveBay, DriveFacts, Gone, Home, HostNqn, NewVolume, Node, NodeDoor, ReactorIndex,
+    SubsystemInfo, Table,
+};
+
+/// Drives in memory by their text, each the same at every opening.
+#[derive(Clone, Default)]
+pub struct MemoryBay(Rc<RefCell<BTreeMap<String, Drive>>>);
+
+impl DriveBay for MemoryBay {
+    type Device = Drive;
+    type World = DriveWorld;
+
+    fn world(&self) -> DriveWorld {
+        DriveWorld
+    }
+
+    fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+        let mut drives = self.0.borrow_mut();
+        if !drives.contains_key(spec) {
+            let size = spec.split_once('#').map_or(spec, |(size, _)| size);
+            let parsed = size.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
+            let drive = Drive::open(&parsed, OpenMode::Existing).map_err(|error| error.to_string())?;
+            drives.insert(spec.to_owned(), drive);
+        }
+        let device = drives[spec].clone();
+        let facts = DriveFacts {
+            spec: spec.to_owned(),
+            kind: "memory".to_owned(),
+            size_bytes: device.info().size_bytes,
+            is_volatile: true,
+            is_sparse: false,
+            is_direct: true,
+            model: None,
+            serial: None,
+        };
+        Ok(BayDrive { device, facts, made: false })
+    }
+
+    fn identity(&self, spec: &str) -> Option<String> {
+        Some(spec.to_owned())
+    }
+
+    fn unmake(&self, _spec: &str) {}
+
+    async fn foreign(&self, device: &Drive) -> Result<Option<String>, DeviceError> {
+        Ok(ashlar_drive::probe_foreign(device).await?.map(|found| found.to_string()))
+    }
+
+    fn is_present(&self, device: &Drive) -> bool {
+        device.check_present().is_ok()
+    }
+}
+
+thread_local! {
+    static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
+}
+
+#[derive(Clone)]
+pub struct Handles(Arc<Vec<Handle>>);
+
+impl Courier<MemoryBay> for Handles {
+    fn reactors(&self) -> usize {
+        self.0.len()
+    }
+
+    fn call<M, F>(
+        &self,
+        to: ReactorIndex,
+        make: M,
+    ) -> impl Future<Output = Result<F::Output, Gone>> + Send + use<M, F>
+    where
+        M: FnOnce(Rc<Home<MemoryBay>>) -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        let reply = self.0[to.0].call(move || make(home()));
+        async move { reply.await.map_err(|_| Gone) }
+    }
+}
+
+fn home() -> Rc<Home<MemoryBay>> {
+    HOME.with_borrow(|home| home.clone()).expect("the reactor has been started")
+}
+
+pub type TestNode = Node<MemoryBay, Handles>;
+pub type TestDoor = NodeDoor<MemoryBay, Handles>;
+
+/// A node of `reactors` reactors on threads of their own, and a way to them.
+pub fn node(reactors: usize) -> (TestNode, Handles) {
+    let subsystem = SubsystemInfo {
+        nqn: "nqn.2014-08.org.example:node".to_owned(),
+        serial: "S".to_owned(),
+        model: "M".to_owned(),
+        firmware: "1".to_owned(),
+    };
+    let table = Table::new(subsystem, 0, 1);
+    let start = |index| {
+        let (sender, receiver) = mpsc::channel();
+        let table = table.clone();
+        std::thread::spawn(move || {
+            let serve = async move {
+                HOME.set(Some(Home::new(ReactorIndex(index), MemoryBay::default(), table)));
+                sender.send(ashlar_reactor::handle()).expect("the test waits");
+                pending::<()>().await
+            };
+            ashlar_reactor::run(Config::default(), serve)
+        });
+        receiver.recv().expect("the reactor starts")
+    };
+    let handles = Handles(Arc::new((0..reactors).map(start).collect()));
+    (Node::new(table, handles.clone(), Options::default()), handles)
+}
+
+/// Runs `work` on a thread that is no reactor of the node.
+pub fn drive<T: 'static>(work: impl Future<Output = T> + 'static) -> T {
+    ashlar_reactor::run(Config::default(), work).expect("a reactor starts")
+}
+
+/// Runs `work` with the door on reactor `index`.
+pub async fn at_door<F, T>(handles: &Handles, index: usize, work: impl FnOnce(TestDoor) -> F + Send + 'static) -> T
+where
+    F: Future<Output = T> + 'static,
+    T: Send + 'static,
+{
+    let courier = handles.clone();
+    handles.call(ReactorIndex(index), move |home| work(NodeDoor::new(home, courier))).await.expect("it runs")
+}
+
+pub fn pool(name: &str) -> NewPool {
+    NewPool { name: name.to_owned(), level: ashlar_raid::Level::Raid5, chunk_bytes: None }
+}
+
+pub fn drives(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|index| format!("mem:128MiB#{prefix}{index}")).collect()
+}
+
+pub fn volume(name: &str, size_bytes: u64) -> NewVolume {
+    NewVolume {
+        name: name.parse().expect("a name"),
+        size_bytes,
+        lba_bytes: 4096,
+        compression: true,
+        access: AccessList::AllowAny,
+    }
+}
+
+pub fn host(name: &str) -> HostNqn {
+    HostNqn::new(&format!("nqn.2014-08.org.example:{name}")).expect("an NQN")
+}
