@@ -226,10 +226,9 @@ impl Device for SimDrive {
             platter.in_flight.insert(id, (offset, data));
             id
         };
-        let done = match self.operate(200).await {
-            Ok(()) => self.refused(DeviceOp::Write, offset, self.platter.0.borrow().faults.write_error),
-            gone => gone,
-        };
+        let done = self.operate(200).await;
+        let Faults { write_error, .. } = self.platter.0.borrow().faults;
+        let done = done.and_then(|()| self.refused(DeviceOp::Write, offset, write_error));
         if let Err(error) = done {
             self.platter.0.borrow_mut().in_flight.remove(&id);
             return Err(error);

@@ -283,6 +283,9 @@ impl Hosts {
         }
         let mut outcome = this.outcome.get();
         let status = pool.status();
+        if let Some(why) = status.halted.as_ref().filter(|why| !why.contains("closed")) {
+            this.failure.borrow_mut().get_or_insert(format!("the pool halted: {why}"));
+        }
         outcome.collected += status.counters.segments_collected;
         outcome.lies_corrected += status.counters.lies_corrected;
         outcome.drives_lost += status.drives.iter().filter(|drive| drive.condition != ashlar_store::DriveCondition::Online).count() as u64;
@@ -459,6 +462,7 @@ impl Hosts {
     }
 
     fn end(&self, id: VolumeId, blocks: &[u64], version: Version, done: Result<(), ashlar_block::IoError>) -> Result<(), String> {
+        tracing::debug!("{id:?} {}..+{} version {version}: {done:?}", blocks[0], blocks.len());
         let mut models = self.model.borrow_mut();
         let model = models.get_mut(&id).expect("chosen from the model");
         match done {
@@ -469,7 +473,7 @@ impl Hosts {
                 self.outcome.set(outcome);
                 Ok(())
             }
-            Err(error) if matches!(error.cause, Cause::CapacityExceeded | Cause::WriteFault | Cause::NotReady) => {
+            Err(error) if matches!(error.cause, Cause::CapacityExceeded | Cause::WriteFault | Cause::WriteProtected | Cause::NotReady) => {
                 model.failed(blocks, version);
                 Ok(())
             }

@@ -49,11 +49,12 @@ impl StreamId {
         }
     }
 
-    const fn claim(self) -> Claim {
+    /// What the stream may take of the window, unless a checkpoint appends to it.
+    pub const fn claim(self) -> Claim {
         match self {
             StreamId::Host | StreamId::Journal => Claim::Host,
-            StreamId::Moves => Claim::Moves,
-            StreamId::Metadata | StreamId::Recovery => Claim::Metadata,
+            StreamId::Moves | StreamId::Metadata => Claim::Upkeep,
+            StreamId::Recovery => Claim::Checkpoint,
         }
     }
 }
@@ -137,7 +138,7 @@ impl<W: World> Pool<W> {
     pub async fn append(&self, stream: StreamId, mut take: impl FnMut(BatchRoom) -> Vec<Item>) -> Option<Appended> {
         loop {
             let window_formed = self.root_changed.notified();
-            match self.try_append(stream, &mut take).await {
+            match self.try_append(stream, stream.claim(), &mut take).await {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.running().ok()?;
@@ -153,6 +154,7 @@ impl<W: World> Pool<W> {
     pub async fn try_append(
         &self,
         stream: StreamId,
+        claim: Claim,
         mut take: impl FnMut(BatchRoom) -> Vec<Item>,
     ) -> Result<Appended, WindowEmpty> {
         let state = &self.streams.0[stream as usize];
@@ -167,10 +169,10 @@ impl<W: World> Pool<W> {
                 assert!(!fresh, "a unit does not fit a fresh segment");
             }
             self.seal_open(stream);
-            if stream.claim() == Claim::Host && !self.hosts_may_allocate() {
+            if claim == Claim::Host && !self.hosts_may_allocate() {
                 return Err(WindowEmpty);
             }
-            let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), stream.claim());
+            let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.orders.window_used();

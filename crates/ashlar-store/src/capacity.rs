@@ -45,8 +45,8 @@ pub(crate) struct Marks {
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
     // One victim at a time fills at most one segment; one is open for moves and one for metadata; an emergency
-    // checkpoint takes one more; and one is being opened.
-    let reserve = 5;
+    // checkpoint takes up to three.
+    let reserve = 6;
     // Two streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
 }
@@ -122,7 +122,9 @@ impl<W: World> Pool<W> {
     /// What lives may be counted too high, so that a pool which seems full is first told to make its counts exact and
     /// to reclaim.
     pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
+        self.enough_drives()?;
         self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
+        self.wait_for_deltas().await;
         let since = self.world.now();
         while self.room() < bytes {
             let waited = self.world.now().since(since);
@@ -141,5 +143,27 @@ impl<W: World> Pool<W> {
             return Err(IoError::new(Cause::CapacityExceeded, why));
         }
         Ok(())
+    }
+
+    /// New data is to have the redundancy of the pool's level; with fewer drives than that takes, there is none.
+    fn enough_drives(&self) -> Result<(), IoError> {
+        let (left, needed) = (self.drives().len(), self.segments.borrow().stripe().parity + 1);
+        if left >= needed {
+            return Ok(());
+        }
+        let why = format!("{left} drives are left, and new data needs {needed} to be safe: reads go on");
+        Err(IoError::new(Cause::WriteProtected, why))
+    }
+
+    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for them.
+    pub async fn wait_for_deltas(&self) {
+        loop {
+            let changed = self.root_changed.notified();
+            if self.orders.fresh_entries() < 2 * self.fresh_entries_max() || self.halted().is_some() {
+                return;
+            }
+            self.orders.ring();
+            changed.await;
+        }
     }
 }

@@ -55,8 +55,12 @@ pub struct Catalog {
 
 impl Catalog {
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
-    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`.
+    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`. Nothing at all for
+    /// the catalog of a pool that never had a volume: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
+        if *self == Catalog::default() {
+            return Vec::new();
+        }
         let mut w = Writer::default();
         w.u32(self.next_id).u32(self.volumes.len() as u32);
         for (id, volume) in &self.volumes {

@@ -17,7 +17,7 @@ use crate::format::table::{SegmentKind, TableEntry, encode_table};
 use crate::map::index::nodes_above;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::Shape;
+use crate::segments::{Claim, Shape};
 use crate::types::{GroupKey, Key, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
@@ -131,7 +131,7 @@ impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
     async fn write_maps(&self, catalog: &[u8]) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
         let catalog_pages = catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let catalog_pages = self.append_pages(catalog_pages).await?;
+        let catalog_pages = self.append_pages(Claim::Checkpoint, catalog_pages).await?;
         let catalog = self.write_catalog_directory(catalog_pages).await?;
         self.write_deltas().await?;
         self.write_indexes().await?;
@@ -148,7 +148,7 @@ impl<W: World> Pool<W> {
         let mut previous = None;
         for chunk in pages.chunks(crate::format::page::DIRECTORY_PAGES_MAX) {
             let directory = Directory { previous, pages: chunk.to_vec() };
-            previous = self.append_pages(vec![encode_directory(&directory)]).await?.pop();
+            previous = self.append_pages(Claim::Checkpoint, vec![encode_directory(&directory)]).await?.pop();
             all.extend(previous);
         }
         self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
@@ -165,7 +165,7 @@ impl<W: World> Pool<W> {
                 pages.push(encode_delta(chunk));
             }
         }
-        let pointers = self.append_pages(pages).await?;
+        let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
         let mut directories = Vec::new();
         for id in shard_ids() {
             let new: Vec<Pointer> = owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
@@ -201,7 +201,7 @@ impl<W: World> Pool<W> {
             }
             rest.retain(|(_, directories)| !directories.is_empty());
             let pages = round.iter().map(|(_, directory, _)| encode_directory(directory)).collect();
-            let pointers = self.append_pages(pages).await?;
+            let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
             for ((id, directory, last), pointer) in round.into_iter().zip(pointers) {
                 let replaced = self.with_shard(id, |shard| shard.deltas.directory_written(directory, pointer, last));
                 replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
@@ -227,7 +227,7 @@ impl<W: World> Pool<W> {
                 pages.push(page);
             }
         }
-        let pointers = self.append_pages(pages).await?;
+        let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
         for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
         }
@@ -243,7 +243,7 @@ impl<W: World> Pool<W> {
         let mut height = 0;
         while children.len() > 1 {
             let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
-            let pointers = self.append_pages(pages).await?;
+            let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
             nodes.extend(&pointers);
             children = keys.into_iter().zip(pointers).collect();
             height += 1;
@@ -347,6 +347,7 @@ impl<W: World> Pool<W> {
         self.checkpointed_bytes.set(noted.written);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
+        self.orders.written(self.fresh_entries());
         self.root_changed.notify_waiters();
     }
 }

@@ -11,7 +11,7 @@ use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::{Pin, Segment, pin};
+use crate::segments::{Claim, Pin, Segment, pin};
 use crate::types::Lsn;
 
 /// Sectors that the largest header takes.
@@ -179,7 +179,7 @@ impl<W: World> Pool<W> {
     async fn move_items(&self, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
         while items.len() > keep {
             let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
-            let appended = self.try_append(StreamId::Moves, take).await.map_err(AppendError::from)?;
+            let appended = self.try_append(StreamId::Moves, Claim::Upkeep, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
             if moved.unknown > 0 {
                 return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());
@@ -201,7 +201,7 @@ impl<W: World> Pool<W> {
             });
             for chunk in run_pages.chunks(64) {
                 let pages = try_join_all(chunk.iter().map(|(_, pointer)| self.read_page(*pointer))).await?;
-                let to = self.append_pages(pages).await?;
+                let to = self.append_pages(Claim::Upkeep, pages).await?;
                 for ((group, from), to) in chunk.iter().zip(to) {
                     self.with_shard(shard, |shard| shard.page_moved(*group, *from, to));
                     self.ledger.discard_page(*from);

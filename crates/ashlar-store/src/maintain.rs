@@ -10,6 +10,7 @@ use crate::format::page::{Filter, PageEntry, PageRef, Run, Value, encode_map_pag
 use crate::lookup::map_unreadable;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::segments::Claim;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, SHARD_COUNT, ShardId};
 
 /// Entries of one page.
@@ -65,7 +66,7 @@ impl<W: World> Pool<W> {
     async fn write_runs(&self, groups: Vec<(GroupKey, Vec<PageEntry>)>) -> Result<Vec<(GroupKey, Run)>, AppendError> {
         let chunks = |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
         let pages = groups.iter().flat_map(|(_, entries)| chunks(entries)).collect();
-        let mut pointers = self.append_pages(pages).await?.into_iter();
+        let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
         let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
             let mut filter = Filter::default();
             entries.iter().for_each(|entry| filter.add(entry.block));

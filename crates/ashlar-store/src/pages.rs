@@ -13,7 +13,7 @@ use crate::format::header::RecordKind;
 use crate::format::location::Pointer;
 use crate::format::page::{Directory, PageEntry, decode_directory, decode_map_page};
 use crate::pool::Pool;
-use crate::segments::pin;
+use crate::segments::{Claim, pin};
 use crate::types::{Family, Key, Layer};
 
 /// Why pages could not be written.
@@ -93,12 +93,12 @@ impl<W: World> Pool<W> {
 
     /// Appends pages and returns where they are, once they are written. They count as named from then on; only
     /// a root makes them matter.
-    pub async fn append_pages(&self, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+    pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
         let mut items: Vec<Item> = pages.into_iter().map(page_item).collect();
         let mut pointers = Vec::with_capacity(items.len());
         while !items.is_empty() {
             let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self.try_append(StreamId::Metadata, take).await?;
+            let appended = self.try_append(StreamId::Metadata, claim, take).await?;
             // A missing column does not hold the page back: the root that will name it says which drive is absent.
             self.write(&appended).await.ok_or(AppendError::Halted)?;
             self.log.durable(appended.lsn);

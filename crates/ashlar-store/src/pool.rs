@@ -190,7 +190,16 @@ impl<W: World> Pool<W> {
             return;
         }
         tracing::error!(pool = self.identity.name, "the pool stops taking writes: {why}");
-        *self.halted.borrow_mut() = Some(why.to_string());
+        self.take_no_more(why.to_string());
+    }
+
+    /// The pool has been closed: nothing may be written behind its last root.
+    pub fn close(&self) {
+        self.take_no_more("it has been closed".to_owned());
+    }
+
+    fn take_no_more(&self, why: String) {
+        *self.halted.borrow_mut() = Some(why);
         self.commit.fail_all(&self.write_fault());
         self.halt_rung.notify_waiters();
         self.root_changed.notify_waiters();

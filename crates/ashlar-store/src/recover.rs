@@ -28,7 +28,7 @@ use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Image};
-use crate::segments::{Segments, Stripe};
+use crate::segments::{Claim, Segments, Stripe};
 use crate::types::{Family, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Segments that are read back at a time.
@@ -155,15 +155,18 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     match (on_line, record.state) {
         (true, MemberState::Present) => Standing::Member,
         (true, MemberState::Absent) => Standing::Stale,
-        (false, _) if own.is_some_and(could_open_alone) => Standing::Diverged,
+        (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
         (false, _) => Standing::Stale,
     }
 }
 
-/// Whether the drives that a root calls present were enough to have opened the pool.
-fn could_open_alone(root: &Root) -> bool {
-    let present = root.members.iter().filter(|member| member.state == MemberState::Present).count();
-    present > 0 && present < root.members.len()
+/// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
+/// in `root`; one that does not is the root of a checkpoint that did not come to its end.
+fn went_on_without(own: &Root, root: &Root) -> bool {
+    let state = |root: &Root, drive| root.members.iter().find(|member| member.drive == drive).map(|member| member.state);
+    own.members.iter().any(|member| {
+        member.state == MemberState::Absent && state(root, member.drive) == Some(MemberState::Present)
+    })
 }
 
 /// Which drives the pool is opened with.
@@ -510,7 +513,7 @@ impl<W: World> Pool<W> {
         let mut pointers = Vec::new();
         while !items.is_empty() {
             let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self.try_append(StreamId::Recovery, take).await.map_err(|_| OpenError::NoRoom)?;
+            let appended = self.try_append(StreamId::Recovery, Claim::Checkpoint, take).await.map_err(|_| OpenError::NoRoom)?;
             self.write(&appended).await.ok_or(OpenError::NoRoom)?;
             self.log.durable(appended.lsn);
             self.log.published(appended.lsn);

@@ -25,14 +25,14 @@ pub enum Shape {
 pub enum Claim {
     /// New data of hosts: leaves a quarter of the window.
     Host,
-    /// What is moved to make room: leaves what a checkpoint needs.
-    Moves,
-    /// Pages of the map: without them there is no checkpoint and no new window.
-    Metadata,
+    /// What is moved to make room, and the map's own upkeep: leaves what a checkpoint needs.
+    Upkeep,
+    /// A checkpoint: without it there is no new window.
+    Checkpoint,
 }
 
-/// Segments of the window that only metadata may take.
-const METADATA_SEGMENTS: usize = 2;
+/// Segments of the window that only a checkpoint may take.
+const CHECKPOINT_SEGMENTS: usize = 3;
 
 /// One segment.
 #[derive(Clone, Debug)]
@@ -264,9 +264,9 @@ impl Segments {
     pub fn open(&mut self, shape: Shape, kind: SegmentKind, claim: Claim) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
         let kept = match (shape, claim) {
-            (Shape::Journal, _) | (_, Claim::Metadata) => 0,
-            (_, Claim::Moves) => METADATA_SEGMENTS,
-            (_, Claim::Host) => self.window_when_formed[shape as usize].div_ceil(4).max(METADATA_SEGMENTS + 1),
+            (Shape::Journal, _) | (_, Claim::Checkpoint) => 0,
+            (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
+            (_, Claim::Host) => self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1),
         };
         if usable.len() <= kept {
             return None;
@@ -336,9 +336,10 @@ impl Segments {
     }
 
     /// Chunks for one more segment, on the drives with the most room. Narrower than the pool's stripe if fewer
-    /// drives have room, but never without its parity.
+    /// drives have room, but never without its parity; only where fewer drives are left than that takes, which is
+    /// when hosts may not write any more, with as much as they allow.
     fn place(&mut self, shape: Shape, drives: &[DriveId]) -> Option<Geometry> {
-        let parity = self.stripe.parity;
+        let parity = self.stripe.parity.min(drives.len().saturating_sub(1));
         let mut roomy: Vec<(usize, DriveId)> = drives
             .iter()
             .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))

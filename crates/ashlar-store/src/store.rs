@@ -127,7 +127,7 @@ impl<W: World> Store<W> {
         pool.orders.stopped().await;
         pool.seal_all();
         pool.checkpoint(true).await?;
-        pool.halt("it has been closed");
+        pool.close();
         Ok(())
     }
 
@@ -237,9 +237,11 @@ impl<W: World> Store<W> {
         let pieces = starts.map(|start| (Lba(start), ZERO_BLOCKS_MAX.min(end - start)));
         let zero = |(lba, blocks): (Lba, u64)| async move {
             let key = Key { family: volume.family, lba, layer: volume.layer };
-            if !self.may_hold(key, blocks) {
+            // A write that is on its way, though its host was told that it failed, must not come after the zeros.
+            if self.pool.commit.is_idle() && !self.may_hold(key, blocks) {
                 return Ok(());
             }
+            self.pool.wait_for_deltas().await;
             self.pool.commit(vec![Item { kind: RecordKind::ZeroRange { blocks }, key, fragment: None }]).await
         };
         for piece in pieces {
@@ -311,7 +313,7 @@ impl<W: World> Store<W> {
 
     /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be written meanwhile.
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
-        self.pool.audit().await
+        self.pool.audit_now().await
     }
 }
 

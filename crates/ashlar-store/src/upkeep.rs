@@ -9,6 +9,7 @@ use ashlar_block::{Cause, IoError, VolumeId, World};
 use futures_util::future::{Either, select};
 use tokio::sync::{Notify, oneshot};
 
+use crate::audit::Audit;
 use crate::catalog::VolumeState;
 use crate::format::location::SegmentId;
 use crate::gc::{Candidate, Collected, choose_victim};
@@ -19,6 +20,12 @@ use crate::types::{GroupKey, Lsn, ShardId};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
+
+/// Bytes of an update in a delta, and a little more for pages that are not full.
+const DELTA_BYTES: usize = 32;
+
+/// Updates that are worth a checkpoint, however little memory there is.
+const FRESH_ENTRIES_MIN: usize = 256;
 
 type Answer = Result<(), IoError>;
 
@@ -34,6 +41,7 @@ pub(crate) struct Orders {
     room_exact: Cell<bool>,
     fresh_entries: Cell<usize>,
     checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
+    audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
     stop: Cell<bool>,
     stopped: Cell<bool>,
     /// Rung when the task has ended.
@@ -74,6 +82,11 @@ impl Orders {
         }
     }
 
+    /// Entries that are not in deltas yet.
+    pub fn fresh_entries(&self) -> usize {
+        self.fresh_entries.get()
+    }
+
     /// A write waits for space.
     pub fn make_room(&self) {
         self.room_wanted.set(true);
@@ -105,6 +118,7 @@ pub(crate) struct Situation {
     pub halted: bool,
     pub drive_lost: bool,
     pub checkpoint_wanted: bool,
+    pub audit_wanted: bool,
     pub window_wanted: bool,
     pub window_low: bool,
     pub replay_bytes: u64,
@@ -136,6 +150,8 @@ pub(crate) enum Task {
     Collect(SegmentId),
     /// Discard the blocks of a deleted volume.
     Purge(VolumeId),
+    /// Compare what is counted with what is there.
+    Audit,
     /// Say that no more room can be made.
     DeclareFull,
     /// Wait.
@@ -146,6 +162,9 @@ pub(crate) enum Task {
 /// wait.
 pub(crate) fn choose(now: &Situation) -> Task {
     let short_of_space = now.free_segments <= now.collect_mark;
+    if now.audit_wanted {
+        return Task::Audit;
+    }
     if now.halted {
         return Task::Rest;
     }
@@ -185,7 +204,8 @@ impl<W: World> Pool<W> {
     /// Does what is to be done, until told to stop.
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.orders.stop.get() {
-            match choose(&self.situation()) {
+            let situation = self.situation();
+            match choose(&situation) {
                 Task::Rest => self.rest().await,
                 task => {
                     self.perform(task).await;
@@ -194,6 +214,7 @@ impl<W: World> Pool<W> {
             }
         }
         self.answer_checkpoints(Err(Cause::NotReady.into()));
+        self.orders.audits_wanted.take();
         self.orders.stopped.set(true);
         self.orders.ended.notify_one();
     }
@@ -201,6 +222,7 @@ impl<W: World> Pool<W> {
     async fn perform(&self, task: Task) {
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
+            Task::Audit => return self.ordered_audit().await,
             Task::Distribute(shard) => self.distribute(shard).await,
             Task::Merge(shard, group) => self.merge(shard, group).await,
             Task::Purge(volume) => self.purge(volume).await,
@@ -242,6 +264,21 @@ impl<W: World> Pool<W> {
             // Who asked may have gone.
             let _ = answer.send(done.as_ref().map_err(Clone::clone).copied());
         }
+    }
+
+    async fn ordered_audit(&self) {
+        for answer in self.orders.audits_wanted.take() {
+            // Who asked may have gone.
+            let _ = answer.send(self.audit().await);
+        }
+    }
+
+    /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet.
+    pub async fn audit_now(&self) -> Result<Audit, IoError> {
+        let (answer, answered) = oneshot::channel();
+        self.orders.audits_wanted.borrow_mut().push(answer);
+        self.orders.ring();
+        answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
     fn answer_checkpoints(&self, with: Answer) {
@@ -310,6 +347,7 @@ impl<W: World> Pool<W> {
         Situation {
             halted: self.halted().is_some(),
             drive_lost: self.orders.drive_lost.get(),
+            audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
             window_wanted: self.orders.window_wanted.get(),
             window_low: segments.window_low() && free_segments > segments.usable_striped(),
@@ -347,10 +385,11 @@ impl<W: World> Pool<W> {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
     }
 
-    /// Updates that one metadata segment has room for as deltas, with as much left for the index.
-    fn fresh_entries_max(&self) -> usize {
-        let segment_bytes = self.identity.segment_rows as usize * ashlar_block::SECTOR_BYTES;
-        (segment_bytes / 2 / 32).min(self.options.map_memory_bytes / 4 / ENTRY_BYTES).max(256)
+    /// Updates after which a checkpoint is due: their deltas take half of a segment.
+    pub fn fresh_entries_max(&self) -> usize {
+        let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
+        let segment_bytes = self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES;
+        (segment_bytes / 2 / DELTA_BYTES).min(self.options.map_memory_bytes / 4 / ENTRY_BYTES).max(FRESH_ENTRIES_MIN)
     }
 }
 

@@ -67,23 +67,26 @@ impl Index {
         self.stale
     }
 
-    /// The changed leaves' new pages, and the pages that they replace. The index forgets the old ones; each new
-    /// one is to be reported to [`Index::leaf_written`].
+    /// The changed leaves' new pages, and the pages that they replace. Each new one is to be reported to
+    /// [`Index::leaf_written`]; what changes until then counts as changed again.
     pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
+        self.stale = false;
         let changed: Vec<GroupKey> = self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
         let mut pages = Vec::new();
         let mut replaced = Vec::new();
         for key in changed {
             let end = self.leaves.range((Bound::Excluded(key), Bound::Unbounded)).next().map(|(key, _)| *key);
             replaced.extend(self.leaves.remove(&key).and_then(|leaf| leaf.pointer));
-            pages.extend(leaf_pages(key, groups.range((Bound::Included(key), end.map_or(Bound::Unbounded, Bound::Excluded)))));
+            let range = (Bound::Included(key), end.map_or(Bound::Unbounded, Bound::Excluded));
+            pages.extend(leaf_pages(key, groups.range(range)));
         }
+        self.leaves.extend(pages.iter().map(|(key, _)| (*key, Leaf::default())));
         (pages, replaced)
     }
 
     /// A leaf is at `pointer` now.
     pub fn leaf_written(&mut self, key: GroupKey, pointer: Pointer) {
-        self.leaves.insert(key, Leaf { pointer: Some(pointer), changed: false });
+        self.leaves.get_mut(&key).expect("it was to be written").pointer = Some(pointer);
     }
 
     /// The lowest level of nodes, from the leaves as they are; empty if none is needed.
@@ -95,7 +98,6 @@ impl Index {
     pub fn nodes_written(&mut self, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Vec<Pointer> {
         self.height = height;
         self.root = root;
-        self.stale = false;
         std::mem::replace(&mut self.nodes, nodes)
     }
 

@@ -69,3 +69,18 @@ fn a_page_that_has_to_move_is_written_again() {
     index.touch_pages_in(SegmentId(1));
     assert_eq!(write(&mut index, &groups, &mut written), 1);
 }
+
+#[test]
+fn a_group_that_changes_while_its_leaf_is_written_is_written_again() {
+    // A zero range came while a checkpoint was writing the leaf, and the next checkpoint left it out: after a
+    // crash the blocks held their old content.
+    let groups = BTreeMap::from([(group(5), runs(5))]);
+    let mut index = Index::default();
+    index.touch(group(5));
+    let (pages, _) = index.changed_leaves(&groups);
+    index.touch(group(5));
+    pages.into_iter().for_each(|(key, _)| index.leaf_written(key, pointer(1)));
+    index.nodes_written(Vec::new(), 0, Some(pointer(1)));
+    assert!(index.is_stale());
+    assert_eq!(index.changed_leaves(&groups).0.len(), 1);
+}
