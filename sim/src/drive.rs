@@ -70,7 +70,8 @@ impl SharedPlatter {
     pub fn cut_power(&self, world: &SimWorld) {
         let mut platter = self.0.borrow_mut();
         let in_flight = std::mem::take(&mut platter.in_flight).into_values();
-        let mut writes: Vec<(u64, Bytes)> = std::mem::take(&mut platter.cached).into_iter().chain(in_flight).collect();
+        let mut writes: Vec<(u64, Bytes)> =
+            std::mem::take(&mut platter.cached).into_iter().chain(in_flight).collect();
         while !writes.is_empty() {
             let (offset, data) = writes.swap_remove(world.below(writes.len() as u64) as usize);
             match world.below(3) {
@@ -219,8 +220,13 @@ impl Device for SimDrive {
     async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
         let id = {
             let mut platter = self.platter.0.borrow_mut();
-            let overlaps = |(at, other): &&(u64, Bytes)| offset < at + other.len() as u64 && *at < offset + data.len() as u64;
-            assert!(!platter.in_flight.values().any(|other| overlaps(&other)), "two writes to one sector are in flight");
+            let overlaps = |(at, other): &&(u64, Bytes)| {
+                offset < at + other.len() as u64 && *at < offset + data.len() as u64
+            };
+            assert!(
+                !platter.in_flight.values().any(|other| overlaps(&other)),
+                "two writes to one sector are in flight"
+            );
             let id = platter.next_write;
             platter.next_write += 1;
             platter.in_flight.insert(id, (offset, data));

@@ -73,7 +73,8 @@ fn run_all(arguments: &Arguments) -> Totals {
     let states = AtomicU64::new(0);
     let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);
     let enough = |states: u64| arguments.states.is_some_and(|wanted| states >= wanted);
-    let threads = arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads =
+        arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let started = Instant::now();
     let worker = || {
         let mut totals = Totals::default();
@@ -112,9 +113,18 @@ fn run_seed(seed: u64) -> Result<Outcome, String> {
 
 fn report(totals: &Totals) {
     let outcome = &totals.outcome;
-    println!("seeds {}  crash states {}  (during recovery {})", totals.seeds, outcome.crashes, outcome.recovery_crashes);
-    println!("acknowledged {}  replayed batches {}  torn {}  rewritten {}", outcome.acknowledged, outcome.replayed, outcome.torn, outcome.rewritten);
-    println!("segments collected {}  starts without a drive {}  lies corrected {}", outcome.collected, outcome.drives_lost, outcome.lies_corrected);
+    println!(
+        "seeds {}  crash states {}  (during recovery {})",
+        totals.seeds, outcome.crashes, outcome.recovery_crashes
+    );
+    println!(
+        "acknowledged {}  replayed batches {}  torn {}  rewritten {}",
+        outcome.acknowledged, outcome.replayed, outcome.torn, outcome.rewritten
+    );
+    println!(
+        "segments collected {}  starts without a drive {}  lies corrected {}",
+        outcome.collected, outcome.drives_lost, outcome.lies_corrected
+    );
     for (seed, error) in &totals.failures {
         println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");
     }

@@ -55,14 +55,17 @@ impl Model {
         self.in_flight.remove(&version);
         for block in blocks {
             self.busy.remove(block);
-            *self.blocks.entry(*block).or_default() = Block { acknowledged: version, on_their_way: BTreeSet::new() };
+            *self.blocks.entry(*block).or_default() =
+                Block { acknowledged: version, on_their_way: BTreeSet::new() };
         }
     }
 
     /// It has failed: it may have been done or not.
     pub fn failed(&mut self, blocks: &[u64], version: Version) {
         self.in_flight.remove(&version);
-        blocks.iter().for_each(|block| drop(self.busy.remove(block)));
+        for block in blocks {
+            self.busy.remove(block);
+        }
     }
 
     /// The power has been cut.
@@ -88,7 +91,8 @@ impl Model {
     /// A block was read while nothing was on its way to it: it holds that from now on.
     pub fn decide(&mut self, block: u64, version: Version) {
         if !self.busy.contains(&block) {
-            *self.blocks.entry(block).or_default() = Block { acknowledged: version, on_their_way: BTreeSet::new() };
+            *self.blocks.entry(block).or_default() =
+                Block { acknowledged: version, on_their_way: BTreeSet::new() };
         }
     }
 
@@ -97,7 +101,10 @@ impl Model {
         for write in std::mem::take(&mut self.undecided) {
             let there = write.blocks.iter().filter(|block| found.get(block) == Some(&write.version)).count();
             if there != 0 && there != write.blocks.len() {
-                return Err(format!("a write of {} blocks is there with {there} of them", write.blocks.len()));
+                return Err(format!(
+                    "a write of {} blocks is there with {there} of them",
+                    write.blocks.len()
+                ));
             }
         }
         Ok(())
@@ -106,11 +113,6 @@ impl Model {
     /// Blocks that may hold something.
     pub fn known_blocks(&self) -> Vec<u64> {
         self.blocks.keys().copied().collect()
-    }
-
-    /// Blocks from `end` on are gone.
-    pub fn truncate(&mut self, end: u64) {
-        self.blocks.split_off(&end);
     }
 }
 

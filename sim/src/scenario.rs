@@ -6,7 +6,9 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, Device, Lba, Nanos, SECTOR_BYTES, Spawn, VolumeId, XorShift};
+use ashlar_block::{
+    AlignedBuf, BLOCK_BYTES, Cause, Clock, Device, Lba, Nanos, SECTOR_BYTES, Spawn, VolumeId, XorShift,
+};
 use ashlar_raid::Level;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, NewPool, OpenError, OpenPolicy, Options, Store, VolumeState, create};
@@ -155,7 +157,8 @@ impl Sim {
     fn create(&mut self) -> Result<(), String> {
         let world = self.world();
         let drives = self.platters.iter().map(|platter| SimDrive::new(&world, platter)).collect();
-        let new = NewPool { name: "sim".into(), level: self.plan.level, chunk_bytes: Some(self.plan.chunk_bytes) };
+        let new =
+            NewPool { name: "sim".into(), level: self.plan.level, chunk_bytes: Some(self.plan.chunk_bytes) };
         let failure = self.failure.clone();
         let own = world.clone();
         let main = async move {
@@ -167,8 +170,15 @@ impl Sim {
     }
 
     /// Runs `main` until it is done, or until that many drive operations have been made.
-    fn drive(&mut self, world: &SimWorld, main: impl Future<Output = ()> + 'static, operations: u64) -> Result<Ended, String> {
-        let count = |platters: &[SharedPlatter]| platters.iter().map(|platter| platter.0.borrow().operations).sum::<u64>();
+    fn drive(
+        &mut self,
+        world: &SimWorld,
+        main: impl Future<Output = ()> + 'static,
+        operations: u64,
+    ) -> Result<Ended, String> {
+        let count = |platters: &[SharedPlatter]| {
+            platters.iter().map(|platter| platter.0.borrow().operations).sum::<u64>()
+        };
         let until = count(&self.platters).saturating_add(operations);
         let platters = self.platters.clone();
         let failure = self.failure.clone();
@@ -288,7 +298,11 @@ impl Hosts {
         }
         outcome.collected += status.counters.segments_collected;
         outcome.lies_corrected += status.counters.lies_corrected;
-        outcome.drives_lost += status.drives.iter().filter(|drive| drive.condition != ashlar_store::DriveCondition::Online).count() as u64;
+        outcome.drives_lost += status
+            .drives
+            .iter()
+            .filter(|drive| drive.condition != ashlar_store::DriveCondition::Online)
+            .count() as u64;
         this.outcome.set(outcome);
     }
 
@@ -405,7 +419,9 @@ impl Hosts {
         while self.writes_left.get() > 0 && pool.status().halted.is_none() {
             self.writes_left.set(self.writes_left.get() - 1);
             let ids: Vec<VolumeId> = self.model.borrow().keys().copied().collect();
-            let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else { return Ok(()) };
+            let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else {
+                return Ok(());
+            };
             match self.world.below(20) {
                 0..=10 => self.write(pool, id).await?,
                 11 | 12 => self.zero(pool, id).await?,
@@ -461,7 +477,13 @@ impl Hosts {
         self.model.borrow_mut().get_mut(&id).expect("chosen from the model").begin(blocks, version, atomic)
     }
 
-    fn end(&self, id: VolumeId, blocks: &[u64], version: Version, done: Result<(), ashlar_block::IoError>) -> Result<(), String> {
+    fn end(
+        &self,
+        id: VolumeId,
+        blocks: &[u64],
+        version: Version,
+        done: Result<(), ashlar_block::IoError>,
+    ) -> Result<(), String> {
         tracing::debug!("{id:?} {}..+{} version {version}: {done:?}", blocks[0], blocks.len());
         let mut models = self.model.borrow_mut();
         let model = models.get_mut(&id).expect("chosen from the model");
@@ -473,7 +495,12 @@ impl Hosts {
                 self.outcome.set(outcome);
                 Ok(())
             }
-            Err(error) if matches!(error.cause, Cause::CapacityExceeded | Cause::WriteFault | Cause::WriteProtected | Cause::NotReady) => {
+            Err(error)
+                if matches!(
+                    error.cause,
+                    Cause::CapacityExceeded | Cause::WriteFault | Cause::WriteProtected | Cause::NotReady
+                ) =>
+            {
                 model.failed(blocks, version);
                 Ok(())
             }

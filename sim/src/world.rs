@@ -135,7 +135,8 @@ impl SimWorld {
 
     /// All tasks wait: time goes on to the next timer.
     fn advance(&self) {
-        let ((at, _), waker) = self.0.timers.borrow_mut().pop_first().expect("deadlock: every task waits for another");
+        let ((at, _), waker) =
+            self.0.timers.borrow_mut().pop_first().expect("deadlock: every task waits for another");
         self.0.now.set(at.max(self.0.now.get()));
         waker.wake();
     }

@@ -12,9 +12,12 @@ use crate::{AlignedBuf, Device, DeviceError, Durability};
 /// A drive in memory, lost with the process. Clones are the same drive.
 #[derive(Clone)]
 pub struct MemoryDevice {
-    extents: Rc<RefCell<Vec<Option<Box<[u8]>>>>>,
+    extents: Rc<RefCell<Vec<Extent>>>,
     size_bytes: u64,
 }
+
+/// A piece of the drive; none where nothing was written.
+type Extent = Option<Box<[u8]>>;
 
 /// Memory is taken in pieces of this size when they are first written.
 const EXTENT_BYTES: usize = 1 << 20;
@@ -88,7 +91,7 @@ impl Device for MemoryDevice {
     }
 
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        let whole_start = offset.next_multiple_of(EXTENT_BYTES as u64) / EXTENT_BYTES as u64;
+        let whole_start = offset.div_ceil(EXTENT_BYTES as u64);
         let whole_end = offset.saturating_add(bytes).min(self.size_bytes) / EXTENT_BYTES as u64;
         let mut extents = self.extents.borrow_mut();
         (whole_start..whole_end).for_each(|index| extents[index as usize] = None);

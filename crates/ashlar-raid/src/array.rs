@@ -334,13 +334,13 @@ impl<D: Device> Array<D> {
     }
 }
 
-/// Every choice of `count` columns among `readable`.
+/// Every choice of `count` columns among `readable`; none if there are fewer.
 pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
-    let extra = readable.count() - count;
+    let extra = readable.count().checked_sub(count);
     let columns: Vec<usize> = (0..32).filter(|column| readable.has(*column)).collect();
     // Leaving `extra` of the readable columns out; at most two are left out wherever Ashlar runs today, so
     // that walking all subsets of the columns is cheap.
-    (0u64..1 << columns.len()).filter(move |left_out| left_out.count_ones() as usize == extra).map(
+    (0u64..1 << columns.len()).filter(move |left_out| Some(left_out.count_ones() as usize) == extra).map(
         move |left_out| {
             let mut mask = ColumnMask::default();
             columns

@@ -135,7 +135,11 @@ impl<W: World> Pool<W> {
 
     /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
     /// `None`: the pool has halted.
-    pub async fn append(&self, stream: StreamId, mut take: impl FnMut(BatchRoom) -> Vec<Item>) -> Option<Appended> {
+    pub async fn append(
+        &self,
+        stream: StreamId,
+        mut take: impl FnMut(BatchRoom) -> Vec<Item>,
+    ) -> Option<Appended> {
         loop {
             let window_formed = self.root_changed.notified();
             match self.try_append(stream, stream.claim(), &mut take).await {
@@ -198,7 +202,8 @@ impl<W: World> Pool<W> {
         let mut state = self.streams.0[stream as usize].open.borrow_mut();
         let open = state.as_mut().expect("it has room");
         let geometry = (open.next_row == 0).then_some(&*open.geometry);
-        let placement = place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
+        let placement =
+            place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
         let complete_through = self.log.complete_through();
         let lsn = self.log.begin();
         let first_lsn = *open.first_lsn.get_or_insert(lsn);

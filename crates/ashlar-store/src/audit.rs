@@ -58,7 +58,9 @@ impl<W: World> Pool<W> {
                         continue;
                     }
                     let current = self.lookup(&key, |value| value).await?;
-                    locations.extend(entry.value.filter(|value| current == Some(*value)).map(|value| value.location));
+                    locations.extend(
+                        entry.value.filter(|value| current == Some(*value)).map(|value| value.location),
+                    );
                 }
             }
         }

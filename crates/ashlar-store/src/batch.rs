@@ -53,20 +53,13 @@ impl Room {
     pub fn add(&mut self, item: &Item) {
         self.records += 1;
         match &item.fragment {
-            Some(fragment) if fragment.codec == Codec::Raw && fragment.bytes.len() > SECTOR_BYTES - SLOT_BYTES => {
+            Some(fragment)
+                if fragment.codec == Codec::Raw && fragment.bytes.len() > SECTOR_BYTES - SLOT_BYTES =>
+            {
                 self.raw_sectors += 1;
             }
             Some(fragment) => self.slots += fragment.slots(),
             None => {}
-        }
-    }
-
-    /// Both together.
-    pub fn plus(self, other: Room) -> Room {
-        Room {
-            records: self.records + other.records,
-            slots: self.slots + other.slots,
-            raw_sectors: self.raw_sectors + other.raw_sectors,
         }
     }
 
@@ -119,7 +112,9 @@ pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geome
     if room.records > RECORDS_MAX {
         return None;
     }
-    (1..=rows_max).skip(room.rows_min(data).saturating_sub(2) as usize).find_map(|rows| place_in(items, data, rows as usize, header))
+    (1..=rows_max)
+        .skip(room.rows_min(data).saturating_sub(2) as usize)
+        .find_map(|rows| place_in(items, data, rows as usize, header))
 }
 
 fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<Placement> {
@@ -129,7 +124,9 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
     }
     let mut placed = vec![None; items.len()];
     // Raw fragments first, in order, each on a sector: a range that was written together is read together.
-    let mut sectors = (0..data).flat_map(|column| (if column == 0 { header_sectors } else { 0 }..rows).map(move |row| (column, row)));
+    let mut sectors = (0..data).flat_map(|column| {
+        (if column == 0 { header_sectors } else { 0 }..rows).map(move |row| (column, row))
+    });
     for (index, item) in items.iter().enumerate() {
         if item.fragment.as_ref().is_some_and(takes_sector) {
             let (column, row) = sectors.next()?;
@@ -138,7 +135,9 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
     }
     let mut gaps = gaps(sectors.next(), data, rows, header);
     for (index, item) in items.iter().enumerate() {
-        let Some(fragment) = item.fragment.as_ref().filter(|fragment| !takes_sector(fragment)) else { continue };
+        let Some(fragment) = item.fragment.as_ref().filter(|fragment| !takes_sector(fragment)) else {
+            continue;
+        };
         let needed = fragment.slots();
         let gap = gaps.iter_mut().find(|gap| gap.slots >= needed)?;
         placed[index] = Some((gap.column, gap.slot));

@@ -90,7 +90,9 @@ impl<W: World> Pool<W> {
         let live = segments.live_slots() * SLOT_BYTES as u64;
         let written: u64 = segments
             .iter()
-            .map(|(_, s)| u64::from(s.rows) * s.geometry.data() as u64 * SLOTS_PER_ROW_AND_COLUMN * SLOT_BYTES as u64)
+            .map(|(_, s)| {
+                u64::from(s.rows) * s.geometry.data() as u64 * SLOTS_PER_ROW_AND_COLUMN * SLOT_BYTES as u64
+            })
             .sum();
         let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
         let room = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);

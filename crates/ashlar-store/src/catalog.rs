@@ -65,7 +65,9 @@ impl Catalog {
         w.u32(self.next_id).u32(self.volumes.len() as u32);
         for (id, volume) in &self.volumes {
             w.u32(id.0).u32(volume.family.0).u32(volume.layer.0);
-            w.u8(u8::from(volume.state == VolumeState::Deleting)).u8(u8::from(volume.compression)).u64(volume.blocks);
+            w.u8(u8::from(volume.state == VolumeState::Deleting))
+                .u8(u8::from(volume.compression))
+                .u64(volume.blocks);
             w.u32(volume.attributes.len() as u32).bytes(&volume.attributes);
         }
         w.u32(self.usages.len() as u32);

@@ -69,7 +69,9 @@ impl<W: World> Pool<W> {
     /// may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
         self.running()?;
-        self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, format!("checkpoint: {error}")))
+        self.try_checkpoint(clean)
+            .await
+            .map_err(|error| IoError::new(Cause::WriteFault, format!("checkpoint: {error}")))
     }
 
     /// The checkpoint of a pool whose tasks do not run yet.
@@ -121,7 +123,11 @@ impl<W: World> Pool<W> {
     fn members(&self, drives: &[DriveId], generation: RootGeneration) -> Vec<MemberRecord> {
         let changed = |member: &MemberRecord| {
             let lost = member.state == MemberState::Present && !drives.contains(&member.drive);
-            if lost { MemberRecord { state: MemberState::Absent, since: generation, ..*member } } else { *member }
+            if lost {
+                MemberRecord { state: MemberState::Absent, since: generation, ..*member }
+            } else {
+                *member
+            }
         };
         self.root.borrow().members.iter().map(changed).collect()
     }
@@ -168,7 +174,8 @@ impl<W: World> Pool<W> {
         let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
         let mut directories = Vec::new();
         for id in shard_ids() {
-            let new: Vec<Pointer> = owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
+            let new: Vec<Pointer> =
+                owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
             if !new.is_empty() {
                 directories.push((id, self.with_shard(id, |shard| shard.deltas.add(&new))));
             }
@@ -191,7 +198,10 @@ impl<W: World> Pool<W> {
     }
 
     /// Writes each shard's directories, the first ones of all shards together, and so on.
-    async fn write_directories(&self, mut rest: Vec<(ShardId, Vec<Directory>)>) -> Result<(), CheckpointError> {
+    async fn write_directories(
+        &self,
+        mut rest: Vec<(ShardId, Vec<Directory>)>,
+    ) -> Result<(), CheckpointError> {
         while !rest.is_empty() {
             let mut round: Vec<(ShardId, Directory, bool)> = Vec::new();
             for (id, directories) in &mut rest {
@@ -203,7 +213,8 @@ impl<W: World> Pool<W> {
             let pages = round.iter().map(|(_, directory, _)| encode_directory(directory)).collect();
             let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
             for ((id, directory, last), pointer) in round.into_iter().zip(pointers) {
-                let replaced = self.with_shard(id, |shard| shard.deltas.directory_written(directory, pointer, last));
+                let replaced =
+                    self.with_shard(id, |shard| shard.deltas.directory_written(directory, pointer, last));
                 replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
             }
         }
@@ -299,7 +310,11 @@ impl<W: World> Pool<W> {
     }
 
     /// The incarnations of this root: this one, then those before it.
-    fn line(&self, before: &Root, generation: RootGeneration) -> Vec<(crate::types::Incarnation, RootGeneration)> {
+    fn line(
+        &self,
+        before: &Root,
+        generation: RootGeneration,
+    ) -> Vec<(crate::types::Incarnation, RootGeneration)> {
         let mut line = before.line.clone();
         if before.incarnation() != self.incarnation {
             line.insert(0, (self.incarnation, generation));
@@ -323,7 +338,8 @@ impl<W: World> Pool<W> {
         let mut buf = AlignedBuf::zeroed(bytes.len().next_multiple_of(SECTOR_BYTES));
         buf[..bytes.len()].copy_from_slice(bytes);
         let bytes = buf.freeze();
-        join_all(drives.iter().map(|drive| self.array.write_raw(*drive, offset, bytes.clone(), durability))).await;
+        join_all(drives.iter().map(|drive| self.array.write_raw(*drive, offset, bytes.clone(), durability)))
+            .await;
     }
 
     async fn flush_everywhere(&self, drives: &[DriveId]) {

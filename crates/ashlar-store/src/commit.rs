@@ -180,7 +180,12 @@ impl<W: World> Pool<W> {
         let mut units = Vec::new();
         let appended = self.append(stream, |room| self.take_units(room, &mut units)).await?;
         let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
-        self.commit.submitted.borrow_mut().push_back(Submitted { lsn: appended.lsn, stream, answers, done: None });
+        self.commit.submitted.borrow_mut().push_back(Submitted {
+            lsn: appended.lsn,
+            stream,
+            answers,
+            done: None,
+        });
         self.commit.in_flight.set(self.commit.in_flight.get() + 1);
         self.world.spawn(self.clone().finish_batch(appended));
         Some(())
@@ -229,7 +234,8 @@ impl<W: World> Pool<W> {
         self.commit.drained.notify_waiters();
         for (item, pointer) in done.items.into_iter().zip(done.pointers) {
             self.publish_item(&item, pointer);
-            if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer) {
+            if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer)
+            {
                 journaled.push(Journaled { key: item.key, fragment, at: pointer.location });
             }
         }
@@ -304,7 +310,11 @@ impl<W: World> Pool<W> {
 
 impl Journaled {
     fn item(&self) -> Item {
-        Item { kind: RecordKind::Move { from: self.at }, key: self.key, fragment: Some(self.fragment.clone()) }
+        Item {
+            kind: RecordKind::Move { from: self.at },
+            key: self.key,
+            fragment: Some(self.fragment.clone()),
+        }
     }
 }
 

@@ -38,7 +38,9 @@ impl Fragment {
 pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>> {
     assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
     if !compression {
-        return blocks(data).map(|block| (!is_zero(&block)).then(|| Fragment::new(block, Codec::Raw))).collect();
+        return blocks(data)
+            .map(|block| (!is_zero(&block)).then(|| Fragment::new(block, Codec::Raw)))
+            .collect();
     }
     // One buffer for the compressed forms of all blocks, cut apart at the end.
     let mut arena = AlignedBuf::stale(data.len() / BLOCK_BYTES * COMPRESSED_BYTES_MAX + codec_room());

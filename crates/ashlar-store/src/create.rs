@@ -45,7 +45,9 @@ pub struct NewPool {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CreateError {
     /// The name is not one.
-    #[error("'{0}' cannot be a pool's name: use 1 to {POOL_NAME_BYTES_MAX} letters, digits, '.', '_' and '-'")]
+    #[error(
+        "'{0}' cannot be a pool's name: use 1 to {POOL_NAME_BYTES_MAX} letters, digits, '.', '_' and '-'"
+    )]
     Name(String),
     /// The level does not fit the drives.
     #[error(transparent)]
@@ -93,7 +95,8 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     let chunk_bytes = new.chunk_bytes.map_or(default, u64::from);
     let chunks: u64 = sizes.iter().map(|size| size / chunk_bytes).sum();
     let table_bytes = table_bytes_max(chunks, parity as u64 + 1);
-    let chunks_start = (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN));
+    let chunks_start =
+        (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN));
     let layout = |size: &u64| DriveLayout {
         chunks_start,
         chunk_bytes: chunk_bytes as u32,
@@ -108,7 +111,11 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
 
 /// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves drives that belong
 /// to no pool.
-pub async fn create<W: World>(world: &W, new: &NewPool, drives: Vec<W::Device>) -> Result<PoolUuid, CreateError> {
+pub async fn create<W: World>(
+    world: &W,
+    new: &NewPool,
+    drives: Vec<W::Device>,
+) -> Result<PoolUuid, CreateError> {
     check_name(&new.name)?;
     if drives.len() > DRIVES_MAX {
         return Err(CreateError::TooManyDrives(drives.len()));
@@ -123,7 +130,9 @@ pub async fn create<W: World>(world: &W, new: &NewPool, drives: Vec<W::Device>) 
     // The superblocks come last: they make the drives a pool.
     for (index, superblock) in superblocks.iter().enumerate() {
         let drive = drives.member(DriveId(index as u16)).expect("no drive failed");
-        write_superblock(&drive.device, superblock).await.map_err(|error| CreateError::Drive { index, error })?;
+        write_superblock(&drive.device, superblock)
+            .await
+            .map_err(|error| CreateError::Drive { index, error })?;
     }
     Ok(superblocks[0].pool)
 }
@@ -177,7 +186,9 @@ pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceErr
 /// Writes both copies of a superblock.
 pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> Result<(), DeviceError> {
     let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
-    drive.write(Superblock::second_offset(superblock.drive_bytes), sector.clone(), Durability::Stable).await?;
+    drive
+        .write(Superblock::second_offset(superblock.drive_bytes), sector.clone(), Durability::Stable)
+        .await?;
     drive.write(Superblock::FIRST_OFFSET, sector, Durability::Stable).await
 }
 
@@ -213,7 +224,9 @@ async fn first_checkpoint<W: World>(
     let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
     let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
     let members = drives.into_iter().zip(superblocks);
-    let array = Rc::new(Array::new(members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect()));
+    let array = Rc::new(Array::new(
+        members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect(),
+    ));
     let pool = Pool::new(Parts {
         world: world.clone(),
         options: Options::default(),

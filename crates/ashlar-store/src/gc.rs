@@ -34,7 +34,8 @@ impl Candidate {
     /// `column_slots`: slots of one column.
     pub fn of(id: SegmentId, segment: &Segment, column_slots: u64, floor: Lsn) -> Option<Self> {
         let slots = column_slots * segment.geometry.data() as u64;
-        let ready = segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live_slots > 0;
+        let ready =
+            segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live_slots > 0;
         let live = segment.live_slots as f64 / slots as f64;
         let chunks = segment.geometry.columns.len() as u64;
         (ready && live < LIVE_MAX).then_some(Candidate { id, live, sealed_at: segment.sealed_at, chunks })
@@ -129,7 +130,8 @@ impl<W: World> Pool<W> {
             let mut row = extent.row;
             while row < extent.row + extent.rows {
                 let header = self.read_header(victim, row).await?;
-                let fragment = |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
+                let fragment =
+                    |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
                 records.extend(header.records.into_iter().filter(fragment));
                 row += header.rows;
             }
@@ -142,9 +144,12 @@ impl<W: World> Pool<W> {
         let (_pin, geometry) = self.pinned(id);
         let end = (row + HEADER_SECTORS_MAX).min(self.identity.segment_rows);
         let secret = &self.identity.secret;
-        let right = |sectors: &[u8]| BatchHeader::decode(secret, sectors).is_ok_and(|header| (header.segment, header.row) == (id, row));
+        let right = |sectors: &[u8]| {
+            BatchHeader::decode(secret, sectors).is_ok_and(|header| (header.segment, header.row) == (id, row))
+        };
         let read = self.array.read_checked(&geometry, 0, row..end, right).await;
-        let unreadable = |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
+        let unreadable =
+            |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
         let (sectors, _) = read.map_err(unreadable)?;
         Ok(BatchHeader::decode(secret, &sectors).expect("checked"))
     }
@@ -158,7 +163,9 @@ impl<W: World> Pool<W> {
         join_all(records.iter().map(|record| self.prefetch(&record.key))).await;
         let mut live = Vec::new();
         for record in records {
-            let current = self.lookup(&record.key, |value| value.filter(|pointer| Some(pointer.location) == record.location));
+            let current = self.lookup(&record.key, |value| {
+                value.filter(|pointer| Some(pointer.location) == record.location)
+            });
             live.extend(current.await?.map(|pointer| (record.key, pointer)));
         }
         let fragments = try_join_all(live.iter().map(|(_, pointer)| self.read_whole(*pointer))).await?;
@@ -179,7 +186,8 @@ impl<W: World> Pool<W> {
     async fn move_items(&self, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
         while items.len() > keep {
             let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
-            let appended = self.try_append(StreamId::Moves, Claim::Upkeep, take).await.map_err(AppendError::from)?;
+            let appended =
+                self.try_append(StreamId::Moves, Claim::Upkeep, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
             if moved.unknown > 0 {
                 return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());

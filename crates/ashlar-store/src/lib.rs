@@ -41,6 +41,7 @@ pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
 pub use recover::{FoundDrive, OpenError, OpenPolicy, Opened};
 pub use store::{
-    ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, DriveCondition, DriveStatus, PoolStatus, Store, VOLUME_BLOCKS_MAX,
+    ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, DriveCondition, DriveStatus, PoolStatus, Store,
+    VOLUME_BLOCKS_MAX,
 };
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};

@@ -28,7 +28,10 @@ impl Merged {
     /// Adds the next older run.
     fn add_pages(&mut self, entries: &[PageEntry]) {
         for entry in entries {
-            let cut = self.cuts.iter().any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
+            let cut = self
+                .cuts
+                .iter()
+                .any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
             let key = (entry.block, entry.layer);
             if cut || self.values.contains_key(&key) {
                 self.hidden.extend(entry.value);
@@ -42,12 +45,17 @@ impl Merged {
 impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
-        let entries: Vec<(Key, Value)> =
-            self.with_shard(id, |shard| shard.buffer.settled().iter().map(|(key, value)| (*key, *value)).collect());
+        let entries: Vec<(Key, Value)> = self.with_shard(id, |shard| {
+            shard.buffer.settled().iter().map(|(key, value)| (*key, *value)).collect()
+        });
         let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
         for (key, value) in &entries {
             let block = (key.lba.0 % GIB_BLOCKS) as u32;
-            groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry { block, layer: key.layer, value: *value });
+            groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry {
+                block,
+                layer: key.layer,
+                value: *value,
+            });
         }
         let runs = self.write_runs(groups.into_iter().collect()).await?;
         let displaced = self.with_shard(id, |shard| {
@@ -63,8 +71,12 @@ impl<W: World> Pool<W> {
     }
 
     /// Writes one run for each group.
-    async fn write_runs(&self, groups: Vec<(GroupKey, Vec<PageEntry>)>) -> Result<Vec<(GroupKey, Run)>, AppendError> {
-        let chunks = |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
+    async fn write_runs(
+        &self,
+        groups: Vec<(GroupKey, Vec<PageEntry>)>,
+    ) -> Result<Vec<(GroupKey, Run)>, AppendError> {
+        let chunks =
+            |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
         let pages = groups.iter().flat_map(|(_, entries)| chunks(entries)).collect();
         let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
         let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
@@ -82,7 +94,9 @@ impl<W: World> Pool<W> {
 
     /// Puts the runs of a group together, and discards what they hid.
     pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<(), AppendError> {
-        let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else { return Ok(()) };
+        let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else {
+            return Ok(());
+        };
         let merged = match self.read_merged(&runs).await {
             Ok(merged) => merged,
             Err(error) => {
@@ -98,7 +112,8 @@ impl<W: World> Pool<W> {
             .filter(|(_, value)| value.is_some())
             .map(|((block, layer), value)| PageEntry { block, layer, value })
             .collect();
-        let written = if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
+        let written =
+            if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
         self.with_shard(id, |shard| {
             shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
         });

@@ -47,7 +47,8 @@ impl<W: World> Pool<W> {
         let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
         let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
         self.note_read(1, &read.as_ref().map(|(_, source)| *source));
-        let (sectors, _) = read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
+        let (sectors, _) =
+            read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
         Ok(sectors[location.within_sectors()].to_vec())
     }
 
@@ -79,7 +80,10 @@ impl<W: World> Pool<W> {
     }
 
     /// The directory at `head` and those before it, newest first.
-    pub async fn read_directories(&self, head: Option<Pointer>) -> Result<Vec<(Pointer, Directory)>, IoError> {
+    pub async fn read_directories(
+        &self,
+        head: Option<Pointer>,
+    ) -> Result<Vec<(Pointer, Directory)>, IoError> {
         let mut directories = Vec::new();
         let mut next = head;
         while let Some(pointer) = next {

@@ -37,7 +37,13 @@ struct Reading {
 
 impl<W: World> Pool<W> {
     /// The blocks from `lba` on; those that were never written read as zeros.
-    pub async fn read(&self, family: Family, layer: Layer, lba: Lba, count: usize) -> Result<AlignedBuf, IoError> {
+    pub async fn read(
+        &self,
+        family: Family,
+        layer: Layer,
+        lba: Lba,
+        count: usize,
+    ) -> Result<AlignedBuf, IoError> {
         let mut out = AlignedBuf::stale(count * BLOCK_BYTES);
         let mut found = Vec::with_capacity(count);
         for (index, block) in out.chunks_exact_mut(BLOCK_BYTES).enumerate() {
@@ -51,7 +57,11 @@ impl<W: World> Pool<W> {
         for (sectors, reading) in &done {
             for fragment in &reading.found {
                 let block = &mut out[fragment.index * BLOCK_BYTES..][..BLOCK_BYTES];
-                unpack(fragment.pointer, stored_in(sectors, reading.sectors.start, fragment.pointer.location), block)?;
+                unpack(
+                    fragment.pointer,
+                    stored_in(sectors, reading.sectors.start, fragment.pointer.location),
+                    block,
+                )?;
             }
         }
         Ok(out)
@@ -70,7 +80,8 @@ impl<W: World> Pool<W> {
     async fn fetch(&self, reading: Reading) -> Result<(AlignedBuf, Reading), IoError> {
         let geometry = reading.found[0].geometry.clone();
         let start = reading.sectors.start;
-        let right = |sectors: &[u8]| reading.found.iter().all(|fragment| is_right(sectors, start, fragment.pointer));
+        let right =
+            |sectors: &[u8]| reading.found.iter().all(|fragment| is_right(sectors, start, fragment.pointer));
         let sectors = reading.sectors.clone();
         let read = self.array.read_checked(&geometry, reading.column, sectors, right).await;
         self.note_read(reading.found.len() as u64, &read.as_ref().map(|(_, source)| *source));
@@ -91,7 +102,10 @@ impl<W: World> Pool<W> {
                 }
                 Ok((buf, reading))
             }
-            Err(error) => Err(IoError::new(Cause::Unrecovered, format!("{:?}: {error}", reading.found[0].pointer.location))),
+            Err(error) => Err(IoError::new(
+                Cause::Unrecovered,
+                format!("{:?}: {error}", reading.found[0].pointer.location),
+            )),
         }
     }
 }
@@ -115,7 +129,10 @@ fn unpack(pointer: Pointer, stored: &[u8], block: &mut [u8]) -> Result<(), IoErr
     if decompress_block(stored, pointer.location.codec(), block) {
         return Ok(());
     }
-    Err(IoError::new(Cause::Internal, format!("{:?} has the right checksum but is no block", pointer.location)))
+    Err(IoError::new(
+        Cause::Internal,
+        format!("{:?} has the right checksum but is no block", pointer.location),
+    ))
 }
 
 /// Joins fragments whose sectors touch into one read.

@@ -76,7 +76,9 @@ pub enum OpenError {
         members: usize,
     },
     /// A drive went another way.
-    #[error("{drive} was part of the pool while it was open without the others: its content cannot be merged with theirs; clear its label to give it up, or open without the others")]
+    #[error(
+        "{drive} was part of the pool while it was open without the others: its content cannot be merged with theirs; clear its label to give it up, or open without the others"
+    )]
     Diverged {
         /// Which.
         drive: DriveId,
@@ -149,7 +151,9 @@ enum Standing {
 
 fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standing {
     let record = root.members.iter().find(|member| member.drive == superblock.drive);
-    let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else { return Standing::Stale };
+    let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else {
+        return Standing::Stale;
+    };
     // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
     match (on_line, record.state) {
@@ -163,7 +167,9 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
-    let state = |root: &Root, drive| root.members.iter().find(|member| member.drive == drive).map(|member| member.state);
+    let state = |root: &Root, drive| {
+        root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
+    };
     own.members.iter().any(|member| {
         member.state == MemberState::Absent && state(root, member.drive) == Some(MemberState::Present)
     })
@@ -200,12 +206,15 @@ async fn choose<D: Device>(drives: Vec<FoundDrive<D>>, policy: OpenPolicy) -> Re
     }
     let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
     let members = chosen.root.members.len();
-    chosen.missing = chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
+    chosen.missing =
+        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
     if chosen.missing.len() > parity {
         return Err(OpenError::TooManyMissing { missing: chosen.missing, members, parity });
     }
     // Drives whose absence is known already have been agreed to.
-    let known = |drive: &&DriveId| chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent);
+    let known = |drive: &&DriveId| {
+        chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent)
+    };
     let new = chosen.missing.iter().filter(|drive| !known(drive)).count();
     if new > 0 && there.len() * 2 <= members && !policy.degraded {
         return Err(OpenError::Degraded { missing: chosen.missing, members });
@@ -256,12 +265,18 @@ pub(crate) async fn open<W: World>(
     Ok((pool, opened))
 }
 
-fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Vec<TableEntry>, options: Options) -> Rc<Pool<W>> {
+fn assemble<W: World>(
+    world: &W,
+    chosen: Chosen<W::Device>,
+    table: Vec<TableEntry>,
+    options: Options,
+) -> Rc<Pool<W>> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
     let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
     let identity = Identity::of(first);
-    let chunks: Vec<(DriveId, u32)> = members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
+    let chunks: Vec<(DriveId, u32)> =
+        members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
     let mut segments = Segments::new(stripe, chunks.into_iter(), root.segment_ordinal);
     segments.load(table);
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
@@ -301,12 +316,14 @@ impl<W: World> Pool<W> {
         if directories.is_empty() {
             return Ok(());
         }
-        let pages: Vec<Pointer> = directories.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
+        let pages: Vec<Pointer> =
+            directories.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
         let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
         let catalog = Catalog::decode(&bytes)?;
         self.ledger.load(catalog.usages.clone());
         *self.catalog.borrow_mut() = catalog;
-        *self.catalog_pages.borrow_mut() = pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
+        *self.catalog_pages.borrow_mut() =
+            pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
         Ok(())
     }
 
@@ -388,7 +405,11 @@ impl<W: World> Pool<W> {
         for some in ids.chunks(SCANS_AT_A_TIME) {
             let scans = some.iter().map(|(id, geometry)| async move {
                 // A clean root has nothing behind it: what lies in its window is older.
-                let batches = if root.clean { Vec::new() } else { self.batches_of(*id, geometry, root.incarnation()).await };
+                let batches = if root.clean {
+                    Vec::new()
+                } else {
+                    self.batches_of(*id, geometry, root.incarnation()).await
+                };
                 (*id, batches)
             });
             found.extend(join_all(scans).await);
@@ -396,7 +417,12 @@ impl<W: World> Pool<W> {
         found
     }
 
-    async fn batches_of(&self, segment: SegmentId, geometry: &Geometry, incarnation: Incarnation) -> Vec<Found> {
+    async fn batches_of(
+        &self,
+        segment: SegmentId,
+        geometry: &Geometry,
+        incarnation: Incarnation,
+    ) -> Vec<Found> {
         let expected = Expected { segment, incarnation, secret: &self.identity.secret };
         Image::new(self, geometry).batches(&expected).await
     }
@@ -423,7 +449,8 @@ impl<W: World> Pool<W> {
         };
         for found in batches {
             let lsn = found.header.lsn;
-            let known = lsn < floor || complete.get(&(lsn.0 % Lsn::REACTORS)).is_some_and(|through| lsn <= *through);
+            let known =
+                lsn < floor || complete.get(&(lsn.0 % Lsn::REACTORS)).is_some_and(|through| lsn <= *through);
             let rows = RowExtent { row: found.header.row, rows: found.header.rows };
             let examined = if known { None } else { image.examine(&found).await };
             match examined {
@@ -458,7 +485,8 @@ impl<W: World> Pool<W> {
         segment.last_lsn = replays.iter().map(|replay| replay.lsn).max().unwrap_or(segment.last_lsn);
         let whole = extents.len() == 1 && extents[0].row == 0;
         segment.accepted = if whole { Vec::new() } else { extents };
-        let metadata = |replay: &Replay| replay.header.records.iter().any(|record| record.kind == RecordKind::Metadata);
+        let metadata =
+            |replay: &Replay| replay.header.records.iter().any(|record| record.kind == RecordKind::Metadata);
         if replays.iter().any(metadata) {
             segment.kind = SegmentKind::Metadata;
         }
@@ -470,10 +498,16 @@ impl<W: World> Pool<W> {
     async fn replay_batch(&self, replay: Replay) -> Result<(), OpenError> {
         let pointers = match &replay.rewrite {
             Some(columns) => self.rewrite(&replay.header, columns).await?,
-            None => replay.header.records.iter().map(|r| r.location.map(|location| Pointer { location, crc: r.crc })).collect(),
+            None => replay
+                .header
+                .records
+                .iter()
+                .map(|r| r.location.map(|location| Pointer { location, crc: r.crc }))
+                .collect(),
         };
         for (record, pointer) in replay.header.records.iter().zip(pointers) {
-            let known = self.catalog.borrow().volumes.values().any(|volume| volume.family == record.key.family);
+            let known =
+                self.catalog.borrow().volumes.values().any(|volume| volume.family == record.key.family);
             if !known {
                 continue;
             }
@@ -493,9 +527,14 @@ impl<W: World> Pool<W> {
     }
 
     /// Appends the fragments of a batch anew; returns where they are, in the order of its records.
-    async fn rewrite(&self, header: &BatchHeader, columns: &[Vec<u8>]) -> Result<Vec<Option<Pointer>>, OpenError> {
+    async fn rewrite(
+        &self,
+        header: &BatchHeader,
+        columns: &[Vec<u8>],
+    ) -> Result<Vec<Option<Pointer>>, OpenError> {
         let fragment = |location: Location, crc: u32| {
-            let start = location.slot() as usize * SLOT_BYTES - header.row as usize * ashlar_block::SECTOR_BYTES;
+            let start =
+                location.slot() as usize * SLOT_BYTES - header.row as usize * ashlar_block::SECTOR_BYTES;
             let bytes = Bytes::copy_from_slice(&columns[location.column()][start..start + location.bytes()]);
             Fragment { bytes, codec: location.codec(), crc }
         };
@@ -513,14 +552,19 @@ impl<W: World> Pool<W> {
         let mut pointers = Vec::new();
         while !items.is_empty() {
             let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self.try_append(StreamId::Recovery, Claim::Checkpoint, take).await.map_err(|_| OpenError::NoRoom)?;
+            let appended = self
+                .try_append(StreamId::Recovery, Claim::Checkpoint, take)
+                .await
+                .map_err(|_| OpenError::NoRoom)?;
             self.write(&appended).await.ok_or(OpenError::NoRoom)?;
             self.log.durable(appended.lsn);
             self.log.published(appended.lsn);
             pointers.extend(appended.pointers.into_iter().flatten());
         }
         let mut pointers = pointers.into_iter();
-        let stored = |record: &crate::format::header::Record| record.location.is_some() && record.kind != RecordKind::Metadata;
+        let stored = |record: &crate::format::header::Record| {
+            record.location.is_some() && record.kind != RecordKind::Metadata
+        };
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }

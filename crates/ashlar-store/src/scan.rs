@@ -87,10 +87,13 @@ impl<'a, W: World> Image<'a, W> {
     /// Every way to have the sector of `column` at `row`: as it is, then reconstructed from others.
     fn variants(&self, column: usize, row: u32) -> Vec<Vec<u8>> {
         let direct = self.sector(column, row).map(<[u8]>::to_vec);
-        let columns: Vec<&[u8]> =
-            (0..self.geometry.columns.len()).map(|other| self.sector(other, row).unwrap_or_default()).collect();
+        let columns: Vec<&[u8]> = (0..self.geometry.columns.len())
+            .map(|other| self.sector(other, row).unwrap_or_default())
+            .collect();
         let mut readable = ColumnMask::default();
-        (0..columns.len()).filter(|other| *other != column && !columns[*other].is_empty()).for_each(|other| readable.add(other));
+        (0..columns.len())
+            .filter(|other| *other != column && !columns[*other].is_empty())
+            .for_each(|other| readable.add(other));
         let reconstructed = ashlar_raid::choices(readable, self.geometry.data()).map(|sources| {
             let mut out = vec![0; SECTOR_BYTES];
             parity::reconstruct(self.geometry.data(), sources, &columns, column, &mut out);
@@ -125,7 +128,10 @@ impl<'a, W: World> Image<'a, W> {
     fn continued(&self, first: Vec<u8>, row: u32, more: usize) -> Vec<Vec<u8>> {
         (0..more).fold(vec![first], |starts, nth| {
             let next = self.variants(0, row + nth as u32);
-            starts.iter().flat_map(|start| next.iter().map(move |sector| [start.as_slice(), sector].concat())).collect()
+            starts
+                .iter()
+                .flat_map(|start| next.iter().map(move |sector| [start.as_slice(), sector].concat()))
+                .collect()
         })
     }
 
@@ -163,7 +169,9 @@ impl<'a, W: World> Image<'a, W> {
             return None;
         }
         let present_suspect = suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
-        let unreadable = suspects.iter().any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
+        let unreadable = suspects
+            .iter()
+            .any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
         let redundant = !present_suspect && !unreadable && self.parity_is_right(&content);
         Some(Examined { columns: content.columns, redundant })
     }
@@ -175,7 +183,8 @@ impl<'a, W: World> Image<'a, W> {
     /// The batch's part of a column; zeros where it is unreadable.
     fn column_bytes(&self, column: usize, header: &BatchHeader) -> Vec<u8> {
         let rows = header.row..header.row + header.rows;
-        rows.flat_map(|row| self.sector(column, row).map_or_else(|| vec![0; SECTOR_BYTES], <[u8]>::to_vec)).collect()
+        rows.flat_map(|row| self.sector(column, row).map_or_else(|| vec![0; SECTOR_BYTES], <[u8]>::to_vec))
+            .collect()
     }
 
     /// Replaces the suspect sectors by what the others make of them, in every way until all is right.
@@ -196,7 +205,13 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     /// One suspect sector from the columns of its row that are not suspect, with the parity `preferred` first.
-    fn rebuild(&self, content: &Content<'_>, suspects: &[(usize, u32)], (column, row): (usize, u32), preferred: usize) -> Option<Vec<u8>> {
+    fn rebuild(
+        &self,
+        content: &Content<'_>,
+        suspects: &[(usize, u32)],
+        (column, row): (usize, u32),
+        preferred: usize,
+    ) -> Option<Vec<u8>> {
         let (data, total) = (self.geometry.data(), self.geometry.columns.len());
         let parities = (0..total - data).map(|nth| data + (preferred + nth) % (total - data));
         let mut sources = ColumnMask::default();
@@ -205,7 +220,8 @@ impl<'a, W: World> Image<'a, W> {
             if sources.count() == data || suspects.contains(&(other, row)) {
                 continue;
             }
-            let sector = if other < data { Some(content.sector(other, row)) } else { self.sector(other, row) };
+            let sector =
+                if other < data { Some(content.sector(other, row)) } else { self.sector(other, row) };
             if let Some(sector) = sector {
                 sources.add(other);
                 columns[other] = sector;
@@ -268,7 +284,8 @@ impl Content<'_> {
     }
 
     fn put(&mut self, column: usize, row: u32, sector: &[u8]) -> bool {
-        self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(sector);
+        self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
+            .copy_from_slice(sector);
         true
     }
 
@@ -279,7 +296,8 @@ impl Content<'_> {
         let mut suspects: Vec<(usize, u32)> = self.wrong_sectors();
         for column in 0..self.columns.len() {
             let unreadable = |row: &u32| image.sector(column, *row).is_none();
-            suspects.extend((self.first_row..self.first_row + rows).filter(unreadable).map(|row| (column, row)));
+            suspects
+                .extend((self.first_row..self.first_row + rows).filter(unreadable).map(|row| (column, row)));
         }
         suspects.sort_unstable();
         suspects.dedup();
@@ -292,7 +310,8 @@ impl Content<'_> {
 
     fn wrong_sectors(&self) -> Vec<(usize, u32)> {
         let mut wrong = Vec::new();
-        let mut covered: Vec<Vec<bool>> = self.columns.iter().map(|column| vec![false; column.len() / 64]).collect();
+        let mut covered: Vec<Vec<bool>> =
+            self.columns.iter().map(|column| vec![false; column.len() / 64]).collect();
         let header = &self.header.header_bytes;
         covered[0][..header.len().div_ceil(64)].fill(true);
         for (at, bytes) in header.chunks(SECTOR_BYTES).enumerate() {

@@ -66,14 +66,13 @@ impl Segment {
         }
     }
 
-    /// Slots of its data columns that have been written.
-    pub fn written_slots(&self) -> u64 {
-        u64::from(self.rows) * self.geometry.data() as u64 * 64
-    }
-
     /// The rows that hold batches.
     pub fn accepted_rows(&self) -> Vec<RowExtent> {
-        if self.accepted.is_empty() { vec![RowExtent { row: 0, rows: self.rows }] } else { self.accepted.clone() }
+        if self.accepted.is_empty() {
+            vec![RowExtent { row: 0, rows: self.rows }]
+        } else {
+            self.accepted.clone()
+        }
     }
 
     fn entry(&self, id: SegmentId) -> TableEntry {
@@ -150,7 +149,8 @@ impl Segments {
     /// No segments yet, on drives with that many chunks.
     pub fn new(stripe: Stripe, chunks: impl Iterator<Item = (DriveId, u32)>, ordinal: u64) -> Self {
         let chunks_total: BTreeMap<DriveId, u32> = chunks.collect();
-        let free_chunks = chunks_total.iter().map(|(drive, count)| (*drive, (0..*count).rev().collect())).collect();
+        let free_chunks =
+            chunks_total.iter().map(|(drive, count)| (*drive, (0..*count).rev().collect())).collect();
         Segments {
             stripe,
             entries: BTreeMap::new(),
@@ -261,12 +261,19 @@ impl Segments {
     // --- opening and closing ------------------------------------------------------------------------------
 
     /// Takes a segment out of the window.
-    pub fn open(&mut self, shape: Shape, kind: SegmentKind, claim: Claim) -> Option<(SegmentId, Rc<Geometry>)> {
+    pub fn open(
+        &mut self,
+        shape: Shape,
+        kind: SegmentKind,
+        claim: Claim,
+    ) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
         let kept = match (shape, claim) {
             (Shape::Journal, _) | (_, Claim::Checkpoint) => 0,
             (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
-            (_, Claim::Host) => self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1),
+            (_, Claim::Host) => {
+                self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1)
+            }
         };
         if usable.len() <= kept {
             return None;
@@ -293,7 +300,13 @@ impl Segments {
     // --- reserving ----------------------------------------------------------------------------------------
 
     /// Reserves segments on `drives` until the window of `shape` has `wanted`, or there is no room.
-    pub fn form_window(&mut self, shape: Shape, wanted: usize, drives: &[DriveId], first_lsn: Lsn) -> Vec<SegmentId> {
+    pub fn form_window(
+        &mut self,
+        shape: Shape,
+        wanted: usize,
+        drives: &[DriveId],
+        first_lsn: Lsn,
+    ) -> Vec<SegmentId> {
         let kind = match shape {
             Shape::Striped => SegmentKind::Data,
             Shape::Journal => SegmentKind::Journal,
@@ -317,8 +330,9 @@ impl Segments {
     /// Gives back reserved segments that lie on a drive which is not in `drives`.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {
-            let on_drives =
-                |id: &SegmentId| self.entries[id].geometry.columns.iter().all(|column| drives.contains(&column.drive));
+            let on_drives = |id: &SegmentId| {
+                self.entries[id].geometry.columns.iter().all(|column| drives.contains(&column.drive))
+            };
             let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
             self.usable[shape] = keep.into();
             give_back.into_iter().for_each(|id| self.free(id));
@@ -394,13 +408,15 @@ impl Segments {
 
     /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
+        let free =
+            drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
         placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 
     /// Striped segments that `drives` have room for when they are empty, and the data columns of each.
     pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
-        let total = drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
+        let total =
+            drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
         let width = self.stripe.columns(Shape::Striped).min(drives.len());
         (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DeviceError, DriveId, DriveUuid, IoError, Lba, PoolUuid, VolumeId, World};
+use ashlar_block::{
+    AlignedBuf, BLOCK_BYTES, Cause, DeviceError, DriveId, DriveUuid, IoError, Lba, PoolUuid, VolumeId, World,
+};
 use ashlar_raid::Level;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -139,7 +141,12 @@ impl<W: World> Store<W> {
     }
 
     /// Makes a volume. Durable when it returns.
-    pub async fn create_volume(&self, blocks: u64, compression: bool, attributes: Bytes) -> Result<VolumeId, IoError> {
+    pub async fn create_volume(
+        &self,
+        blocks: u64,
+        compression: bool,
+        attributes: Bytes,
+    ) -> Result<VolumeId, IoError> {
         self.pool.running()?;
         check_size(blocks)?;
         let id = {
@@ -148,7 +155,9 @@ impl<W: World> Store<W> {
             catalog.next_id += 1;
             let state = VolumeState::Live;
             let (family, layer) = (Family(id), Layer(0));
-            catalog.volumes.insert(VolumeId(id), VolumeEntry { family, layer, state, blocks, compression, attributes });
+            catalog
+                .volumes
+                .insert(VolumeId(id), VolumeEntry { family, layer, state, blocks, compression, attributes });
             VolumeId(id)
         };
         self.pool.checkpoint_now().await?;
@@ -253,7 +262,8 @@ impl<W: World> Store<W> {
     /// Whether there may be anything in the range. If not, there is nothing to be zeroed.
     fn may_hold(&self, key: Key, blocks: u64) -> bool {
         let range = key.lba..key.lba.plus(blocks);
-        let holds = |id: u8| self.pool.with_shard(ShardId(id), |shard| shard.may_hold(key.family, key.layer, &range));
+        let holds =
+            |id: u8| self.pool.with_shard(ShardId(id), |shard| shard.may_hold(key.family, key.layer, &range));
         (0..SHARD_COUNT as u8).any(holds)
     }
 
@@ -262,7 +272,11 @@ impl<W: World> Store<W> {
         let volume = catalog.volumes.get(&id).filter(|volume| volume.state == VolumeState::Live);
         let volume = volume.ok_or(Cause::NoSuchVolume)?;
         let fits = lba.0.checked_add(count).is_some_and(|end| end <= volume.blocks);
-        if fits { Ok((volume.family, volume.layer, volume.compression)) } else { Err(Cause::OutOfRange.into()) }
+        if fits {
+            Ok((volume.family, volume.layer, volume.compression))
+        } else {
+            Err(Cause::OutOfRange.into())
+        }
     }
 
     // --- figures ------------------------------------------------------------------------------------------------
@@ -292,7 +306,9 @@ impl<W: World> Store<W> {
     fn drive_status(&self, record: &crate::format::root::MemberRecord) -> DriveStatus {
         let member = self.pool.array.member(record.drive);
         let condition = match (&member, record.state) {
-            (Some(member), _) if member.failure().is_some() => DriveCondition::Failed(member.failure().expect("just seen")),
+            (Some(member), _) if member.failure().is_some() => {
+                DriveCondition::Failed(member.failure().expect("just seen"))
+            }
             (Some(_), MemberState::Present) => DriveCondition::Online,
             _ => DriveCondition::Absent,
         };
@@ -321,7 +337,10 @@ fn check_size(blocks: u64) -> Result<(), IoError> {
     if (1..=VOLUME_BLOCKS_MAX).contains(&blocks) {
         return Ok(());
     }
-    Err(IoError::new(Cause::OutOfRange, format!("a volume has 1 to {VOLUME_BLOCKS_MAX} blocks, not {blocks}")))
+    Err(IoError::new(
+        Cause::OutOfRange,
+        format!("a volume has 1 to {VOLUME_BLOCKS_MAX} blocks, not {blocks}"),
+    ))
 }
 
 /// Records for the fragments of consecutive blocks; zeros next to each other are one.

@@ -173,10 +173,14 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     // A checkpoint that would free nothing forms no window where there is no room for one: collect first.
     let window_can_grow = now.free_segments > 0 || now.reclaimable > 0;
-    if now.window_wanted && window_can_grow && (!short_of_space || now.reclaimable > 0 || now.victim.is_none()) {
+    if now.window_wanted
+        && window_can_grow
+        && (!short_of_space || now.reclaimable > 0 || now.victim.is_none())
+    {
         return Task::Checkpoint;
     }
-    if now.window_low || now.fresh_entries > now.fresh_entries_max || now.replay_bytes > now.replay_bytes_max {
+    if now.window_low || now.fresh_entries > now.fresh_entries_max || now.replay_bytes > now.replay_bytes_max
+    {
         return Task::Checkpoint;
     }
     if short_of_space && now.reclaimable * 2 >= now.free_segments.max(2) {
@@ -359,7 +363,8 @@ impl<W: World> Pool<W> {
             buffer_entries_max: self.options.map_memory_bytes / 2 / ENTRY_BYTES,
             free_segments,
             collect_mark: marks.collect,
-            reclaimable: if short_of_space || self.orders.room_wanted.get() || self.orders.window_wanted.get() {
+            reclaimable: if short_of_space || self.orders.room_wanted.get() || self.orders.window_wanted.get()
+            {
                 segments.reclaimable(floor).len() as u64
             } else {
                 0
@@ -367,7 +372,13 @@ impl<W: World> Pool<W> {
             room_wanted: self.orders.room_wanted.get(),
             fullest_shard: fullest.expect("a pool has shards"),
             unmerged,
-            deleting: self.catalog.borrow().volumes.iter().find(|(_, volume)| deleting(volume)).map(|(id, _)| *id),
+            deleting: self
+                .catalog
+                .borrow()
+                .volumes
+                .iter()
+                .find(|(_, volume)| deleting(volume))
+                .map(|(id, _)| *id),
             victim: if short_of_space { self.victim(&segments, floor) } else { None },
         }
     }
@@ -375,9 +386,10 @@ impl<W: World> Pool<W> {
     fn victim(&self, segments: &crate::segments::Segments, floor: Lsn) -> Option<SegmentId> {
         let unmovable = self.unmovable.borrow();
         let slots = u64::from(self.identity.segment_rows) * 64;
-        let candidates = segments.iter().filter(|(id, _)| !unmovable.contains(id)).filter_map(|(id, segment)| {
-            Candidate::of(id, segment, slots, floor)
-        });
+        let candidates = segments
+            .iter()
+            .filter(|(id, _)| !unmovable.contains(id))
+            .filter_map(|(id, segment)| Candidate::of(id, segment, slots, floor));
         choose_victim(candidates, self.world.unix_seconds())
     }
 
@@ -389,7 +401,9 @@ impl<W: World> Pool<W> {
     pub fn fresh_entries_max(&self) -> usize {
         let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
         let segment_bytes = self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES;
-        (segment_bytes / 2 / DELTA_BYTES).min(self.options.map_memory_bytes / 4 / ENTRY_BYTES).max(FRESH_ENTRIES_MIN)
+        (segment_bytes / 2 / DELTA_BYTES)
+            .min(self.options.map_memory_bytes / 4 / ENTRY_BYTES)
+            .max(FRESH_ENTRIES_MIN)
     }
 }
 

@@ -17,7 +17,8 @@ fn items(count: usize, seed: u64) -> Vec<Item> {
     (0..count)
         .map(|index| {
             let noisy = rng.below(BLOCK_BYTES as u64 + 2000).min(BLOCK_BYTES as u64) as usize;
-            let block: Vec<u8> = (0..BLOCK_BYTES).map(|at| if at < noisy { rng.next_u64() as u8 } else { 3 }).collect();
+            let block: Vec<u8> =
+                (0..BLOCK_BYTES).map(|at| if at < noisy { rng.next_u64() as u8 } else { 3 }).collect();
             let fragment = compress_blocks(&block.into(), true).remove(0);
             let key = Key { family: Family(1), lba: Lba(index as u64), layer: Layer(0) };
             Item { kind: RecordKind::Write, key, fragment }
@@ -46,10 +47,12 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
         let placement = place(&items, usize::from(data), 256, Some(&geometry)).expect("fits");
         let batch = build(&items, &placement, &batch_place(&geometry, 0), &secret);
         let header = BatchHeader::decode(&secret, &batch.columns[0]).expect("authentic");
-        let mut covered: Vec<Vec<bool>> = vec![vec![false; placement.rows as usize * SECTOR_BYTES]; usize::from(data)];
+        let mut covered: Vec<Vec<bool>> =
+            vec![vec![false; placement.rows as usize * SECTOR_BYTES]; usize::from(data)];
         covered[0][..header.bytes()].fill(true);
         for (item, pointer) in items.iter().zip(&batch.pointers) {
-            let (fragment, location) = (item.fragment.as_ref().expect("data"), pointer.expect("placed").location);
+            let (fragment, location) =
+                (item.fragment.as_ref().expect("data"), pointer.expect("placed").location);
             let start = location.slot() as usize * SLOT_BYTES;
             let stored = &batch.columns[location.column()][start..start + location.bytes()];
             assert_eq!(crc32c(stored), fragment.crc);
@@ -59,7 +62,11 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
             marks.fill(true);
         }
         for (column, marks) in covered.iter().enumerate() {
-            let stray = marks.iter().zip(&batch.columns[column]).filter(|(mark, byte)| !**mark && **byte != 0).count();
+            let stray = marks
+                .iter()
+                .zip(&batch.columns[column])
+                .filter(|(mark, byte)| !**mark && **byte != 0)
+                .count();
             assert_eq!(stray, 0, "column {column}");
         }
     }
@@ -67,7 +74,11 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
 
 #[test]
 fn compressed_blocks_are_packed_with_little_loss() {
-    let items: Vec<Item> = items(4000, 9).into_iter().filter(|item| !takes_sector(item.fragment.as_ref().expect("data"))).take(256).collect();
+    let items: Vec<Item> = items(4000, 9)
+        .into_iter()
+        .filter(|item| !takes_sector(item.fragment.as_ref().expect("data")))
+        .take(256)
+        .collect();
     let slots: usize = items.iter().map(|item| item.fragment.as_ref().expect("data").slots()).sum();
     let placement = place(&items, 4, 256, None).expect("fits");
     let stored = placement.rows as usize * 4 * SLOTS_PER_SECTOR - header_bytes(256, None) / SLOT_BYTES;

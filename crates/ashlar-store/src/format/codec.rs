@@ -20,28 +20,34 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 pub struct Writer(pub Vec<u8>);
 
 impl Writer {
+    /// One byte.
     pub fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
         self
     }
 
+    /// Two bytes.
     pub fn u16(&mut self, value: u16) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
 
+    /// Four bytes.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
 
+    /// Eight bytes.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
 
+    /// Bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
+    /// That many zeros.
     pub fn zeros(&mut self, count: usize) -> &mut Self {
         self.0.resize(self.0.len() + count, 0);
         self
@@ -78,30 +84,36 @@ impl<'a> Reader<'a> {
         Malformed { what: self.what }
     }
 
+    /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(self.malformed())?;
         self.rest = rest;
         Ok(taken)
     }
 
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or(self.malformed())?;
         self.rest = rest;
         Ok(*taken)
     }
 
+    /// One byte.
     pub fn u8(&mut self) -> Result<u8, Malformed> {
         self.array::<1>().map(|[byte]| byte)
     }
 
+    /// Two bytes.
     pub fn u16(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
 
+    /// Four bytes.
     pub fn u32(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// Eight bytes.
     pub fn u64(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }

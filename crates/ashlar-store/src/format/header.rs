@@ -145,7 +145,17 @@ impl BatchHeader {
                 Some(r.geometry(data, parity)?)
             }
         };
-        Ok(BatchHeader { rows, segment, row, incarnation, first_lsn, lsn, complete_through, records, geometry })
+        Ok(BatchHeader {
+            rows,
+            segment,
+            row,
+            incarnation,
+            first_lsn,
+            lsn,
+            complete_through,
+            records,
+            geometry,
+        })
     }
 
     /// Its bytes.
@@ -161,7 +171,12 @@ fn put_record(w: &mut Writer, record: &Record) {
         RecordKind::ZeroRange { blocks } => (3, blocks),
         RecordKind::Metadata => (4, 0),
     };
-    w.u8(code).zeros(3).u32(record.key.family.0).u32(record.key.layer.0).u32(record.crc).u64(record.key.lba.0);
+    w.u8(code)
+        .zeros(3)
+        .u32(record.key.family.0)
+        .u32(record.key.layer.0)
+        .u32(record.crc)
+        .u64(record.key.lba.0);
     w.u64(record.location.map_or(0, Location::to_bits)).u64(extra);
 }
 

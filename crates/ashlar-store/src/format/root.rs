@@ -132,7 +132,10 @@ impl Root {
     pub fn decode(slot: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new("root", slot);
         let (magic, crc, bytes) = (r.array()?, r.u32()?, r.u32()? as usize);
-        if magic != *MAGIC || !(COVERED_FROM..=slot.len()).contains(&bytes) || crc32c(&slot[COVERED_FROM..bytes]) != crc {
+        if magic != *MAGIC
+            || !(COVERED_FROM..=slot.len()).contains(&bytes)
+            || crc32c(&slot[COVERED_FROM..bytes]) != crc
+        {
             return Err(r.malformed());
         }
         let (pool, generation) = (PoolUuid(r.array()?), RootGeneration(r.u64()?));

@@ -86,7 +86,9 @@ pub enum SuperblockError {
     #[error("the Ashlar superblock is damaged (its checksum is wrong)")]
     Damaged,
     /// Made by a newer Ashlar.
-    #[error("the pool has format {major}.{minor}, and this Ashlar knows formats up to {FORMAT_MAJOR}: use a newer Ashlar")]
+    #[error(
+        "the pool has format {major}.{minor}, and this Ashlar knows formats up to {FORMAT_MAJOR}: use a newer Ashlar"
+    )]
     Newer {
         /// Its major version.
         major: u16,

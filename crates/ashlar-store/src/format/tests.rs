@@ -124,9 +124,15 @@ fn a_root_reads_back_and_every_flipped_bit_is_noticed() {
 #[test]
 fn a_root_knows_which_roots_came_before_it() {
     let root = root();
-    for (incarnation, generation, before) in
-        [(5, 60, true), (5, 77, true), (5, 78, false), (4, 59, true), (4, 60, false), (4, 9, false), (3, 20, false)]
-    {
+    for (incarnation, generation, before) in [
+        (5, 60, true),
+        (5, 77, true),
+        (5, 78, false),
+        (4, 59, true),
+        (4, 60, false),
+        (4, 9, false),
+        (3, 20, false),
+    ] {
         let answer = root.descends_from(Incarnation(incarnation), RootGeneration(generation));
         assert_eq!(answer, before, "incarnation {incarnation} generation {generation}");
     }

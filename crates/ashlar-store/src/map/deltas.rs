@@ -65,7 +65,9 @@ impl Deltas {
     /// Adds pages. Returns the directories to be written, in order; all but the last are full.
     pub fn add(&mut self, pages: &[Pointer]) -> Vec<Directory> {
         let all: Vec<Pointer> = self.directory.pages.iter().chain(pages).copied().collect();
-        all.chunks(DIRECTORY_PAGES_MAX).map(|chunk| Directory { previous: None, pages: chunk.to_vec() }).collect()
+        all.chunks(DIRECTORY_PAGES_MAX)
+            .map(|chunk| Directory { previous: None, pages: chunk.to_vec() })
+            .collect()
     }
 
     /// A directory that [`Deltas::add`] has made, and that follows the full ones so far, is to lead to those.

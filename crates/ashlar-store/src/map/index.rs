@@ -71,7 +71,8 @@ impl Index {
     /// [`Index::leaf_written`]; what changes until then counts as changed again.
     pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
         self.stale = false;
-        let changed: Vec<GroupKey> = self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
+        let changed: Vec<GroupKey> =
+            self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
         let mut pages = Vec::new();
         let mut replaced = Vec::new();
         for key in changed {

@@ -74,7 +74,9 @@ impl Shard {
             }
             let Some(page) = run.page_of(block) else { continue };
             let Some(entries) = pages.page(page.pointer) else { return Look::Needs(page.pointer) };
-            if let Ok(at) = entries.binary_search_by_key(&(block, key.layer), |entry| (entry.block, entry.layer)) {
+            if let Ok(at) =
+                entries.binary_search_by_key(&(block, key.layer), |entry| (entry.block, entry.layer))
+            {
                 return Look::Value(entries[at].value);
             }
         }
@@ -114,7 +116,11 @@ impl Shard {
     pub fn may_hold(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> bool {
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
         self.groups.range(GroupKey::of(family, blocks.start)..=last).next().is_some()
-            || self.buffer.keys(family, layer, blocks.clone()).iter().any(|key| self.buffer.get(key) != Some(None))
+            || self
+                .buffer
+                .keys(family, layer, blocks.clone())
+                .iter()
+                .any(|key| self.buffer.get(key) != Some(None))
     }
 
     /// Hides what the runs of `group` say of `blocks`.
@@ -132,7 +138,11 @@ impl Shard {
         }
         // A range of this shard comes once in every SHARD_COUNT of them.
         let short = end - first < RANGE_BLOCKS * SHARD_COUNT as u64;
-        if short && !mine(&first) && !mine(&(end - 1)) && !(first..end).step_by(RANGE_BLOCKS as usize).any(|lba| mine(&lba)) {
+        if short
+            && !mine(&first)
+            && !mine(&(end - 1))
+            && !(first..end).step_by(RANGE_BLOCKS as usize).any(|lba| mine(&lba))
+        {
             return;
         }
         let cut = Run::Cut { layer, first: (first - start.0) as u32, end: (end - start.0) as u32 };
@@ -177,7 +187,11 @@ impl Shard {
             let pointers: Vec<Pointer> = runs.iter().flat_map(Run::pages).map(|page| page.pointer).collect();
             pointers.into_iter().map(move |pointer| (group, pointer))
         };
-        self.groups.iter().flat_map(pages).filter(|(_, pointer)| pointer.location.segment() == segment).collect()
+        self.groups
+            .iter()
+            .flat_map(pages)
+            .filter(|(_, pointer)| pointer.location.segment() == segment)
+            .collect()
     }
 
     /// Has the next checkpoint write what of the index and the deltas lies in `segment`.
@@ -206,7 +220,8 @@ impl Shard {
 
     /// A group is to be merged if it has too many runs, or cuts, whose space is wanted back.
     pub fn note_unmerged(&mut self, group: GroupKey) {
-        let wants = |runs: &Vec<Run>| runs.len() > RUNS_MAX || runs.iter().any(|run| matches!(run, Run::Cut { .. }));
+        let wants =
+            |runs: &Vec<Run>| runs.len() > RUNS_MAX || runs.iter().any(|run| matches!(run, Run::Cut { .. }));
         if self.groups.get(&group).is_some_and(wants) {
             self.unmerged.insert(group);
         } else {
@@ -217,8 +232,10 @@ impl Shard {
 
 /// Adds a cut, in one piece with the newest run if that is a cut that it overlaps or continues.
 fn absorb(runs: &mut Vec<Run>, cut: Run) {
-    if let (Some(Run::Cut { layer, first, end }), Run::Cut { layer: new_layer, first: new_first, end: new_end }) =
-        (runs.first_mut(), &cut)
+    if let (
+        Some(Run::Cut { layer, first, end }),
+        Run::Cut { layer: new_layer, first: new_first, end: new_end },
+    ) = (runs.first_mut(), &cut)
         && layer == new_layer
         && *first <= *new_end
         && *new_first <= *end

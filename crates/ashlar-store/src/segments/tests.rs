@@ -36,13 +36,18 @@ fn the_last_quarter_of_the_window_is_not_for_hosts() {
 fn stripes_rotate_and_narrow_but_keep_their_parity() {
     let mut segments = segments();
     segments.form_window(Shape::Striped, 2, &DRIVES, Lsn(64));
-    let firsts: Vec<DriveId> = segments.iter().map(|(_, segment)| segment.geometry.columns[0].drive).collect();
+    let firsts: Vec<DriveId> =
+        segments.iter().map(|(_, segment)| segment.geometry.columns[0].drive).collect();
     assert_ne!(firsts[0], firsts[1]);
     let narrow = segments.form_window(Shape::Striped, 3, &DRIVES[..3], Lsn(64));
     let geometry = &segments.get(narrow[0]).expect("formed").geometry;
     assert_eq!((geometry.data(), geometry.parity()), (2, 1));
     let alone = segments.form_window(Shape::Striped, 4, &DRIVES[..1], Lsn(64));
-    assert_eq!(segments.get(alone[0]).expect("formed").geometry.parity(), 0, "one drive has no room for parity");
+    assert_eq!(
+        segments.get(alone[0]).expect("formed").geometry.parity(),
+        0,
+        "one drive has no room for parity"
+    );
 }
 
 #[test]

@@ -16,7 +16,11 @@ fn runs(gib: u32) -> Vec<Run> {
 }
 
 /// Writes what has changed; returns how many leaves that were.
-fn write(index: &mut Index, groups: &BTreeMap<GroupKey, Vec<Run>>, written: &mut BTreeMap<u32, Vec<u8>>) -> usize {
+fn write(
+    index: &mut Index,
+    groups: &BTreeMap<GroupKey, Vec<Run>>,
+    written: &mut BTreeMap<u32, Vec<u8>>,
+) -> usize {
     let (pages, replaced) = index.changed_leaves(groups);
     for old in replaced {
         written.remove(&old.crc).expect("a page is replaced once");
@@ -40,7 +44,8 @@ fn only_changed_leaves_are_written_and_together_they_hold_every_group() {
     index.touch(group(100));
     groups.remove(&group(100));
     assert_eq!(write(&mut index, &groups, &mut written), 1);
-    let mut found: Vec<_> = written.values().flat_map(|page| decode_leaf(page).expect("well-formed")).collect();
+    let mut found: Vec<_> =
+        written.values().flat_map(|page| decode_leaf(page).expect("well-formed")).collect();
     found.sort_by_key(|(key, _)| *key);
     assert_eq!(found, groups.into_iter().collect::<Vec<_>>());
 }

@@ -40,8 +40,13 @@ fn shard() -> Shard {
 fn run(entries: &[(u32, u32)], page: u32) -> (Run, Rc<Vec<PageEntry>>) {
     let mut filter = Filter::default();
     entries.iter().for_each(|(block, _)| filter.add(*block));
-    let entry = |(block, slot): &(u32, u32)| PageEntry { block: *block, layer: Layer(0), value: Some(pointer(*slot)) };
-    let pages = vec![PageRef { first_block: entries[0].0, entries: entries.len() as u16, pointer: pointer(page) }];
+    let entry = |(block, slot): &(u32, u32)| PageEntry {
+        block: *block,
+        layer: Layer(0),
+        value: Some(pointer(*slot)),
+    };
+    let pages =
+        vec![PageRef { first_block: entries[0].0, entries: entries.len() as u16, pointer: pointer(page) }];
     (Run::Pages { filter, pages }, Rc::new(entries.iter().map(entry).collect()))
 }
 
