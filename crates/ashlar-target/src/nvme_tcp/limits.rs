@@ -96,7 +96,9 @@ impl Limits {
         if !(2..=65_536).contains(&self.queue_entries_max) {
             return wrong("queue_entries_max", &self.queue_entries_max, "2 to 65536");
         }
-        if self.in_capsule_bytes_max % 16 != 0 || !(4 << 10..=64 << 10).contains(&self.in_capsule_bytes_max) {
+        if !self.in_capsule_bytes_max.is_multiple_of(16)
+            || !(4 << 10..=64 << 10).contains(&self.in_capsule_bytes_max)
+        {
             let bounds = "a multiple of 16, 4096 to 65536";
             return wrong("in_capsule_bytes_max", &self.in_capsule_bytes_max, bounds);
         }

@@ -3,7 +3,7 @@
 use ashlar_nvme::admin::{GetLogPage, opcode as admin_opcode};
 use ashlar_nvme::fabrics::FABRICS_OPCODE;
 use ashlar_nvme::feature::id;
-use ashlar_nvme::identify::namespace_list;
+use ashlar_nvme::identify::{CSI_NVM, namespace_list};
 use ashlar_nvme::io::opcode as io_opcode;
 use ashlar_nvme::log::{
     CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect, critical_warning,
@@ -53,14 +53,16 @@ const ADMIN_EFFECTS: [CommandEffects; 9] = [
     ),
 ];
 
+/// Without the scope that admin commands report: Linux takes it for an unusual effect of I/O commands, and
+/// warns.
 const IO_EFFECTS: [CommandEffects; 7] = [
-    (io_opcode::FLUSH, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
-    (io_opcode::WRITE, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
-    (io_opcode::READ, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
-    (io_opcode::COMPARE, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
-    (io_opcode::WRITE_ZEROES, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
-    (io_opcode::DATASET_MANAGEMENT, CHANGES_BLOCKS | effect::SCOPE_NAMESPACE),
-    (io_opcode::VERIFY, effect::SUPPORTED | effect::SCOPE_NAMESPACE),
+    (io_opcode::FLUSH, effect::SUPPORTED),
+    (io_opcode::WRITE, CHANGES_BLOCKS),
+    (io_opcode::READ, effect::SUPPORTED),
+    (io_opcode::COMPARE, effect::SUPPORTED),
+    (io_opcode::WRITE_ZEROES, CHANGES_BLOCKS),
+    (io_opcode::DATASET_MANAGEMENT, CHANGES_BLOCKS),
+    (io_opcode::VERIFY, effect::SUPPORTED),
 ];
 
 const CONTROLLER_FEATURES: [u8; 10] = [
@@ -94,18 +96,18 @@ impl<D: Door> Controller<D> {
         if !matches!(sqe.nsid.get(), 0 | NSID_ALL) && get.page == page::SMART {
             return Err(Rejection::field(4));
         }
-        part_of(self.whole_page(get.page), get)
+        part_of(self.whole_page(get), get)
     }
 
-    fn whole_page(&self, page: u8) -> Vec<u8> {
-        match page {
+    fn whole_page(&self, get: &GetLogPage) -> Vec<u8> {
+        match get.page {
             page::SUPPORTED if self.is_discovery() => supported_pages(&DISCOVERY_PAGES),
             page::SUPPORTED => supported_pages(&IO_PAGES),
             page::ERROR => self.error_log(),
             page::SMART => self.smart_log(),
             page::FIRMWARE_SLOT => self.firmware_log(),
             page::CHANGED_NAMESPACES => namespace_list(self.events.borrow().changed_namespaces()).to_vec(),
-            page::EFFECTS => EffectsLog::new(&ADMIN_EFFECTS, &IO_EFFECTS).as_bytes().to_vec(),
+            page::EFFECTS => effects_log(get.command_set),
             page::FEATURE_EFFECTS => feature_effects_log(),
             page::DISCOVERY => self.discovery_log(self.service.door.generation()),
             // NVMe-MI commands: none is supported.
@@ -158,6 +160,13 @@ impl<D: Door> Controller<D> {
         let entries = discovery::entries(&portals, self.wire.local, &nqn, sees_namespaces);
         discovery::log_page(generation, &entries)
     }
+}
+
+/// The commands of a command set. Of a set that is not there: no I/O commands. (nvme-cli asks for zoned
+/// namespaces' commands too, and takes a refusal for a failure of the whole log.)
+fn effects_log(command_set: u8) -> Vec<u8> {
+    let io: &[CommandEffects] = if command_set == CSI_NVM { &IO_EFFECTS } else { &[] };
+    EffectsLog::new(&ADMIN_EFFECTS, io).as_bytes().to_vec()
 }
 
 fn feature_effects_log() -> Vec<u8> {
