@@ -174,47 +174,69 @@ struct Operation {
 }
 
 /// One connection's load: replies come in the order of messages.
+struct Loader {
+    exchanges: Vec<Exchange>,
+    messages: Vec<Bytes>,
+    waiting: VecDeque<Operation>,
+    /// What is to be sent next.
+    list: SendList,
+    /// Bytes of replies that have come and are not counted.
+    come: usize,
+    meter: Rc<Meter>,
+}
+
 async fn work(stream: TcpStream, load: Load, meter: Rc<Meter>) -> io::Result<()> {
-    let exchanges = exchanges(&load);
-    let messages: Vec<Bytes> = exchanges.iter().map(message).collect();
-    let mut waiting: VecDeque<Operation> = VecDeque::new();
-    let mut list = SendList::new();
-    for _ in 0..load.depth {
-        list.push(messages[0].clone());
-        waiting.push_back(Operation { start: now(), next: 1 });
-    }
-    let mut come = 0;
-    loop {
-        if !list.is_empty() {
-            let (result, returned) = stream.send(list).await;
+    let mut loader = Loader::new(&load, meter);
+    while !loader.waiting.is_empty() {
+        if !loader.list.is_empty() {
+            let (result, list) = stream.send(std::mem::take(&mut loader.list)).await;
             result?;
-            list = returned;
-            list.clear();
+            loader.list = list;
+            loader.list.clear();
         }
-        let Some(chunk) = stream.recv().await? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
-        come += chunk.len();
+        let chunk = stream.recv().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        loader.come += chunk.len();
         drop(chunk);
-        while let Some(first) = waiting.front() {
-            let reply_bytes = exchanges[first.next - 1].reply_bytes as usize;
-            if come < reply_bytes {
-                break;
-            }
-            come -= reply_bytes;
-            let Operation { start, next } = waiting.pop_front().expect("it is the front");
-            if next < messages.len() {
-                list.push(messages[next].clone());
-                waiting.push_back(Operation { start, next: next + 1 });
-                continue;
-            }
-            meter.count(now().since(start));
-            if !meter.is_stopped() {
-                list.push(messages[0].clone());
-                waiting.push_back(Operation { start: now(), next: 1 });
-            }
+        while loader.take_reply() {}
+    }
+    Ok(())
+}
+
+impl Loader {
+    fn new(load: &Load, meter: Rc<Meter>) -> Self {
+        let exchanges = exchanges(load);
+        let messages = exchanges.iter().map(message).collect();
+        let (waiting, list) = (VecDeque::new(), SendList::new());
+        let mut loader = Loader { exchanges, messages, waiting, list, come: 0, meter };
+        (0..load.depth).for_each(|_| loader.begin(now(), 0));
+        loader
+    }
+
+    /// Sends message `number` of an operation.
+    fn begin(&mut self, start: Nanos, number: usize) {
+        self.list.push(self.messages[number].clone());
+        self.waiting.push_back(Operation { start, next: number + 1 });
+    }
+
+    /// Takes the oldest reply, if all of it has come, and goes on with what it was for.
+    fn take_reply(&mut self) -> bool {
+        let Some(Operation { start, next }) = self.waiting.front() else { return false };
+        let (start, next) = (*start, *next);
+        let reply_bytes = self.exchanges[next - 1].reply_bytes as usize;
+        if self.come < reply_bytes {
+            return false;
         }
-        if waiting.is_empty() {
-            return Ok(());
+        self.come -= reply_bytes;
+        self.waiting.pop_front();
+        if next < self.messages.len() {
+            self.begin(start, next);
+            return true;
         }
+        self.meter.count(now().since(start));
+        if !self.meter.is_stopped() {
+            self.begin(now(), 0);
+        }
+        true
     }
 }
 

@@ -9,13 +9,15 @@
 
 mod model;
 mod read_back;
+mod report;
 mod run;
 mod sources;
 mod state;
 
 pub use model::{BLOCK_BYTES, Mismatch, Model};
 pub use read_back::read_back;
-pub use run::{Mix, Options, Progress, Report, VerifyError, run};
+pub use report::{Mix, Options, Progress, Report, VerifyError};
+pub use run::run;
 pub use sources::{Sources, SourcesError};
 pub use state::StateError;
 

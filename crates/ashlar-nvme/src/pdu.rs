@@ -9,6 +9,7 @@ mod encode;
 mod fault;
 mod handshake;
 mod header;
+mod layout;
 
 pub use decode::{Decoder, DecoderLimits, Receiver, Step};
 pub use digest::{DIGEST_BYTES, DataDigest, crc32c};

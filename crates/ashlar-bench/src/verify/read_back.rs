@@ -7,7 +7,8 @@ use std::rc::Rc;
 use ashlar_reactor::{JoinHandle, now, spawn_joined};
 
 use super::model::{BLOCK_BYTES, Model};
-use super::run::{Progress, VerifyError, check_blocks, check_fit, read_blocks};
+use super::report::{Progress, VerifyError};
+use super::run::{check_blocks, check_fit, read_blocks};
 use crate::initiator::Namespace;
 
 /// Blocks of one read.
