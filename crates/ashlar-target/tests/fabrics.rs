@@ -226,7 +226,7 @@ fn a_discovery_portal_leads_to_no_subsystem() {
 
 #[test]
 fn a_queue_for_which_there_is_no_memory_is_refused_for_now() {
-    let limits = Limits { reactor_bytes_max: 16 << 20, ..Limits::default() };
+    let limits = Limits { in_capsule_total_bytes_max: 16 << 20, ..Limits::default() };
     let rig = Rig::with_limits(limits);
     let admin = rig.admin();
     let mut io = Queue::shaken(rig.io, Digests::NONE);

@@ -7,6 +7,7 @@ use std::net::Shutdown;
 use std::time::Duration;
 
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
+use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, FatalStatus, Pdu, TermReq, Ttag};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
@@ -286,4 +287,25 @@ fn data_that_were_asked_for_and_do_not_come_end_the_connection() {
     let (_admin, mut io, _) = asked_for_data(&rig);
     assert!(io.last_words().is_none(), "it is closed without a complaint");
     still_serves(&rig);
+}
+
+#[test]
+fn a_host_that_takes_nothing_is_given_up_and_its_memory_freed() {
+    let limits = Limits {
+        transfer_timeout: Duration::from_millis(100),
+        connection_bytes_max: 8 << 20,
+        reactor_bytes_max: 8 << 20,
+        ..Limits::default()
+    };
+    let rig = Rig::with_limits(limits);
+    let (_admin, mut io) = rig.host();
+    for _ in 0..31 {
+        let read = IoCommand::Read(BlockRange { start: 0, count: 256 });
+        let mut sqe = read.to_sqe(io.cid(), 1);
+        sqe.sgl = SglDescriptor::transport(1 << 20);
+        io.send_command(sqe, &[]);
+    }
+    eventually("the queue has gone", || rig.target.connected_hosts()[0].io_queues == 0);
+    let (_other, mut io) = rig.host();
+    assert_eq!(io.read(0, 256).0, Status::SUCCESS);
 }

@@ -189,7 +189,8 @@ fn establish_io<D: Door>(
 ) -> Result<Arc<Association>, Refusal> {
     let (wire, service) = (&connection.wire, &connection.service);
     let in_capsule_bytes = u64::from(shape.entries) * u64::from(wire.limits.in_capsule_bytes_max);
-    let in_capsule = service.memory.try_reserve(in_capsule_bytes).ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
+    let in_capsule =
+        service.in_capsule.try_reserve(in_capsule_bytes).ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
     let joined = service.target.registry.join(data.controller_id.get(), host, shape.id, &wire.life);
     let association = joined.map_err(Refusal::from)?;
     wire.set_queue(shape, association.clone(), Some(in_capsule));

@@ -108,7 +108,7 @@ impl Drop for Drained {
 }
 
 async fn write(wire: Rc<Wire>, stream: Rc<TcpStream>) {
-    if !wire.output.write_to(&stream).await {
+    if !wire.output.write_to(&stream, wire.limits.transfer_timeout).await {
         wire.life.end(EndReason::SendFailed);
     }
 }

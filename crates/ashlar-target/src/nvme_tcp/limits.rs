@@ -14,7 +14,8 @@ pub struct Limits {
     pub connecting_max: u32,
     /// How long a connection may take from its first byte to its Connect command.
     pub handshake_timeout: Duration,
-    /// How long a host may take to send data that it was allowed to send, before its connection is ended.
+    /// How long a host may take to send data that it was allowed to send, or to take what is sent to it,
+    /// before its connection is ended.
     pub transfer_timeout: Duration,
     /// How long the end of a connection waits for the other side to take the last PDU.
     pub closing_timeout: Duration,
@@ -24,15 +25,18 @@ pub struct Limits {
     /// one less.
     pub queue_entries_max: u32,
     /// Write data that may come within a command capsule of an I/O queue, in bytes: a multiple of 16, 4 KiB
-    /// to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.) This much is set aside for
-    /// every entry of every I/O queue.
+    /// to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.)
     pub in_capsule_bytes_max: u32,
+    /// In-capsule data of all I/O queues of one reactor, if every entry of every queue brought the most that
+    /// it may; a queue beyond it is refused (Connect Controller Busy). Memory is taken only as data come. At
+    /// least `queue_entries_max` times `in_capsule_bytes_max`.
+    pub in_capsule_total_bytes_max: u64,
     /// Data of one command, in bytes: a power of two, 4 KiB to 16 MiB. MDTS.
     pub transfer_bytes_max: u32,
     /// Data that one connection may have in memory, beside in-capsule data: at least twice
     /// `transfer_bytes_max`, as a fused operation needs.
     pub connection_bytes_max: u64,
-    /// Data of one reactor's connections in memory, in-capsule data included: at least
+    /// Data of one reactor's connections in memory, beside in-capsule data: at least
     /// `connection_bytes_max`.
     pub reactor_bytes_max: u64,
     /// The shortest keep alive timeout; shorter ones are raised to it. At least 1 s.
@@ -54,6 +58,7 @@ impl Default for Limits {
             io_queues_max: 64,
             queue_entries_max: 1024,
             in_capsule_bytes_max: 16 << 10,
+            in_capsule_total_bytes_max: 4 << 30,
             transfer_bytes_max: 1 << 20,
             connection_bytes_max: 16 << 20,
             reactor_bytes_max: 1 << 30,
@@ -102,19 +107,30 @@ impl Limits {
             let bounds = "a multiple of 16, 4096 to 65536";
             return wrong("in_capsule_bytes_max", &self.in_capsule_bytes_max, bounds);
         }
+        self.check_memory()?;
+        self.check_times()
+    }
+
+    fn check_memory(&self) -> Result<(), LimitsError> {
+        let wrong = |name, value: u64, bounds| Err(LimitsError { name, value: value.to_string(), bounds });
+        let one_queue = u64::from(self.queue_entries_max) * u64::from(self.in_capsule_bytes_max);
+        if self.in_capsule_total_bytes_max < one_queue {
+            let bounds = "at least queue_entries_max times in_capsule_bytes_max";
+            return wrong("in_capsule_total_bytes_max", self.in_capsule_total_bytes_max, bounds);
+        }
         let transfer = self.transfer_bytes_max;
         if !transfer.is_power_of_two() || !(PAGE_BYTES..=16 << 20).contains(&transfer) {
-            return wrong("transfer_bytes_max", &transfer, "a power of two, 4096 to 16777216");
+            return wrong("transfer_bytes_max", transfer.into(), "a power of two, 4096 to 16777216");
         }
         if self.connection_bytes_max < 2 * u64::from(transfer) {
             let bounds = "at least twice transfer_bytes_max";
-            return wrong("connection_bytes_max", &self.connection_bytes_max, bounds);
+            return wrong("connection_bytes_max", self.connection_bytes_max, bounds);
         }
         if self.reactor_bytes_max < self.connection_bytes_max {
             let bounds = "at least connection_bytes_max";
-            return wrong("reactor_bytes_max", &self.reactor_bytes_max, bounds);
+            return wrong("reactor_bytes_max", self.reactor_bytes_max, bounds);
         }
-        self.check_times()
+        Ok(())
     }
 
     fn check_times(&self) -> Result<(), LimitsError> {

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::ops::Range;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use ashlar_nvme::pdu::{DataDigest, Framing, Pdu};
 use ashlar_reactor::net::{SendList, TcpStream};
-use ashlar_reactor::yield_now;
+use ashlar_reactor::{timeout, yield_now};
 use bytes::Bytes;
 
 use super::memory::Payload;
@@ -151,19 +152,19 @@ impl Output {
         Some(std::mem::take(&mut state.batch))
     }
 
-    /// Sends until the end. Returns false if the connection broke.
-    pub(super) async fn write_to(&self, stream: &TcpStream) -> bool {
+    /// Sends until the end. Returns false if the connection broke, or the other side did not take what is
+    /// sent within `patience`.
+    pub(super) async fn write_to(&self, stream: &TcpStream, patience: Duration) -> bool {
         let mut list = SendList::new();
         while let Some(batch) = self.next_batch().await {
             let held = batch.fill(&mut list);
-            let (result, returned) = stream.send(list).await;
+            let Ok((Ok(()), returned)) = timeout(patience, stream.send(list)).await else {
+                self.close();
+                return false;
+            };
             list = returned;
             list.clear();
             drop(held);
-            if result.is_err() {
-                self.close();
-                return false;
-            }
         }
         true
     }

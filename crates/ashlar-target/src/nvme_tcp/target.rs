@@ -84,6 +84,7 @@ impl Target {
             target: self.shared.clone(),
             door,
             memory: Budget::new(self.shared.limits.reactor_bytes_max),
+            in_capsule: Budget::new(self.shared.limits.in_capsule_total_bytes_max),
             traffic,
             discarded: Rc::default(),
             connecting: Rc::default(),
@@ -151,7 +152,10 @@ impl TargetShared {
 pub(super) struct ServiceState<D: Door> {
     pub(super) target: Arc<TargetShared>,
     pub(super) door: D,
+    /// For data that R2Ts ask for, and for what is read.
     pub(super) memory: Budget,
+    /// For in-capsule data.
+    pub(super) in_capsule: Budget,
     pub(super) traffic: Arc<Traffic>,
     /// The service was dropped without a shutdown, commands and all.
     pub(super) discarded: Rc<Cell<bool>>,
