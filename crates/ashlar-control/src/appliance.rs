@@ -1,0 +1,51 @@
+//! What the API stands before.
+
+use futures_util::future::BoxFuture;
+
+use crate::error::ApiError;
+use crate::types::{
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
+    Status, Volume,
+};
+
+/// The answer to a request, in time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ApiError>>;
+
+/// A node, as far as the API needs it. Each method ends once what it says is done and durable.
+pub trait Appliance: Send + Sync + 'static {
+    /// Everything at a glance.
+    fn status(&self) -> Answer<'_, Status>;
+    /// The hosts that are connected.
+    fn hosts(&self) -> Answer<'_, Vec<Host>>;
+
+    /// All pools.
+    fn pools(&self) -> Answer<'_, Vec<Pool>>;
+    /// Makes a pool.
+    fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool>;
+    /// Opens a pool.
+    fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
+    /// Closes a pool and forgets it.
+    fn export_pool(&self, pool: String) -> Answer<'_, ()>;
+    /// Closes a pool and takes its label off its drives.
+    fn destroy_pool(&self, pool: String) -> Answer<'_, ()>;
+
+    /// The drives of all pools.
+    fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;
+    /// Looks what a drive is and holds.
+    fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
+    /// Takes a pool's label off a drive. Answers what it held.
+    fn clear_label(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
+
+    /// All volumes.
+    fn volumes(&self) -> Answer<'_, Vec<Volume>>;
+    /// Makes a volume.
+    fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume>;
+    /// Resizes or renames a volume.
+    fn change_volume(&self, pool: String, volume: String, request: ChangeVolume) -> Answer<'_, Volume>;
+    /// Deletes a volume.
+    fn delete_volume(&self, pool: String, volume: String) -> Answer<'_, ()>;
+    /// Lets hosts see a volume.
+    fn allow(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume>;
+    /// Lets hosts no longer see a volume.
+    fn deny(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume>;
+}

@@ -1,0 +1,78 @@
+//! How a request is refused: one shape for all errors.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What kind of refusal it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorKind {
+    /// The request itself is wrong.
+    Invalid,
+    /// It names something that is not there.
+    NotFound,
+    /// What is there stands against it.
+    Conflict,
+    /// It could be done, but now it cannot.
+    Unavailable,
+    /// A fault in Ashlar itself.
+    Internal,
+}
+
+/// A refused request. Nothing has changed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}", body.message)]
+pub struct ApiError {
+    /// What kind of refusal.
+    pub kind: ErrorKind,
+    /// What the client gets.
+    pub body: ErrorBody,
+}
+
+/// An error as it goes over the wire.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// For programs: a word that does not change.
+    pub code: String,
+    /// For people: what, and why.
+    pub message: String,
+    /// For people: the way out, if it is not in the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl ApiError {
+    /// A refusal.
+    pub fn new(kind: ErrorKind, code: &str, message: impl Into<String>) -> Self {
+        ApiError { kind, body: ErrorBody { code: code.to_owned(), message: message.into(), hint: None } }
+    }
+
+    /// The same with a way out.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.body.hint = Some(hint.into());
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = match self.kind {
+            ErrorKind::Invalid => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::Conflict => StatusCode::CONFLICT,
+            ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        (status, Json(self.body)).into_response()
+    }
+}
+
+/// A body that is not what the request needs.
+impl From<JsonRejection> for ApiError {
+    fn from(rejection: JsonRejection) -> Self {
+        ApiError::new(ErrorKind::Invalid, "invalid_body", rejection.body_text())
+    }
+}

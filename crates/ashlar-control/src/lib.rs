@@ -1,0 +1,17 @@
+//! The control plane: a node's REST API.
+//!
+//! The [`Appliance`] is what the API stands before: whoever assembles a node implements it. [`types`] are
+//! what goes over the wire, for servers and clients alike; the same document is served as OpenAPI.
+//!
+//! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they are made.
+
+mod appliance;
+mod error;
+mod listen;
+mod routes;
+pub mod types;
+
+pub use appliance::{Answer, Appliance};
+pub use error::{ApiError, ErrorBody, ErrorKind};
+pub use listen::{ListenError, Socket};
+pub use routes::{API_ROOT, router};

@@ -1,0 +1,232 @@
+//! The API's paths: each a few lines from the wire to the [`Appliance`].
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::appliance::Appliance;
+use crate::error::{ApiError, ErrorBody, ErrorKind};
+use crate::types::{
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
+    Status, Version, Volume,
+};
+
+/// What all paths begin with.
+pub const API_ROOT: &str = "/api/v1";
+
+type Node = State<Arc<dyn Appliance>>;
+type Answer<T> = Result<Json<T>, ApiError>;
+type Body<T> = Result<Json<T>, JsonRejection>;
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Ashlar",
+    description = "Compressed, parity-protected thin volumes over NVMe/TCP. Every error has the body \
+                   {code, message, hint}."
+))]
+struct Document;
+
+/// The API of `appliance`.
+pub fn router(appliance: Arc<dyn Appliance>) -> Router {
+    let paths = OpenApiRouter::new()
+        .routes(routes!(version))
+        .routes(routes!(status))
+        .routes(routes!(hosts))
+        .routes(routes!(pools, create_pool))
+        .routes(routes!(import_pool))
+        .routes(routes!(pool, destroy_pool))
+        .routes(routes!(export_pool))
+        .routes(routes!(drives))
+        .routes(routes!(inspect_drive))
+        .routes(routes!(clear_label))
+        .routes(routes!(volumes, create_volume))
+        .routes(routes!(volume, change_volume, delete_volume))
+        .routes(routes!(allow))
+        .routes(routes!(deny));
+    let api = OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths);
+    let (router, document) = api.split_for_parts();
+    let document = get(move || std::future::ready(Json(document.clone())));
+    router
+        .route(&format!("{API_ROOT}/openapi.json"), document)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_path)
+        .with_state(appliance)
+}
+
+async fn unknown_path() -> ApiError {
+    ApiError::new(ErrorKind::NotFound, "unknown_path", "there is no such path or method")
+        .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
+}
+
+fn find<T>(all: Vec<T>, code: &str, what: String, wanted: impl Fn(&T) -> bool) -> Answer<T> {
+    let missing = || ApiError::new(ErrorKind::NotFound, code, format!("there is no {what} here"));
+    all.into_iter().find(wanted).map(Json).ok_or_else(missing)
+}
+
+/// The daemon's version.
+#[utoipa::path(get, path = "/version", responses((status = 200, body = Version)))]
+async fn version() -> Json<Version> {
+    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), api: "v1".to_owned() })
+}
+
+/// Everything at a glance.
+#[utoipa::path(get, path = "/status", responses((status = 200, body = Status)))]
+async fn status(State(node): Node) -> Answer<Status> {
+    node.status().await.map(Json)
+}
+
+/// The hosts that are connected.
+#[utoipa::path(get, path = "/hosts", responses((status = 200, body = Vec<Host>)))]
+async fn hosts(State(node): Node) -> Answer<Vec<Host>> {
+    node.hosts().await.map(Json)
+}
+
+/// All pools.
+#[utoipa::path(get, path = "/pools", responses((status = 200, body = Vec<Pool>)))]
+async fn pools(State(node): Node) -> Answer<Vec<Pool>> {
+    node.pools().await.map(Json)
+}
+
+/// Makes a pool.
+#[utoipa::path(post, path = "/pools", request_body = CreatePool,
+    responses((status = 201, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn create_pool(State(node): Node, body: Body<CreatePool>) -> Result<(StatusCode, Json<Pool>), ApiError> {
+    let Json(request) = body?;
+    Ok((StatusCode::CREATED, Json(node.create_pool(request).await?)))
+}
+
+/// Opens a pool that is on drives.
+#[utoipa::path(post, path = "/pools/import", request_body = ImportPool,
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn import_pool(State(node): Node, body: Body<ImportPool>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.import_pool(request).await.map(Json)
+}
+
+/// A pool, by name or UUID.
+#[utoipa::path(get, path = "/pools/{pool}", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = 404, body = ErrorBody)))]
+async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    let what = format!("pool '{pool}'");
+    find(node.pools().await?, "no_such_pool", what, |found| found.name == pool || found.uuid == pool)
+}
+
+/// Closes a pool and takes its label off its drives: what it held is lost.
+#[utoipa::path(delete, path = "/pools/{pool}", params(("pool" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ErrorBody)))]
+async fn destroy_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
+    node.destroy_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Closes a pool and forgets it; its drives can go elsewhere.
+#[utoipa::path(post, path = "/pools/{pool}/export", params(("pool" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ErrorBody)))]
+async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
+    node.export_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// The drives of all pools.
+#[utoipa::path(get, path = "/drives", responses((status = 200, body = Vec<PoolDrive>)))]
+async fn drives(State(node): Node) -> Answer<Vec<PoolDrive>> {
+    node.drives().await.map(Json)
+}
+
+/// Looks what a drive is and holds.
+#[utoipa::path(post, path = "/drives/inspect", request_body = NameDrive,
+    responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
+async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
+    let Json(request) = body?;
+    node.inspect_drive(request).await.map(Json)
+}
+
+/// Takes a pool's label off a drive. Answers what it held.
+#[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive,
+    responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
+async fn clear_label(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
+    let Json(request) = body?;
+    node.clear_label(request).await.map(Json)
+}
+
+/// All volumes.
+#[utoipa::path(get, path = "/volumes", responses((status = 200, body = Vec<Volume>)))]
+async fn volumes(State(node): Node) -> Answer<Vec<Volume>> {
+    node.volumes().await.map(Json)
+}
+
+/// Makes a volume.
+#[utoipa::path(post, path = "/volumes", request_body = CreateVolume,
+    responses((status = 201, body = Volume), (status = "4XX", body = ErrorBody)))]
+async fn create_volume(
+    State(node): Node,
+    body: Body<CreateVolume>,
+) -> Result<(StatusCode, Json<Volume>), ApiError> {
+    let Json(request) = body?;
+    Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
+}
+
+/// A volume.
+#[utoipa::path(get, path = "/volumes/{pool}/{volume}", params(("pool" = String, Path), ("volume" = String, Path)),
+    responses((status = 200, body = Volume), (status = 404, body = ErrorBody)))]
+async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
+    let what = format!("volume '{pool}/{volume}'");
+    let wanted = |found: &Volume| found.pool == pool && found.name == volume;
+    find(node.volumes().await?, "no_such_volume", what, wanted)
+}
+
+/// Resizes or renames a volume.
+#[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
+    params(("pool" = String, Path), ("volume" = String, Path)),
+    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
+async fn change_volume(
+    State(node): Node,
+    Path((pool, volume)): Path<(String, String)>,
+    body: Body<ChangeVolume>,
+) -> Answer<Volume> {
+    let Json(request) = body?;
+    node.change_volume(pool, volume, request).await.map(Json)
+}
+
+/// Deletes a volume: hosts lose it at once.
+#[utoipa::path(delete, path = "/volumes/{pool}/{volume}",
+    params(("pool" = String, Path), ("volume" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ErrorBody)))]
+async fn delete_volume(
+    State(node): Node,
+    Path((pool, volume)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    node.delete_volume(pool, volume).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Lets hosts see a volume.
+#[utoipa::path(post, path = "/volumes/{pool}/{volume}/allow", request_body = NameHosts,
+    params(("pool" = String, Path), ("volume" = String, Path)),
+    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
+async fn allow(
+    State(node): Node,
+    Path((pool, volume)): Path<(String, String)>,
+    body: Body<NameHosts>,
+) -> Answer<Volume> {
+    let Json(request) = body?;
+    node.allow(pool, volume, request).await.map(Json)
+}
+
+/// Lets hosts no longer see a volume.
+#[utoipa::path(post, path = "/volumes/{pool}/{volume}/deny", request_body = NameHosts,
+    params(("pool" = String, Path), ("volume" = String, Path)),
+    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
+async fn deny(
+    State(node): Node,
+    Path((pool, volume)): Path<(String, String)>,
+    body: Body<NameHosts>,
+) -> Answer<Volume> {
+    let Json(request) = body?;
+    node.deny(pool, volume, request).await.map(Json)
+}

@@ -1,0 +1,338 @@
+//! What goes over the wire. Sizes are in bytes; a ratio is logical over physical, 0 while nothing is stored.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The daemon's version.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Version {
+    /// Of Ashlar.
+    pub version: String,
+    /// Of this API.
+    pub api: String,
+}
+
+/// Everything at a glance.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// Of Ashlar.
+    pub version: String,
+    /// The daemon's process.
+    pub pid: u32,
+    /// Seconds since it started.
+    pub uptime_seconds: u64,
+    /// Reactors that serve.
+    pub reactors: usize,
+    /// The NQN that hosts connect to.
+    pub subsystem_nqn: String,
+    /// The subsystem's serial number.
+    pub serial: String,
+    /// Where it listens.
+    pub portals: Vec<Portal>,
+    /// Controllers that hosts have now.
+    pub hosts_connected: usize,
+    /// All pools, those that could not be opened included.
+    pub pools: Vec<Pool>,
+    /// All volumes.
+    pub volumes: Vec<Volume>,
+}
+
+/// An address to connect to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Portal {
+    /// `tcp`.
+    pub transport: String,
+    /// IP address.
+    pub address: String,
+    /// TCP port.
+    pub port: u16,
+    /// `io` (volumes and discovery) or `discovery`.
+    pub kind: String,
+}
+
+/// A pool and its figures.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// Its identity.
+    pub uuid: String,
+    /// 0, 1, 5 or 6; empty while it is unavailable.
+    pub level: String,
+    /// How it is: `online`, `degraded`, `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
+    pub states: Vec<String>,
+    /// Why it is read-only or unavailable.
+    pub problem: Option<String>,
+    /// Things to know that are not errors.
+    pub notes: Vec<String>,
+    /// Live data and maps after compression, before redundancy. May be too high for a while, never too low.
+    pub physical_used_bytes: u64,
+    /// Blocks of its volumes that hold data.
+    pub logical_written_bytes: u64,
+    /// Sizes of its volumes.
+    pub provisioned_bytes: u64,
+    /// Logical over stored data.
+    pub compression_ratio: f64,
+    /// The members' chunks, redundancy included.
+    pub raw_bytes: u64,
+    /// What is left of that when redundancy is taken off.
+    pub usable_bytes: u64,
+    /// What of the usable may be live; the rest lets garbage collection work.
+    pub limit_bytes: u64,
+    /// The same as `physical_used_bytes`.
+    pub live_bytes: u64,
+    /// Written, no longer live, not reclaimed yet.
+    pub garbage_bytes: u64,
+    /// Room in segments that can be placed now.
+    pub free_bytes: u64,
+    /// Compressed data that can surely be written now.
+    pub safe_to_write_bytes: u64,
+    /// New data is refused.
+    pub out_of_space: bool,
+    /// Memory of the map.
+    pub map_memory_bytes: u64,
+    /// Its members.
+    pub drives: Vec<PoolDrive>,
+    /// What has happened since it was opened.
+    pub counters: PoolCounters,
+}
+
+/// What has happened in a pool since it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PoolCounters {
+    /// Blocks that hosts have written.
+    pub blocks_written: u64,
+    /// Blocks that hosts have read.
+    pub blocks_read: u64,
+    /// Bytes that the written blocks took after compression.
+    pub stored_bytes: u64,
+    /// Bytes written to drives in all.
+    pub drive_written_bytes: u64,
+    /// Blocks moved by garbage collection.
+    pub blocks_moved: u64,
+    /// Segments reclaimed.
+    pub segments_collected: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Blocks read from parity because a drive could not be read.
+    pub blocks_reconstructed: u64,
+    /// Blocks that a drive gave wrong, and that were read right all the same.
+    pub wrong_blocks_corrected: u64,
+    /// Blocks that could not be read right.
+    pub blocks_unrecovered: u64,
+    /// Starts that found no clean end before them, since the pool was made.
+    pub unclean_starts: u64,
+}
+
+/// A member of a pool.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PoolDrive {
+    /// Its name within the pool.
+    pub name: String,
+    /// Its pool.
+    pub pool: String,
+    /// Its identity as a member.
+    pub uuid: String,
+    /// How it was named, where it was found.
+    pub spec: Option<String>,
+    /// `file`, `block device`, `memory`.
+    pub kind: Option<String>,
+    /// How it is: `online`, `failed`, `absent`, `stale`, `sparse`.
+    pub states: Vec<String>,
+    /// Why it has failed.
+    pub problem: Option<String>,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Reads that it refused.
+    pub read_errors: u64,
+    /// Reads that it answered with wrong bytes.
+    pub wrong_answers: u64,
+    /// The device's model.
+    pub model: Option<String>,
+    /// The device's serial number.
+    pub serial: Option<String>,
+}
+
+/// What a drive is and holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DriveInfo {
+    /// How it was named.
+    pub spec: String,
+    /// `file`, `block device`, `memory`.
+    pub kind: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// What it holds, in words; `nothing` if it is blank.
+    pub content: String,
+    /// `blank`, `member`, `damaged` or `foreign`.
+    pub state: String,
+    /// The pool that it is a member of.
+    pub pool: Option<String>,
+    /// That pool's identity.
+    pub pool_uuid: Option<String>,
+    /// The device's model.
+    pub model: Option<String>,
+    /// The device's serial number.
+    pub serial: Option<String>,
+}
+
+/// A volume and its figures.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Volume {
+    /// Its name.
+    pub name: String,
+    /// Its pool.
+    pub pool: String,
+    /// Its identity, which hosts see.
+    pub uuid: String,
+    /// Its namespace number.
+    pub nsid: u32,
+    /// The size that hosts see.
+    pub size_bytes: u64,
+    /// The sectors that hosts see.
+    pub lba_bytes: u32,
+    /// Blocks that hold data.
+    pub logical_used_bytes: u64,
+    /// What they take after compression, before redundancy.
+    pub physical_used_bytes: u64,
+    /// The one over the other.
+    pub ratio: f64,
+    /// `any`, or the NQNs of the hosts that may see it.
+    pub access: Access,
+    /// Blocks are compressed.
+    pub compression: bool,
+    /// Hosts may not write.
+    pub write_protected: bool,
+    /// When it was made, Unix seconds.
+    pub created_at: u64,
+}
+
+/// Who may see a volume.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct Access {
+    /// Every host.
+    pub allow_any: bool,
+    /// These hosts.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Access { allow_any: false, hosts: Vec::new() }
+    }
+}
+
+/// A host's controller.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Host {
+    /// The host's name.
+    pub nqn: String,
+    /// The host's identifier, as a UUID.
+    pub host_id: String,
+    /// Where it comes from.
+    pub address: String,
+    /// I/O queues that are connected.
+    pub io_queues: u16,
+    /// When it connected, Unix seconds.
+    pub since: u64,
+    /// The controller's number.
+    pub controller_id: u16,
+    /// `io` or `discovery`.
+    pub kind: String,
+}
+
+/// A pool to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreatePool {
+    /// Its name.
+    pub name: String,
+    /// 0, 1, 5 or 6.
+    pub level: String,
+    /// Its drives.
+    pub drives: Vec<String>,
+    /// Take drives that hold something: it is lost.
+    #[serde(default)]
+    pub force: bool,
+    /// A power of two; chosen by the drives' size if not given.
+    #[serde(default)]
+    pub chunk_bytes: Option<u32>,
+}
+
+/// A pool to be opened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportPool {
+    /// Its name or UUID, if the drives belong to several.
+    #[serde(default)]
+    pub pool: Option<String>,
+    /// Where its drives may be.
+    pub drives: Vec<String>,
+    /// Open it even if half of its drives or fewer are there.
+    #[serde(default)]
+    pub degraded: bool,
+}
+
+/// A drive, by how people name it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NameDrive {
+    /// The drive.
+    pub drive: String,
+    /// Go on although it holds something that is not Ashlar's: it is lost.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// A volume to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateVolume {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its size, a multiple of 4096.
+    pub size_bytes: u64,
+    /// 512 or 4096.
+    #[serde(default = "four_kib")]
+    pub lba_bytes: u32,
+    /// Compress its blocks.
+    #[serde(default = "yes")]
+    pub compression: bool,
+    /// `any`, `none`, or host NQNs.
+    #[serde(default)]
+    pub allow: Vec<String>,
+}
+
+fn four_kib() -> u32 {
+    4096
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What is to change of a volume.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeVolume {
+    /// Its new name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its new size.
+    #[serde(default)]
+    pub size_bytes: Option<u64>,
+    /// Make it smaller although what lies beyond is lost.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// Hosts to allow or deny.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NameHosts {
+    /// NQNs; `any` to allow every host, `all` to deny every host.
+    pub hosts: Vec<String>,
+}

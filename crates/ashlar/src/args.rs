@@ -1,0 +1,313 @@
+//! The command line as people write it.
+
+use std::path::PathBuf;
+
+use ashlar_block::ByteSize;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+/// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin volumes.
+#[derive(Parser, Debug)]
+#[command(name = "ashlar", version, after_help = "Examples:
+  ashlar serve --state /var/lib/ashlar
+  ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar volume create tank/v0 --size 20GiB --allow any
+  ashlar status")]
+pub struct Arguments {
+    /// The daemon's socket. Without it and ASHLAR_SOCKET: ./ashlar-data/ashlar.sock, then
+    /// /run/ashlar/ashlar.sock; for `serve`, DIR/ashlar.sock
+    #[arg(long, global = true, env = "ASHLAR_SOCKET", value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// How to print what was asked for
+    #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How to print.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Output {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Serve volumes: the daemon
+    Serve(ServeArguments),
+    /// Serve a demonstration pool, and measure it with a verified workload
+    Demo(DemoArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    #[command(flatten)]
+    Client(ClientCommand),
+}
+
+/// What a daemon is asked.
+#[derive(Subcommand, Debug)]
+pub enum ClientCommand {
+    /// Make, open, close and look at pools
+    #[command(subcommand)]
+    Pool(PoolCommand),
+    /// Look at drives, and free them
+    #[command(subcommand)]
+    Drive(DriveCommand),
+    /// Make, change and look at volumes
+    #[command(subcommand)]
+    Volume(VolumeCommand),
+    /// Look at connected hosts
+    #[command(subcommand)]
+    Host(HostCommand),
+    /// Everything at a glance
+    #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
+    Status,
+}
+
+/// The daemon's options. What is given here goes before what the configuration file says.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
+  ashlar serve --state ./data --listen 127.0.0.1:4420 --discovery none --reactors 2
+
+The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory,
+over_provisioning_percent, and a table [limits].")]
+pub struct ServeArguments {
+    /// The daemon's directory: its identity, and which pools it opens
+    #[arg(long, value_name = "DIR")]
+    pub state: PathBuf,
+    /// A configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where hosts connect, as IP:PORT; repeatable [default: 127.0.0.1:4420]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Vec<String>,
+    /// Where the discovery service listens in addition, as IP:PORT, or none [default: 127.0.0.1:8009]
+    #[arg(long, value_name = "ADDR")]
+    pub discovery: Option<String>,
+    /// Threads that serve, 1 to 64 [default: a quarter of the processors, at least one]
+    #[arg(long, value_name = "N")]
+    pub reactors: Option<usize>,
+    /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]
+    #[arg(long, value_name = "MICROSECONDS")]
+    pub spin_us: Option<u64>,
+    /// Memory for the map of each pool [default: 5 % of the memory, at least 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub map_memory: Option<ByteSize>,
+}
+
+/// The demonstration's options.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ashlar demo --state ./ashlar-data")]
+pub struct DemoArguments {
+    /// Where its drives and its identity are kept
+    #[arg(long, value_name = "DIR")]
+    pub state: PathBuf,
+    /// Where hosts connect
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4420")]
+    pub listen: String,
+    /// Where the discovery service listens in addition, or none
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8009")]
+    pub discovery: String,
+    /// How long the workload runs
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub seconds: u64,
+    /// End after the workload instead of serving on
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// About pools.
+#[derive(Subcommand, Debug)]
+pub enum PoolCommand {
+    /// Make a pool of drives
+    #[command(after_help = "Examples:
+  ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB --drive file:/d/1.img,size=4GiB \\
+      --drive file:/d/2.img,size=4GiB
+A file that does not exist is made, all of its space reserved; sparse=on takes it as it is written.
+Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
+    Create {
+        /// Its name
+        name: String,
+        /// How many drives may be lost: 0 none, 1 one (two copies), 5 one, 6 two
+        #[arg(long)]
+        level: String,
+        /// A drive: /dev/NAME, file:PATH[,size=SIZE][,sparse=on] or mem:SIZE; repeatable
+        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        drives: Vec<String>,
+        /// Take drives that hold something: it is lost
+        #[arg(long)]
+        force: bool,
+        /// Bytes of a chunk, a power of two [default: by the size of the drives]
+        #[arg(long, value_name = "SIZE")]
+        chunk_size: Option<ByteSize>,
+    },
+    /// List the pools
+    #[command(after_help = "Example:\n  ashlar pool list")]
+    List,
+    /// Show a pool, its drives and its figures
+    #[command(after_help = "Example:\n  ashlar pool show tank --output json")]
+    Show {
+        /// Its name or UUID
+        pool: String,
+    },
+    /// Open a pool that is on drives
+    #[command(after_help = "Examples:
+  ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool import tank --drive /mnt/drives
+Of a directory every file that is a drive of a pool is taken.")]
+    Import {
+        /// Its name or UUID, if the drives belong to several pools
+        pool: Option<String>,
+        /// A drive, or a directory to look for drives in; repeatable
+        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        drives: Vec<String>,
+        /// Open it even if half of its drives or fewer are there
+        #[arg(long)]
+        degraded: bool,
+    },
+    /// Close a pool and forget it: its drives can go elsewhere
+    #[command(after_help = "Example:\n  ashlar pool export tank")]
+    Export {
+        /// Its name or UUID
+        pool: String,
+    },
+    /// Close a pool and clear its drives' labels: all that it holds is lost
+    #[command(after_help = "Example:\n  ashlar pool destroy tank --yes")]
+    Destroy {
+        /// Its name or UUID
+        pool: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// About drives.
+#[derive(Subcommand, Debug)]
+pub enum DriveCommand {
+    /// List the drives of all pools
+    #[command(after_help = "Example:\n  ashlar drive list")]
+    List,
+    /// Show what a drive is and holds
+    #[command(after_help = "Examples:\n  ashlar drive show /dev/nvme1n1\n  ashlar drive show file:/d/0.img")]
+    Show {
+        /// The drive
+        drive: String,
+    },
+    /// Take a pool's label off a drive that no open pool uses
+    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1")]
+    LabelClear {
+        /// The drive
+        drive: String,
+        /// Also if it holds something that is not Ashlar's
+        #[arg(long)]
+        force: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// About volumes.
+#[derive(Subcommand, Debug)]
+pub enum VolumeCommand {
+    /// Make a thin volume
+    #[command(after_help = "Examples:
+  ashlar volume create tank/v0 --size 20GiB --allow any
+  ashlar volume create tank/v1 --size 1TiB --allow nqn.2014-08.org.nvmexpress:uuid:6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f")]
+    Create {
+        /// POOL/NAME
+        volume: String,
+        /// Its size; space is taken as it is written
+        #[arg(long)]
+        size: ByteSize,
+        /// Who may see it: any, none, or a host's NQN (repeatable) [default: none]
+        #[arg(long, value_name = "HOST")]
+        allow: Vec<String>,
+        /// The sectors that hosts see
+        #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+        lba_size: u32,
+        /// Store blocks as they are
+        #[arg(long)]
+        no_compression: bool,
+    },
+    /// List the volumes
+    #[command(after_help = "Example:\n  ashlar volume list")]
+    List,
+    /// Show a volume and its figures
+    #[command(after_help = "Example:\n  ashlar volume show tank/v0 --output json")]
+    Show {
+        /// POOL/NAME
+        volume: String,
+    },
+    /// Make a volume larger; connected hosts see it at once
+    #[command(after_help = "Example:\n  ashlar volume resize tank/v0 --size 30GiB")]
+    Resize {
+        /// POOL/NAME
+        volume: String,
+        /// Its new size
+        #[arg(long)]
+        size: ByteSize,
+        /// Make it smaller: what lies beyond is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Give a volume another name
+    #[command(after_help = "Example:\n  ashlar volume rename tank/v0 database")]
+    Rename {
+        /// POOL/NAME
+        volume: String,
+        /// Its new name
+        name: String,
+    },
+    /// Delete a volume: all that it holds is lost
+    #[command(after_help = "Example:\n  ashlar volume delete tank/v0 --yes")]
+    Delete {
+        /// POOL/NAME
+        volume: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Let hosts see a volume
+    #[command(after_help = "Examples:
+  ashlar volume allow tank/v0 nqn.2014-08.org.nvmexpress:uuid:6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f
+  ashlar volume allow tank/v0 any")]
+    Allow {
+        /// POOL/NAME
+        volume: String,
+        /// Host NQNs, or any
+        #[arg(required = true)]
+        hosts: Vec<String>,
+    },
+    /// Let hosts no longer see a volume
+    #[command(after_help = "Example:\n  ashlar volume deny tank/v0 all")]
+    Deny {
+        /// POOL/NAME
+        volume: String,
+        /// Host NQNs, or all
+        #[arg(required = true)]
+        hosts: Vec<String>,
+    },
+}
+
+/// About hosts.
+#[derive(Subcommand, Debug)]
+pub enum HostCommand {
+    /// List the hosts that are connected
+    #[command(after_help = "Example:\n  ashlar host list")]
+    List,
+}
+
+/// Prints the completion script of a shell.
+pub fn print_completions(shell: clap_complete::Shell) {
+    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut std::io::stdout());
+}

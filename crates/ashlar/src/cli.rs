@@ -1,0 +1,20 @@
+//! The verbs that speak to a daemon.
+
+mod client;
+mod tables;
+mod verbs;
+
+use std::path::PathBuf;
+
+use crate::args::{ClientCommand, Output};
+
+pub use client::Client;
+
+/// Does what a verb says.
+pub fn run(command: ClientCommand, socket: Option<PathBuf>, output: Output) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let client = Client::new(socket)?;
+        verbs::run(&client, command, output).await
+    })
+}

@@ -1,0 +1,263 @@
+//! Tables for people.
+
+use std::io::IsTerminal;
+
+use ashlar_block::ByteSize;
+use ashlar_control::types::{Access, DriveInfo, Host, Pool, PoolDrive, Status, Volume};
+use comfy_table::{Cell, Color, Table, presets};
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header.iter().map(|title| title.to_uppercase()));
+    table
+}
+
+/// Two columns: what, and its value.
+fn sheet(rows: Vec<(&str, String)>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    rows.into_iter().for_each(|(what, value)| {
+        table.add_row([what.to_owned(), value]);
+    });
+    trimmed(&table)
+}
+
+/// The table without the blanks that fill its last column.
+fn trimmed(table: &Table) -> String {
+    table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn size(bytes: u64) -> String {
+    ByteSize(bytes).to_string()
+}
+
+fn ratio(ratio: f64) -> String {
+    if ratio == 0.0 { "-".to_owned() } else { format!("{ratio:.2}") }
+}
+
+/// States in words, coloured where somebody looks.
+fn states(states: &[String]) -> Cell {
+    let cell = Cell::new(states.join(", "));
+    if !std::io::stdout().is_terminal() {
+        return cell;
+    }
+    let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
+    if has(&["unavailable", "failed", "read-only", "out-of-room", "full"]) {
+        cell.fg(Color::Red)
+    } else if has(&["degraded", "absent", "stale"]) {
+        cell.fg(Color::Yellow)
+    } else {
+        cell.fg(Color::Green)
+    }
+}
+
+fn access(access: &Access) -> String {
+    match (access.allow_any, access.hosts.as_slice()) {
+        (true, _) => "any".to_owned(),
+        (false, []) => "none".to_owned(),
+        (false, hosts) => hosts.join("\n"),
+    }
+}
+
+/// All pools, a line each.
+pub fn pools(pools: &[Pool]) -> String {
+    if pools.is_empty() {
+        return "no pools: ashlar pool create makes one".to_owned();
+    }
+    let mut table = table(&["name", "level", "state", "drives", "used", "limit", "safe to write", "ratio"]);
+    for pool in pools {
+        table.add_row([
+            Cell::new(&pool.name),
+            Cell::new(&pool.level),
+            states(&pool.states),
+            Cell::new(pool.drives.len()),
+            Cell::new(size(pool.physical_used_bytes)),
+            Cell::new(size(pool.limit_bytes)),
+            Cell::new(size(pool.safe_to_write_bytes)),
+            Cell::new(ratio(pool.compression_ratio)),
+        ]);
+    }
+    let problems = pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, pool.problem.as_ref()?)));
+    std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
+}
+
+/// What to know of a pool that has just been made or opened.
+pub fn opened_pool(done: &str, pool: &Pool) -> String {
+    let drives = pool.drives.len();
+    let mut lines = vec![format!(
+        "pool '{}' is {done}: level {} over {drives} drives, {} may be stored ({} raw)",
+        pool.name,
+        pool.level,
+        size(pool.limit_bytes),
+        size(pool.raw_bytes)
+    )];
+    if pool.states.iter().any(|state| state == "degraded") {
+        lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
+    }
+    lines.extend(pool.notes.iter().map(|note| format!("note: {note}")));
+    lines.join("\n")
+}
+
+/// A pool with everything.
+pub fn pool(pool: &Pool) -> String {
+    let mut rows = vec![
+        ("name", pool.name.clone()),
+        ("uuid", pool.uuid.clone()),
+        ("level", pool.level.clone()),
+        ("state", pool.states.join(", ")),
+    ];
+    rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
+    rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
+    let counters = &pool.counters;
+    rows.extend([
+        ("raw", size(pool.raw_bytes)),
+        ("usable after redundancy", size(pool.usable_bytes)),
+        ("limit (less over-provisioning)", size(pool.limit_bytes)),
+        ("used (compressed, with maps)", size(pool.physical_used_bytes)),
+        ("garbage to reclaim", size(pool.garbage_bytes)),
+        ("free segments", size(pool.free_bytes)),
+        ("safe to write", size(pool.safe_to_write_bytes)),
+        ("out of space", if pool.out_of_space { "yes" } else { "no" }.to_owned()),
+        ("provisioned", size(pool.provisioned_bytes)),
+        ("logical written", size(pool.logical_written_bytes)),
+        ("compression ratio", ratio(pool.compression_ratio)),
+        ("map memory", size(pool.map_memory_bytes)),
+        ("blocks read from parity", counters.blocks_reconstructed.to_string()),
+        ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
+        ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
+        ("unclean starts", counters.unclean_starts.to_string()),
+    ]);
+    format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+}
+
+/// Drives of pools, a line each.
+pub fn drives(drives: &[PoolDrive]) -> String {
+    if drives.is_empty() {
+        return "no drives: ashlar pool create takes some".to_owned();
+    }
+    let mut table = table(&["drive", "pool", "where", "state", "size", "errors", "wrong", "model"]);
+    for drive in drives {
+        table.add_row([
+            Cell::new(&drive.name),
+            Cell::new(&drive.pool),
+            Cell::new(drive.spec.as_deref().unwrap_or("-")),
+            states(&drive.states),
+            Cell::new(size(drive.size_bytes)),
+            Cell::new(drive.read_errors),
+            Cell::new(drive.wrong_answers),
+            Cell::new(drive.model.as_deref().unwrap_or("-")),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// What a drive is and holds.
+pub fn drive_info(drive: &DriveInfo) -> String {
+    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    sheet(vec![
+        ("drive", drive.spec.clone()),
+        ("kind", drive.kind.clone()),
+        ("size", size(drive.size_bytes)),
+        ("holds", drive.content.clone()),
+        ("model", or_dash(&drive.model)),
+        ("serial", or_dash(&drive.serial)),
+    ])
+}
+
+/// All volumes, a line each.
+pub fn volumes(volumes: &[Volume]) -> String {
+    if volumes.is_empty() {
+        return "no volumes: ashlar volume create makes one".to_owned();
+    }
+    let mut table = table(&["volume", "nsid", "size", "written", "stored", "ratio", "sector", "access"]);
+    for volume in volumes {
+        table.add_row([
+            Cell::new(format!("{}/{}", volume.pool, volume.name)),
+            Cell::new(volume.nsid),
+            Cell::new(size(volume.size_bytes)),
+            Cell::new(size(volume.logical_used_bytes)),
+            Cell::new(size(volume.physical_used_bytes)),
+            Cell::new(ratio(volume.ratio)),
+            Cell::new(volume.lba_bytes),
+            Cell::new(access(&volume.access)),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// What to know of a volume that has just been made.
+pub fn created_volume(volume: &Volume) -> String {
+    let (pool, name) = (&volume.pool, &volume.name);
+    let made = format!("volume '{pool}/{name}' is created: {}, namespace {}", size(volume.size_bytes), volume.nsid);
+    if volume.access.allow_any || !volume.access.hosts.is_empty() {
+        return made;
+    }
+    format!("{made}\nno host may see it yet: ashlar volume allow {pool}/{name} NQN, or any")
+}
+
+/// A volume with everything.
+pub fn volume(volume: &Volume) -> String {
+    sheet(vec![
+        ("volume", format!("{}/{}", volume.pool, volume.name)),
+        ("uuid", volume.uuid.clone()),
+        ("nsid", volume.nsid.to_string()),
+        ("size", size(volume.size_bytes)),
+        ("sector", volume.lba_bytes.to_string()),
+        ("written", size(volume.logical_used_bytes)),
+        ("stored", size(volume.physical_used_bytes)),
+        ("ratio", ratio(volume.ratio)),
+        ("compression", if volume.compression { "lz4" } else { "off" }.to_owned()),
+        ("write protected", if volume.write_protected { "yes" } else { "no" }.to_owned()),
+        ("access", access(&volume.access)),
+    ])
+}
+
+/// Connected hosts, a line each.
+pub fn hosts(hosts: &[Host]) -> String {
+    if hosts.is_empty() {
+        return "no host is connected".to_owned();
+    }
+    let mut table = table(&["host", "address", "queues", "controller", "kind", "connected for"]);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    for host in hosts {
+        let seconds = now.saturating_sub(host.since);
+        table.add_row([
+            Cell::new(&host.nqn),
+            Cell::new(&host.address),
+            Cell::new(host.io_queues),
+            Cell::new(host.controller_id),
+            Cell::new(&host.kind),
+            Cell::new(duration(seconds)),
+        ]);
+    }
+    trimmed(&table)
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// Everything at a glance.
+pub fn status(status: &Status) -> String {
+    let portal = |portal: &ashlar_control::types::Portal| {
+        let address = match portal.address.contains(':') {
+            true => format!("[{}]", portal.address),
+            false => portal.address.clone(),
+        };
+        format!("{address}:{} ({})", portal.port, portal.kind)
+    };
+    let head = sheet(vec![
+        ("ashlar", format!("{}, process {}, up {}", status.version, status.pid, duration(status.uptime_seconds))),
+        ("subsystem", status.subsystem_nqn.clone()),
+        ("listens on", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
+        ("hosts connected", status.hosts_connected.to_string()),
+        ("reactors", status.reactors.to_string()),
+    ]);
+    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes))
+}

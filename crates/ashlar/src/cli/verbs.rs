@@ -1,0 +1,233 @@
+//! What each verb asks and prints.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use ashlar_control::types::{
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
+    Status, Volume,
+};
+use hyper::Method;
+use serde::Serialize;
+
+use super::client::Client;
+use super::tables;
+use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, VolumeCommand};
+
+/// Does what `command` says.
+pub async fn run(client: &Client, command: ClientCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        ClientCommand::Pool(command) => pool(client, command, output).await,
+        ClientCommand::Drive(command) => drive(client, command, output).await,
+        ClientCommand::Volume(command) => volume(client, command, output).await,
+        ClientCommand::Host(HostCommand::List) => {
+            let hosts: Vec<Host> = client.get("/hosts").await?;
+            print(output, &hosts, |hosts| tables::hosts(hosts))
+        }
+        ClientCommand::Status => {
+            let status: Status = client.get("/status").await?;
+            print(output, &status, tables::status)
+        }
+    }
+}
+
+/// Prints `value` as it was asked for.
+fn print<T: Serialize + ?Sized>(output: Output, value: &T, table: impl FnOnce(&T) -> String) -> anyhow::Result<()> {
+    let text = match output {
+        Output::Json => serde_json::to_string_pretty(value)?,
+        Output::Table => table(value),
+    };
+    match writeln!(std::io::stdout(), "{text}") {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// Prints what was done, for people alone.
+fn say(output: Output, text: &str) {
+    if output == Output::Table {
+        println!("{text}");
+    }
+}
+
+/// Asks before something is lost. Without a terminal nobody can answer: `unasked` then.
+fn confirm(question: &str, yes: bool, unasked: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return unasked();
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    ensure!(matches!(answer.trim(), "y" | "Y" | "yes"), "nothing was done");
+    Ok(())
+}
+
+async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        PoolCommand::Create { name, level, drives, force, chunk_size } => {
+            let drives = drives.iter().map(|drive| absolute(drive)).collect::<anyhow::Result<_>>()?;
+            let chunk_bytes = chunk_size.map(|size| u32::try_from(size.0)).transpose();
+            let chunk_bytes = chunk_bytes.context("a chunk of that size cannot be: choose 64KiB to 64MiB")?;
+            let request = CreatePool { name, level, drives, force, chunk_bytes };
+            let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
+            print(output, &pool, |pool| tables::opened_pool("created", pool))
+        }
+        PoolCommand::List => {
+            let pools: Vec<Pool> = client.get("/pools").await?;
+            print(output, &pools, |pools| tables::pools(pools))
+        }
+        PoolCommand::Show { pool } => {
+            let pool: Pool = client.get(&format!("/pools/{}", segment(&pool)?)).await?;
+            print(output, &pool, tables::pool)
+        }
+        PoolCommand::Import { pool, drives, degraded } => {
+            let drives = drives.iter().map(|drive| absolute(drive)).collect::<anyhow::Result<_>>()?;
+            let request = ImportPool { pool, drives, degraded };
+            let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
+            print(output, &pool, |pool| tables::opened_pool("opened", pool))
+        }
+        PoolCommand::Export { pool } => {
+            client.command(Method::POST, &format!("/pools/{}/export", segment(&pool)?)).await?;
+            say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));
+            Ok(())
+        }
+        PoolCommand::Destroy { pool, yes } => {
+            let path = format!("/pools/{}", segment(&pool)?);
+            confirm(&format!("Everything in pool '{pool}' will be lost. Destroy it?"), yes, || {
+                bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
+            })?;
+            client.command(Method::DELETE, &path).await?;
+            say(output, &format!("pool '{pool}' is destroyed and its drives carry no label any more"));
+            Ok(())
+        }
+    }
+}
+
+async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        DriveCommand::List => {
+            let drives: Vec<PoolDrive> = client.get("/drives").await?;
+            print(output, &drives, |drives| tables::drives(drives))
+        }
+        DriveCommand::Show { drive } => {
+            let drive = absolute(&drive)?;
+            let members: Vec<PoolDrive> = client.get("/drives").await?;
+            // What a pool has open is locked; the pool knows it already.
+            if let Some(member) = members.iter().find(|member| is_drive(member, &drive)) {
+                return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
+            }
+            let request = NameDrive { drive, force: false };
+            let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
+            print(output, &info, tables::drive_info)
+        }
+        DriveCommand::LabelClear { drive, force, yes } => {
+            let drive = absolute(&drive)?;
+            confirm(&format!("The pool on {drive} will lose this drive. Clear its label?"), yes, || Ok(()))?;
+            let request = NameDrive { drive: drive.clone(), force };
+            let held: DriveInfo = client.send_body(Method::POST, "/drives/label-clear", &request).await?;
+            print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
+        }
+    }
+}
+
+fn is_drive(member: &PoolDrive, drive: &str) -> bool {
+    let path = |spec: &str| spec.split(',').next().unwrap_or(spec).to_owned();
+    member.spec.as_deref().is_some_and(|spec| path(spec) == path(drive))
+}
+
+async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
+            let (pool, name) = split(&volume)?;
+            let (pool, name) = (pool.to_owned(), name.to_owned());
+            let compression = !no_compression;
+            let request =
+                CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
+            let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
+            print(output, &volume, |volume| tables::created_volume(volume))
+        }
+        VolumeCommand::List => {
+            let volumes: Vec<Volume> = client.get("/volumes").await?;
+            print(output, &volumes, |volumes| tables::volumes(volumes))
+        }
+        VolumeCommand::Show { volume } => {
+            let volume: Volume = client.get(&path_of(&volume)?).await?;
+            print(output, &volume, tables::volume)
+        }
+        VolumeCommand::Resize { volume, size, force } => {
+            let request = ChangeVolume { size_bytes: Some(size.0), force, ..ChangeVolume::default() };
+            change(client, Method::PATCH, &path_of(&volume)?, &request, output).await
+        }
+        VolumeCommand::Rename { volume, name } => {
+            let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
+            change(client, Method::PATCH, &path_of(&volume)?, &request, output).await
+        }
+        VolumeCommand::Delete { volume, yes } => {
+            let path = path_of(&volume)?;
+            confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
+            client.command(Method::DELETE, &path).await?;
+            say(output, &format!("volume '{volume}' is deleted; its space comes back in the background"));
+            Ok(())
+        }
+        VolumeCommand::Allow { volume, hosts } => {
+            let path = format!("{}/allow", path_of(&volume)?);
+            change(client, Method::POST, &path, &NameHosts { hosts }, output).await
+        }
+        VolumeCommand::Deny { volume, hosts } => {
+            let path = format!("{}/deny", path_of(&volume)?);
+            change(client, Method::POST, &path, &NameHosts { hosts }, output).await
+        }
+    }
+}
+
+async fn change(
+    client: &Client,
+    method: Method,
+    path: &str,
+    request: &impl Serialize,
+    output: Output,
+) -> anyhow::Result<()> {
+    let volume: Volume = client.send_body(method, path, request).await?;
+    print(output, &volume, tables::volume)
+}
+
+fn split(volume: &str) -> anyhow::Result<(&str, &str)> {
+    let split = volume.split_once('/');
+    split.with_context(|| format!("'{volume}' names no volume: write POOL/NAME, as in tank/v0"))
+}
+
+fn path_of(volume: &str) -> anyhow::Result<String> {
+    let (pool, name) = split(volume)?;
+    Ok(format!("/volumes/{}/{}", segment(pool)?, segment(name)?))
+}
+
+/// A name as part of a path. What no pool and no volume can be called never gets that far.
+fn segment(name: &str) -> anyhow::Result<&str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let is_name = !name.is_empty() && name.chars().all(plain) && !name.chars().all(|c| c == '.');
+    ensure!(is_name, "'{name}' is not a name: names have letters, digits, '.', '_' and '-'");
+    Ok(name)
+}
+
+/// The drive as the daemon, which runs elsewhere, finds it too.
+fn absolute(drive: &str) -> anyhow::Result<String> {
+    let (kind, rest) = match drive.split_once(':') {
+        Some(("file", rest)) => ("file:", rest),
+        Some(("mem" | "null", _)) => return Ok(drive.to_owned()),
+        _ => ("", drive),
+    };
+    let (path, options) = rest.split_once(',').map_or((rest, ""), |(path, _)| (path, &rest[path.len()..]));
+    if path.is_empty() || path.starts_with('/') || (kind.is_empty() && !path.starts_with('.')) {
+        return Ok(drive.to_owned());
+    }
+    let path = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
+    Ok(format!("{kind}{}{options}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

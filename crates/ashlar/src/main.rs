@@ -1,0 +1,38 @@
+//! The Ashlar daemon and its command line.
+//!
+//! `serve` assembles a node in one function ([`serve::assemble`]); all other verbs speak to a daemon over its
+//! socket, with the REST API that is open to everybody.
+
+mod args;
+mod cli;
+mod demo;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ashlar: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    match arguments.command {
+        Command::Serve(options) => serve::run(&options, arguments.socket),
+        Command::Demo(options) => demo::run(&options, arguments.socket),
+        Command::Completions { shell } => {
+            args::print_completions(shell);
+            Ok(())
+        }
+        Command::Client(verb) => cli::run(verb, arguments.socket, arguments.output),
+    }
+}

@@ -1,0 +1,210 @@
+//! The daemon: one function assembles a node, one takes it apart.
+
+mod appliance;
+mod bay;
+mod config;
+mod convert;
+mod errors;
+mod notify;
+mod reactors;
+mod requests;
+mod state;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use ashlar_control::{Socket, router};
+use ashlar_store::OpenPolicy;
+use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
+use ashlar_volume::{Node, Table};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::args::ServeArguments;
+use appliance::NodeAppliance;
+use bay::MachineBay;
+pub use config::Config;
+use reactors::{Reactors, Threads};
+use state::StateDir;
+
+/// A node of this machine.
+pub type MachineNode = Node<MachineBay, Reactors>;
+
+/// How long connected hosts may take to end, and the API to answer, when the daemon stops.
+const STOP_WAIT: Duration = Duration::from_secs(10);
+
+/// A node that serves.
+pub struct Running {
+    /// What the API stands before.
+    pub appliance: Arc<NodeAppliance>,
+    node: MachineNode,
+    reactors: Reactors,
+    threads: Threads,
+    stop_api: oneshot::Sender<()>,
+    api: JoinHandle<std::io::Result<()>>,
+}
+
+/// Puts a node together, from its directory to its sockets: reactors, then pools, then what hosts and
+/// administrators reach it by.
+///
+/// # Errors
+/// Why it cannot serve. Pools that cannot be opened are no reason: the status says so.
+pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
+    let state = StateDir::open(&config.state)?;
+    let socket = Socket::bind(&config.socket)?;
+    let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
+    let target = Target::new(TargetConfig {
+        portals: config.portals.clone(),
+        limits: config.limits.clone(),
+        several_reactors: config.reactors > 1,
+    })?;
+    let reactor = ashlar_reactor::Config { spin: config.spin, ..ashlar_reactor::Config::default() };
+    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
+    let node = Node::new(table, reactors.clone(), config.store.clone());
+    let unavailable = open_pools(&node, &state).await;
+    if let Err(error) = reactors.serve(&target).await {
+        reactors.stop_serving().await;
+        close_pools(&node).await;
+        return Err(error);
+    }
+    let appliance = NodeAppliance::new(node.clone(), target, state, unavailable, config.reactors);
+    let appliance = Arc::new(appliance);
+    let (stop_api, stopped) = oneshot::channel::<()>();
+    let stop = async move { drop(stopped.await) };
+    let api = tokio::spawn(socket.serve(router(appliance.clone()), stop));
+    Ok(Running { appliance, node, reactors, threads, stop_api, api })
+}
+
+/// Opens the pools that the node has. What keeps one from opening is said, and kept with its UUID.
+async fn open_pools(node: &MachineNode, state: &StateDir) -> Vec<(String, String)> {
+    let mut unavailable = Vec::new();
+    for pool in &state.node.pools {
+        if pool.volatile {
+            let why = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
+                       this node forget it";
+            unavailable.push((pool.uuid.clone(), why.to_owned()));
+            continue;
+        }
+        let opened = node.open_pool(Some(pool.uuid.clone()), pool.specs(), OpenPolicy::default()).await;
+        if let Err(error) = opened {
+            tracing::error!(pool = pool.name, %error, "a pool cannot be opened; the others are served");
+            unavailable.push((pool.uuid.clone(), error.to_string()));
+        }
+    }
+    unavailable
+}
+
+async fn close_pools(node: &MachineNode) {
+    for (pool, error) in node.close_all().await {
+        tracing::error!(pool, %error, "a pool could not be closed; its next opening replays what is missing");
+    }
+}
+
+impl Running {
+    /// Takes the node apart, in the reverse order: hosts are answered and let go, pools closed, and the next
+    /// start has nothing to replay.
+    pub async fn stop(self) {
+        let _ = self.stop_api.send(());
+        if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
+            tracing::warn!("connections did not end in time and are cut off");
+        }
+        close_pools(&self.node).await;
+        let api_abort = self.api.abort_handle();
+        if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {
+            api_abort.abort();
+        }
+        self.threads.end();
+    }
+}
+
+/// The signals that end the daemon.
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Listens for SIGTERM and SIGINT from now on.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn listen() -> std::io::Result<Self> {
+        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// The next one of them.
+    pub async fn next(&mut self) {
+        let (terminate, interrupt) = (self.terminate.recv(), self.interrupt.recv());
+        futures_util::pin_mut!(terminate, interrupt);
+        futures_util::future::select(terminate, interrupt).await;
+    }
+}
+
+/// `ashlar serve`.
+pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
+    init_logging();
+    let config = Config::resolve(arguments, socket)?;
+    on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else { return Ok(()) };
+        announce(&running.appliance);
+        notify::ready();
+        signals.next().await;
+        tracing::info!("stopping; a second signal ends the daemon at once");
+        notify::stopping();
+        if unless(&mut signals, running.stop()).await.is_none() {
+            std::process::exit(130);
+        }
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+/// Runs the control plane on this thread.
+pub fn on_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    end_with_any_panic();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start the control plane")?.block_on(work)
+}
+
+/// The output of `work`, or nothing if a signal comes first.
+pub async fn unless<T>(signals: &mut Signals, work: impl Future<Output = T>) -> Option<T> {
+    let signal = signals.next();
+    futures_util::pin_mut!(work, signal);
+    match futures_util::future::select(work, signal).await {
+        futures_util::future::Either::Left((output, _)) => Some(output),
+        futures_util::future::Either::Right(_) => None,
+    }
+}
+
+/// A store whose invariant failed must not go on, whatever thread it runs on.
+fn end_with_any_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
+        std::process::abort();
+    }));
+}
+
+/// Logs go to standard error; RUST_LOG chooses which.
+pub fn init_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = subscriber.with_ansi(is_terminal).try_init();
+}
+
+fn announce(appliance: &NodeAppliance) {
+    for portal in appliance.portals() {
+        let what = match portal.kind {
+            PortalKind::Io => "volumes and discovery",
+            PortalKind::Discovery => "discovery",
+        };
+        tracing::info!(address = %portal.address, "listening: {what}");
+    }
+    tracing::info!(nqn = appliance.subsystem_nqn(), "serving");
+}

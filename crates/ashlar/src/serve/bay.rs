@@ -1,0 +1,97 @@
+//! Drives for the node's pools, by what people write.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use ashlar_block::DeviceError;
+use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, OpenMode};
+use ashlar_volume::{BayDrive, DriveBay, DriveFacts};
+
+/// The drives of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MachineBay;
+
+impl DriveBay for MachineBay {
+    type Device = Drive;
+    type World = DriveWorld;
+
+    fn world(&self) -> DriveWorld {
+        DriveWorld
+    }
+
+    fn open(&self, spec: &str, make: bool) -> Result<BayDrive<Drive>, String> {
+        let parsed = parse(spec)?;
+        if matches!(parsed, DriveSpec::Memory { .. } | DriveSpec::Null { .. }) && !make {
+            return Err(format!("{spec}: memory is lost with the daemon that had it"));
+        }
+        let mode = if make { OpenMode::CreateIfMissing } else { OpenMode::Existing };
+        let existed = path_of(&parsed).is_none_or(Path::exists);
+        let device = Drive::open(&parsed, mode).map_err(|error| with_causes(&error))?;
+        let facts = facts(spec, &device);
+        Ok(BayDrive { device, facts, made: !existed })
+    }
+
+    fn identity(&self, spec: &str) -> Option<String> {
+        let parsed = parse(spec).ok()?;
+        let path = path_of(&parsed)?;
+        let Ok(found) = fs::metadata(path) else { return Some(path.display().to_string()) };
+        // Two nodes of one device are one drive; so are two names of one file.
+        let is_device = found.file_type().is_block_device();
+        Some(if is_device { format!("device {}", found.rdev()) } else { format!("{}:{}", found.dev(), found.ino()) })
+    }
+
+    fn unmake(&self, spec: &str) {
+        let Ok(DriveSpec::File { path, .. }) = parse(spec) else { return };
+        if let Err(error) = fs::remove_file(&path) {
+            tracing::warn!(path = %path.display(), %error, "removing a file that was made for a pool");
+        }
+    }
+
+    async fn foreign(&self, device: &Drive) -> Result<Option<String>, DeviceError> {
+        Ok(ashlar_drive::probe_foreign(device).await?.map(|content| content.to_string()))
+    }
+
+    fn is_present(&self, device: &Drive) -> bool {
+        device.check_present().is_ok()
+    }
+}
+
+fn parse(spec: &str) -> Result<DriveSpec, String> {
+    spec.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| with_causes(&error))
+}
+
+fn path_of(spec: &DriveSpec) -> Option<&Path> {
+    match spec {
+        DriveSpec::Block { path } | DriveSpec::File { path, .. } => Some(path),
+        DriveSpec::Memory { .. } | DriveSpec::Null { .. } => None,
+    }
+}
+
+fn facts(spec: &str, device: &Drive) -> DriveFacts {
+    let info = device.info();
+    DriveFacts {
+        spec: spec.to_owned(),
+        kind: info.kind.to_string(),
+        size_bytes: info.size_bytes,
+        is_volatile: matches!(info.kind, DriveKind::Memory | DriveKind::Null),
+        is_sparse: info.sparse,
+        is_direct: info.direct,
+        model: info.model.clone(),
+        serial: info.serial.clone(),
+    }
+}
+
+/// An error with all that caused it, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! What the daemon is told: its file, and before that the command line.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use ashlar_block::ByteSize;
+use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
+use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind};
+use serde::Deserialize;
+
+use crate::args::ServeArguments;
+
+/// Reactors of a node, at most: what the format of the drives has room for.
+const REACTORS_MAX: usize = 64;
+/// Longest spin, in microseconds: beyond it a reactor is as good as busy.
+const SPIN_US_MAX: u64 = 10_000;
+/// Least memory for a map.
+const MAP_MEMORY_BYTES_MIN: u64 = 16 << 20;
+/// The default, in so many parts of the memory, and its least.
+const MAP_MEMORY_PART: u64 = 20;
+const MAP_MEMORY_BYTES_DEFAULT_MIN: u64 = 256 << 20;
+
+/// Everything that the daemon was told, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The daemon's directory.
+    pub state: PathBuf,
+    /// Where the API listens.
+    pub socket: PathBuf,
+    /// Where hosts connect.
+    pub portals: Vec<Portal>,
+    /// Threads that serve.
+    pub reactors: usize,
+    /// How long each looks for work before it sleeps.
+    pub spin: Duration,
+    /// How pools are opened.
+    pub store: Options,
+    /// What hosts may take.
+    pub limits: Limits,
+}
+
+/// The configuration file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    listen: Option<Vec<String>>,
+    discovery: Option<String>,
+    socket: Option<PathBuf>,
+    reactors: Option<usize>,
+    spin_us: Option<u64>,
+    map_memory: Option<String>,
+    over_provisioning_percent: Option<u64>,
+    #[serde(default)]
+    limits: LimitsTable,
+}
+
+/// The table `[limits]`: see [`Limits`] for what each is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitsTable {
+    connections_max: Option<u32>,
+    connecting_max: Option<u32>,
+    io_queues_max: Option<u16>,
+    queue_entries_max: Option<u32>,
+    transfer_bytes_max: Option<u32>,
+    in_capsule_bytes_max: Option<u32>,
+    connection_bytes_max: Option<u64>,
+    reactor_bytes_max: Option<u64>,
+    handshake_timeout_seconds: Option<u64>,
+    keep_alive_max_seconds: Option<u64>,
+}
+
+impl Config {
+    /// What `arguments` and the file that they name say.
+    ///
+    /// # Errors
+    /// The file's or the argument's fault, by name.
+    pub fn resolve(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<Self> {
+        let file = arguments.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let reactors = arguments.reactors.or(file.reactors).unwrap_or_else(default_reactors);
+        ensure!((1..=REACTORS_MAX).contains(&reactors), "reactors is {reactors}: it must be 1 to {REACTORS_MAX}");
+        let spin_us = arguments.spin_us.or(file.spin_us).unwrap_or(0);
+        ensure!(spin_us <= SPIN_US_MAX, "spin_us is {spin_us}: it must be at most {SPIN_US_MAX}");
+        let listen = if arguments.listen.is_empty() { file.listen.clone() } else { Some(arguments.listen.clone()) };
+        let listen = listen.unwrap_or_else(|| vec!["127.0.0.1:4420".to_owned()]);
+        let discovery = arguments.discovery.clone().or(file.discovery.clone());
+        let discovery = discovery.unwrap_or_else(|| "127.0.0.1:8009".to_owned());
+        let socket = socket.or(file.socket.clone()).unwrap_or_else(|| arguments.state.join("ashlar.sock"));
+        Ok(Config {
+            state: arguments.state.clone(),
+            socket,
+            portals: portals(&listen, &discovery)?,
+            reactors,
+            spin: Duration::from_micros(spin_us),
+            store: store_options(arguments, &file)?,
+            limits: limits(&file.limits)?,
+        })
+    }
+}
+
+fn read_file(path: &Path) -> anyhow::Result<File> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the configuration {}", path.display()))?;
+    // The error shows the line, the key and what there is.
+    toml::from_str(&text).with_context(|| format!("in the configuration {}", path.display()))
+}
+
+fn default_reactors() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 4).clamp(1, REACTORS_MAX))
+}
+
+fn portals(listen: &[String], discovery: &str) -> anyhow::Result<Vec<Portal>> {
+    ensure!(!listen.is_empty(), "listen names no address: hosts could not connect");
+    let mut portals = Vec::new();
+    for text in listen {
+        portals.push(Portal { address: address("listen", text)?, kind: PortalKind::Io });
+    }
+    if discovery != "none" {
+        portals.push(Portal { address: address("discovery", discovery)?, kind: PortalKind::Discovery });
+    }
+    for (index, portal) in portals.iter().enumerate() {
+        let again = portals[..index].iter().any(|other| other.address == portal.address);
+        if again && portal.address.port() != 0 {
+            bail!("{} is given twice: every address is listened on once", portal.address);
+        }
+    }
+    Ok(portals)
+}
+
+fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
+    let hint = "write an IP address and a port, as in 192.0.2.10:4420, 0.0.0.0:4420 or [::]:4420";
+    text.parse().with_context(|| format!("{key}: '{text}' is not an address: {hint}"))
+}
+
+fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
+    let from_file: Option<ByteSize> = file.map_memory.as_deref().map(str::parse).transpose().context("map_memory")?;
+    let map_memory = arguments.map_memory.or(from_file).unwrap_or_else(default_map_memory);
+    let least = ByteSize(MAP_MEMORY_BYTES_MIN);
+    ensure!(map_memory >= least, "map_memory is {map_memory}: it must be at least {least}");
+    let defaults = Options::default();
+    let percent = file.over_provisioning_percent.unwrap_or(defaults.over_provisioning_percent);
+    ensure!(
+        (OVER_PROVISIONING_PERCENT_MIN..=90).contains(&percent),
+        "over_provisioning_percent is {percent}: it must be {OVER_PROVISIONING_PERCENT_MIN} to 90"
+    );
+    Ok(Options { map_memory_bytes: map_memory.0 as usize, over_provisioning_percent: percent, ..defaults })
+}
+
+fn default_map_memory() -> ByteSize {
+    let info = rustix::system::sysinfo();
+    let bytes = info.totalram as u64 * u64::from(info.mem_unit);
+    ByteSize((bytes / MAP_MEMORY_PART).max(MAP_MEMORY_BYTES_DEFAULT_MIN))
+}
+
+fn limits(table: &LimitsTable) -> anyhow::Result<Limits> {
+    let defaults = Limits::default();
+    let seconds = |value: Option<u64>, default| value.map_or(default, Duration::from_secs);
+    let limits = Limits {
+        connections_max: table.connections_max.unwrap_or(defaults.connections_max),
+        connecting_max: table.connecting_max.unwrap_or(defaults.connecting_max),
+        io_queues_max: table.io_queues_max.unwrap_or(defaults.io_queues_max),
+        queue_entries_max: table.queue_entries_max.unwrap_or(defaults.queue_entries_max),
+        transfer_bytes_max: table.transfer_bytes_max.unwrap_or(defaults.transfer_bytes_max),
+        in_capsule_bytes_max: table.in_capsule_bytes_max.unwrap_or(defaults.in_capsule_bytes_max),
+        connection_bytes_max: table.connection_bytes_max.unwrap_or(defaults.connection_bytes_max),
+        reactor_bytes_max: table.reactor_bytes_max.unwrap_or(defaults.reactor_bytes_max),
+        handshake_timeout: seconds(table.handshake_timeout_seconds, defaults.handshake_timeout),
+        keep_alive_max: seconds(table.keep_alive_max_seconds, defaults.keep_alive_max),
+        ..defaults
+    };
+    limits.check().context("in the table [limits]")?;
+    Ok(limits)
+}

@@ -1,0 +1,207 @@
+//! From what the node reports to what goes over the wire.
+
+use ashlar_control::types::{
+    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Volume,
+};
+use ashlar_store::{DriveCondition, PoolStatus};
+use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
+use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
+
+use super::state::PoolState;
+
+/// Bytes of a slot of a stored fragment, and of a block.
+const SLOT_BYTES: u64 = 64;
+const BLOCK_BYTES: u64 = ashlar_block::BLOCK_BYTES as u64;
+
+fn ratio(logical: u64, physical: u64) -> f64 {
+    if physical == 0 { 0.0 } else { (logical as f64 / physical as f64 * 1000.0).round() / 1000.0 }
+}
+
+/// A pool that is open. `remembered` knows how drives that are not there were named.
+pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
+    let (status, space) = (&report.status, &report.status.space);
+    let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
+    Pool {
+        name: status.name.clone(),
+        uuid: status.uuid.to_string(),
+        level: status.level.to_string(),
+        states: pool_states(report),
+        problem: status.halted.clone(),
+        notes: report.notes.clone(),
+        physical_used_bytes: space.live,
+        logical_written_bytes: logical,
+        provisioned_bytes: report.volumes.iter().map(|volume| volume.size_bytes).sum(),
+        compression_ratio: ratio(logical, stored),
+        raw_bytes: space.raw,
+        usable_bytes: space.usable,
+        limit_bytes: space.limit,
+        live_bytes: space.live,
+        garbage_bytes: space.garbage,
+        free_bytes: space.free,
+        safe_to_write_bytes: space.safe_to_write,
+        out_of_space: space.full,
+        map_memory_bytes: status.map_bytes,
+        drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
+        counters: counters(status),
+    }
+}
+
+fn pool_states(report: &PoolReport) -> Vec<String> {
+    let status = &report.status;
+    let is_volatile =
+        report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile));
+    let states = [
+        ("online", status.halted.is_none() && !status.is_degraded()),
+        ("degraded", status.is_degraded()),
+        ("read-only", status.halted.is_some()),
+        ("full", status.space.full),
+        ("out-of-room", status.out_of_room),
+        ("volatile", is_volatile),
+    ];
+    states.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned()).collect()
+}
+
+fn counters(status: &PoolStatus) -> PoolCounters {
+    let counters = status.counters;
+    PoolCounters {
+        blocks_written: counters.blocks_written,
+        blocks_read: counters.blocks_read,
+        stored_bytes: counters.bytes_stored,
+        drive_written_bytes: counters.bytes_to_drives,
+        blocks_moved: counters.fragments_moved,
+        segments_collected: counters.segments_collected,
+        checkpoints: counters.checkpoints,
+        blocks_reconstructed: counters.blocks_reconstructed,
+        wrong_blocks_corrected: counters.lies_corrected,
+        blocks_unrecovered: counters.blocks_unrecovered,
+        unclean_starts: status.unclean_starts,
+    }
+}
+
+fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) -> PoolDrive {
+    let uuid = report.status.uuid.to_string();
+    let known = remembered.and_then(|pool| pool.drives.iter().find(|drive| drive.uuid == uuid));
+    let facts = report.facts.as_ref();
+    let spec = facts.map(|facts| facts.spec.clone()).or_else(|| known.map(|drive| drive.spec.clone()));
+    let (state, problem) = match &report.status.condition {
+        DriveCondition::Online => ("online", None),
+        DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
+        DriveCondition::Absent => ("absent", None),
+    };
+    let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];
+    let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());
+    PoolDrive {
+        name: report.status.drive.to_string(),
+        pool: pool.to_owned(),
+        uuid,
+        spec,
+        kind: facts.map(|facts| facts.kind.clone()),
+        states: std::iter::once(state.to_owned()).chain(extra).collect(),
+        problem,
+        size_bytes: facts.map_or(0, |facts| facts.size_bytes),
+        read_errors: report.status.read_errors,
+        wrong_answers: report.status.lies,
+        model: facts.and_then(|facts| facts.model.clone()),
+        serial: facts.and_then(|facts| facts.serial.clone()),
+    }
+}
+
+/// A pool that could not be opened.
+pub fn unavailable_pool(remembered: &PoolState, why: &str) -> Pool {
+    let drive = |drive: &super::state::DriveState| PoolDrive {
+        name: drive.spec.clone(),
+        pool: remembered.name.clone(),
+        uuid: drive.uuid.clone(),
+        spec: Some(drive.spec.clone()),
+        states: vec!["unknown".to_owned()],
+        ..PoolDrive::default()
+    };
+    Pool {
+        name: remembered.name.clone(),
+        uuid: remembered.uuid.clone(),
+        states: vec!["unavailable".to_owned()],
+        problem: Some(why.to_owned()),
+        drives: remembered.drives.iter().map(drive).collect(),
+        ..Pool::default()
+    }
+}
+
+/// A volume.
+pub fn volume(report: &VolumeReport) -> Volume {
+    let (logical, physical) = (report.usage.blocks * BLOCK_BYTES, report.usage.slots * SLOT_BYTES);
+    Volume {
+        name: report.name.clone(),
+        pool: report.pool.clone(),
+        uuid: report.uuid.to_string(),
+        nsid: report.nsid.0,
+        size_bytes: report.size_bytes,
+        lba_bytes: report.lba_bytes,
+        logical_used_bytes: logical,
+        physical_used_bytes: physical,
+        ratio: ratio(logical, physical),
+        access: access(&report.access),
+        compression: report.compression,
+        write_protected: report.write_protected,
+        created_at: report.made_at,
+    }
+}
+
+fn access(list: &AccessList) -> Access {
+    match list {
+        AccessList::AllowAny => Access { allow_any: true, hosts: Vec::new() },
+        AccessList::Allow(hosts) => {
+            Access { allow_any: false, hosts: hosts.iter().map(|host| host.to_string()).collect() }
+        }
+    }
+}
+
+/// What a drive is and holds.
+pub fn drive_info(reading: &DriveReading) -> DriveInfo {
+    let (facts, content) = (&reading.facts, &reading.content);
+    let state = match content {
+        DriveContent::Blank => "blank",
+        DriveContent::Member(_) => "member",
+        DriveContent::Damaged(_) => "damaged",
+        DriveContent::Foreign(_) => "foreign",
+    };
+    let member = if let DriveContent::Member(superblock) = content { Some(superblock) } else { None };
+    DriveInfo {
+        spec: facts.spec.clone(),
+        kind: facts.kind.clone(),
+        size_bytes: facts.size_bytes,
+        content: content.describe(),
+        state: state.to_owned(),
+        pool: member.map(|superblock| superblock.pool_name.clone()),
+        pool_uuid: member.map(|superblock| superblock.pool.to_string()),
+        model: facts.model.clone(),
+        serial: facts.serial.clone(),
+    }
+}
+
+/// A connected host.
+pub fn host(host: &ConnectedHost) -> Host {
+    Host {
+        nqn: host.nqn.to_string(),
+        host_id: uuid::Uuid::from_bytes(host.host_id).to_string(),
+        address: host.address.to_string(),
+        io_queues: host.io_queues,
+        since: host.since_unix_seconds,
+        controller_id: host.controller_id,
+        kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
+    }
+}
+
+/// A portal.
+pub fn portal(portal: &Portal) -> WirePortal {
+    WirePortal {
+        transport: "tcp".to_owned(),
+        address: portal.address.ip().to_string(),
+        port: portal.address.port(),
+        kind: match portal.kind {
+            PortalKind::Io => "io",
+            PortalKind::Discovery => "discovery",
+        }
+        .to_owned(),
+    }
+}

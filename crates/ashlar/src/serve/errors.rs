@@ -1,0 +1,62 @@
+//! What the API answers when the node refuses.
+
+use ashlar_block::Cause;
+use ashlar_control::{ApiError, ErrorKind};
+use ashlar_store::OpenError;
+use ashlar_volume::NodeError;
+
+/// The answer to a refusal of the node.
+pub fn api_error(error: NodeError) -> ApiError {
+    let (kind, code) = classify(&error);
+    let answer = ApiError::new(kind, code, error.to_string());
+    match hint(&error) {
+        Some(hint) => answer.with_hint(hint),
+        None => answer,
+    }
+}
+
+fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
+    use ErrorKind::{Conflict, Internal, Invalid, NotFound, Unavailable};
+    match error {
+        NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
+        NodeError::NoSuchVolume { .. } => (NotFound, "no_such_volume"),
+        NodeError::PoolExists(_) => (Conflict, "pool_exists"),
+        NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
+        NodeError::Name(_) => (Invalid, "invalid_name"),
+        NodeError::Drive(_) => (Conflict, "drive"),
+        NodeError::SameDrive(..) => (Invalid, "same_drive"),
+        NodeError::DriveOfPool { .. } => (Conflict, "drive_in_use"),
+        NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
+        NodeError::NoDrives => (Invalid, "no_drives"),
+        NodeError::NoMembers { .. } => (NotFound, "no_members"),
+        NodeError::SeveralPools(_) => (Invalid, "several_pools"),
+        NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
+        NodeError::Open { .. } => (Conflict, "cannot_open"),
+        NodeError::Size(_) => (Invalid, "invalid_size"),
+        NodeError::Shrinks { .. } => (Conflict, "shrinks"),
+        NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
+        NodeError::Gone(_) => (Unavailable, "stopping"),
+        NodeError::Io(error) => match error.cause {
+            Cause::Internal => (Internal, "internal"),
+            Cause::OutOfRange => (Invalid, "invalid_size"),
+            Cause::NoSuchVolume => (NotFound, "no_such_volume"),
+            _ => (Unavailable, "pool_failed"),
+        },
+    }
+}
+
+fn hint(error: &NodeError) -> Option<String> {
+    match error {
+        NodeError::Holds { spec, content } if content.contains("Ashlar") => Some(format!(
+            "ashlar pool import opens a pool; ashlar drive label-clear {spec} gives the drive up; --force takes \
+             it as it is, and what it holds is lost"
+        )),
+        NodeError::Holds { .. } => {
+            Some("choose another drive, or say --force: what it holds is lost then".to_owned())
+        }
+        NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {
+            Some("bring the missing drives back and name them all".to_owned())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! The node's reactors: a thread each, reached by messages.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, anyhow};
+use ashlar_reactor::mailbox::{self, Sender};
+use ashlar_reactor::{Config, Handle};
+use ashlar_target::nvme_tcp::Service;
+use ashlar_volume::{Courier, Gone, Home, NodeDoor, ReactorIndex, Table};
+
+use super::bay::MachineBay;
+
+/// The pools of one reactor.
+pub type MachineHome = Home<MachineBay>;
+/// The door of one reactor.
+pub type MachineDoor = NodeDoor<MachineBay, Reactors>;
+
+/// What lives on a reactor for as long as it runs.
+struct Local {
+    home: Rc<MachineHome>,
+    service: RefCell<Option<Service<MachineDoor>>>,
+}
+
+thread_local! {
+    static LOCAL: RefCell<Option<Rc<Local>>> = const { RefCell::new(None) };
+}
+
+fn local() -> Rc<Local> {
+    LOCAL.with_borrow(Clone::clone).expect("work comes to a reactor only after its start")
+}
+
+/// The way to the node's reactors. Clones lead to the same ones.
+#[derive(Clone)]
+pub struct Reactors {
+    handles: Arc<[Handle]>,
+}
+
+impl Courier<MachineBay> for Reactors {
+    fn reactors(&self) -> usize {
+        self.handles.len()
+    }
+
+    fn call<M, F>(
+        &self,
+        to: ReactorIndex,
+        make: M,
+    ) -> impl Future<Output = Result<F::Output, Gone>> + Send + use<M, F>
+    where
+        M: FnOnce(Rc<MachineHome>) -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        let reply = self.handles[to.0].call(move || make(local().home.clone()));
+        async move { reply.await.map_err(|_| Gone) }
+    }
+}
+
+impl Reactors {
+    /// Begins serving on every reactor, one after the other.
+    ///
+    /// # Errors
+    /// The portal that cannot be listened on. What has begun by then is to be ended by [`Self::stop_serving`].
+    pub async fn serve(&self, target: &ashlar_target::nvme_tcp::Target) -> anyhow::Result<()> {
+        for handle in self.handles.iter() {
+            let (target, courier) = (target.clone(), self.clone());
+            let serve = move || async move {
+                let local = local();
+                let service = target.serve(NodeDoor::new(local.home.clone(), courier));
+                service.map(|service| drop(local.service.replace(Some(service))))
+            };
+            handle.call(serve).await.map_err(|_| anyhow!(Gone))??;
+        }
+        Ok(())
+    }
+
+    /// Answers what hosts have sent and closes their connections, on all reactors.
+    pub async fn stop_serving(&self) {
+        let stop = |handle: &Handle| {
+            handle.call(|| async {
+                let service = local().service.take();
+                if let Some(service) = service {
+                    service.shutdown().await;
+                }
+            })
+        };
+        futures_util::future::join_all(self.handles.iter().map(stop)).await;
+    }
+}
+
+/// The reactors' threads. Ended by [`Threads::end`].
+pub struct Threads {
+    running: Vec<Running>,
+}
+
+struct Running {
+    thread: JoinHandle<()>,
+    /// Dropping it ends the reactor.
+    _until: Sender<()>,
+}
+
+impl Threads {
+    /// Starts `count` reactors with the pools of `table` to come.
+    ///
+    /// # Errors
+    /// Why the first one that failed could not be started, and the way out.
+    pub fn start(count: usize, config: &Config, table: &Arc<Table>) -> anyhow::Result<(Self, Reactors)> {
+        let mut threads = Threads { running: Vec::with_capacity(count) };
+        let mut handles = Vec::with_capacity(count);
+        for index in 0..count {
+            let (running, handle) = start(ReactorIndex(index), config.clone(), table.clone())?;
+            threads.running.push(running);
+            handles.push(handle);
+        }
+        Ok((threads, Reactors { handles: handles.into() }))
+    }
+
+    /// Ends the reactors and waits for their threads.
+    pub fn end(self) {
+        for Running { thread, _until } in self.running {
+            drop(_until);
+            if thread.join().is_err() {
+                tracing::error!("a reactor ended with a panic");
+            }
+        }
+    }
+}
+
+fn start(index: ReactorIndex, config: Config, table: Arc<Table>) -> anyhow::Result<(Running, Handle)> {
+    let (started, start) = mpsc::channel();
+    let (until, mut ended) = mailbox::channel::<()>(1);
+    let serve = move || {
+        let report = started.clone();
+        let main = async move {
+            let home = Home::new(index, MachineBay, table);
+            LOCAL.set(Some(Rc::new(Local { home, service: RefCell::new(None) })));
+            let _ = report.send(Ok(ashlar_reactor::handle()));
+            while ended.recv().await.is_some() {}
+            LOCAL.set(None);
+        };
+        if let Err(error) = ashlar_reactor::run(config, main) {
+            let _ = started.send(Err(error));
+        }
+    };
+    let name = format!("reactor-{}", index.0);
+    let thread = std::thread::Builder::new().name(name).spawn(serve).context("cannot start a thread")?;
+    let handle = start.recv().map_err(|_| anyhow!("a reactor ended while it started"))?;
+    let handle = handle.context("cannot start a reactor")?;
+    Ok((Running { thread, _until: until }, handle))
+}

@@ -1,0 +1,124 @@
+//! From what clients ask for to what the node takes: the checks that need no node.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ashlar_control::types::{CreatePool, CreateVolume};
+use ashlar_control::{ApiError, ErrorKind};
+use ashlar_raid::Level;
+use ashlar_store::NewPool;
+use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume};
+
+const ANY: &str = "any";
+const ALL: &str = "all";
+const NONE: &str = "none";
+/// Chunk sizes that the format has.
+const CHUNK_BYTES: std::ops::RangeInclusive<u32> = 64 << 10..=64 << 20;
+
+fn invalid(code: &str, why: impl ToString) -> ApiError {
+    ApiError::new(ErrorKind::Invalid, code, why.to_string())
+}
+
+/// What pool is to be made.
+pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
+    let level: Level = request.level.parse().map_err(|error| invalid("invalid_level", error))?;
+    if let Some(bytes) = request.chunk_bytes
+        && (!bytes.is_power_of_two() || !CHUNK_BYTES.contains(&bytes))
+    {
+        let why = format!("a chunk of {bytes} bytes cannot be: choose a power of two from 64KiB to 64MiB");
+        return Err(invalid("invalid_chunk", why));
+    }
+    Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes })
+}
+
+/// What volume is to be made.
+pub fn new_volume(request: &CreateVolume) -> Result<NewVolume, ApiError> {
+    let name = request.name.parse().map_err(|error| invalid("invalid_name", error))?;
+    if !matches!(request.lba_bytes, 512 | 4096) {
+        let why = format!("sectors of {} bytes cannot be: choose 512 or 4096", request.lba_bytes);
+        return Err(invalid("invalid_lba_size", why));
+    }
+    let access = access(&request.allow)?;
+    Ok(NewVolume {
+        name,
+        size_bytes: request.size_bytes,
+        lba_bytes: request.lba_bytes,
+        compression: request.compression,
+        access,
+    })
+}
+
+fn access(allow: &[String]) -> Result<AccessList, ApiError> {
+    match allow {
+        [only] if only == ANY => Ok(AccessList::AllowAny),
+        [only] if only == NONE => Ok(AccessList::Allow(BTreeSet::new())),
+        hosts => {
+            let hosts: BTreeSet<HostNqn> = self::hosts(hosts)?.into_iter().collect();
+            if hosts.len() > HOSTS_MAX {
+                let why = format!("{} hosts are more than an access list has room for ({HOSTS_MAX})", hosts.len());
+                return Err(invalid("too_many_hosts", why));
+            }
+            Ok(AccessList::Allow(hosts))
+        }
+    }
+}
+
+fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
+    let word = names.iter().find(|name| [ANY, ALL, NONE].contains(&name.as_str()));
+    if let Some(word) = word {
+        return Err(invalid("invalid_host", format!("'{word}' stands alone or not at all")));
+    }
+    names.iter().map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error))).collect()
+}
+
+/// Who may see a volume in addition.
+pub fn allow(names: &[String]) -> Result<AccessChange, ApiError> {
+    match names {
+        [only] if only == ANY => Ok(AccessChange::AllowAny),
+        [] => Err(invalid("invalid_host", "no host was given: name its NQN, or any")),
+        names => hosts(names).map(AccessChange::Allow),
+    }
+}
+
+/// Who may no longer.
+pub fn deny(names: &[String]) -> Result<AccessChange, ApiError> {
+    match names {
+        [only] if only == ALL => Ok(AccessChange::DenyAll),
+        [] => Err(invalid("invalid_host", "no host was given: name its NQN, or all")),
+        names => hosts(names).map(AccessChange::Deny),
+    }
+}
+
+/// The drives that a client names, directories replaced by what is in them; whether there were any.
+pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
+    let mut expanded = Vec::new();
+    let mut looked = false;
+    for drive in drives {
+        let path = Path::new(drive.strip_prefix("file:").unwrap_or(drive));
+        if !path.is_dir() {
+            expanded.push(drive.clone());
+            continue;
+        }
+        looked = true;
+        expanded.extend(drives_in(path)?);
+    }
+    Ok((expanded, looked))
+}
+
+fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
+    use std::os::unix::fs::FileTypeExt;
+    let failed = |error| invalid("directory", format!("cannot look into {}: {error}", directory.display()));
+    let entries = fs::read_dir(directory).map_err(failed)?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let spec = |path: PathBuf| {
+        let kind = fs::metadata(&path).ok()?.file_type();
+        let file = kind.is_file().then(|| format!("file:{}", path.display()));
+        file.or_else(|| kind.is_block_device().then(|| path.display().to_string()))
+    };
+    Ok(paths.into_iter().filter_map(spec).collect())
+}
+
+#[cfg(test)]
+mod tests;

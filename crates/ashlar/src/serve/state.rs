@@ -1,0 +1,172 @@
+//! The daemon's directory: who this node is, and which pools it opens by itself.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use ashlar_volume::{PoolRecord, SubsystemInfo};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The version of the file that this code writes.
+const VERSION: u32 = 1;
+
+/// What the daemon remembers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeState {
+    version: u32,
+    /// The node's identity: its subsystem's NQN and serial number follow from it.
+    pub uuid: Uuid,
+    /// Starts so far.
+    pub starts: u64,
+    /// The highest namespace number that was ever given out.
+    pub nsid_high: u32,
+    /// Pools to open.
+    #[serde(default)]
+    pub pools: Vec<PoolState>,
+}
+
+/// A pool to open.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolState {
+    /// Its name.
+    pub name: String,
+    /// Its identity.
+    pub uuid: String,
+    /// It was lost with the process.
+    #[serde(default)]
+    pub volatile: bool,
+    /// Its drives.
+    pub drives: Vec<DriveState>,
+}
+
+/// A drive of a pool to open.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveState {
+    /// How it is named.
+    pub spec: String,
+    /// Its identity as a member.
+    pub uuid: String,
+}
+
+impl PoolState {
+    /// What is to be remembered of a pool.
+    pub fn of(record: &PoolRecord) -> Self {
+        let drive = |(spec, uuid): &(String, _)| DriveState { spec: spec.clone(), uuid: format!("{uuid}") };
+        let drives = record.drives.iter().map(drive).collect();
+        let (name, uuid) = (record.name.clone(), record.uuid.to_string());
+        PoolState { name, uuid, volatile: record.is_volatile, drives }
+    }
+
+    /// How its drives are named.
+    pub fn specs(&self) -> Vec<String> {
+        self.drives.iter().map(|drive| drive.spec.clone()).collect()
+    }
+}
+
+impl NodeState {
+    fn new() -> Self {
+        NodeState { version: VERSION, uuid: Uuid::new_v4(), starts: 0, nsid_high: 0, pools: Vec::new() }
+    }
+
+    /// The subsystem that hosts see: the same for the life of the node.
+    pub fn subsystem(&self) -> SubsystemInfo {
+        let serial = format!("ASHL{}", &self.uuid.simple().to_string()[..16]).to_uppercase();
+        SubsystemInfo {
+            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", self.uuid),
+            serial,
+            model: "Ashlar".to_owned(),
+            firmware: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// The directory, locked for this process.
+pub struct StateDir {
+    path: PathBuf,
+    /// What is in the file.
+    pub node: NodeState,
+    _lock: File,
+}
+
+impl StateDir {
+    /// Opens the directory, made if it is not there, for this process alone, and counts the start.
+    ///
+    /// # Errors
+    /// Another daemon has it, by its process; or the directory or its file is not right.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        fs::create_dir_all(path).with_context(|| format!("cannot make the state directory {}", path.display()))?;
+        let lock = lock(path)?;
+        let node = read(path)?.unwrap_or_else(NodeState::new);
+        let mut dir = StateDir { path: path.to_owned(), node, _lock: lock };
+        dir.change(|node| node.starts += 1)?;
+        Ok(dir)
+    }
+
+    /// Changes what is remembered, durably; after an error nothing has changed.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn change(&mut self, change: impl FnOnce(&mut NodeState)) -> anyhow::Result<()> {
+        let mut node = self.node.clone();
+        change(&mut node);
+        let text = toml::to_string_pretty(&node).context("writing down the node's state")?;
+        replace(&self.path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", file_in(&self.path).display()))?;
+        self.node = node;
+        Ok(())
+    }
+}
+
+fn file_in(directory: &Path) -> PathBuf {
+    directory.join("node.toml")
+}
+
+/// Takes the directory's lock, which names the process that has it.
+fn lock(directory: &Path) -> anyhow::Result<File> {
+    let path = directory.join("lock");
+    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = opened.with_context(|| format!("cannot open {}", path.display()))?;
+    if rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+        let mut holder = String::new();
+        let _ = file.read_to_string(&mut holder);
+        bail!(
+            "the state directory {} is in use by another daemon (process {}): end it, or choose another one with \
+             --state",
+            directory.display(),
+            holder.trim()
+        );
+    }
+    file.set_len(0)?;
+    write!(file, "{}", std::process::id())?;
+    Ok(file)
+}
+
+fn read(directory: &Path) -> anyhow::Result<Option<NodeState>> {
+    let path = file_in(directory);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let node: NodeState = toml::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+    ensure!(node.version == VERSION, "{} has version {}, and this Ashlar knows {VERSION}", path.display(), node.version);
+    Ok(Some(node))
+}
+
+/// Writes the file anew beside the old one and puts it in its place: a crash leaves the one or the other.
+fn replace(directory: &Path, content: &[u8]) -> std::io::Result<()> {
+    let beside = directory.join("node.toml.new");
+    let mut file = File::create(&beside)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&beside, file_in(directory))?;
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests;
