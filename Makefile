@@ -2,7 +2,7 @@
 
 CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
-SIM_SEEDS    ?= 2000
+SIM_STATES   ?= 2000
 CRASH_ROUNDS ?= 20
 # Optimised, because the simulation needs it, but with every assertion.
 TEST_PROFILE ?= testing
@@ -18,7 +18,7 @@ check: export RUSTDOCFLAGS = -D warnings
 help: ## this list
 	@echo "Ashlar: make TARGET"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: SIM_SEEDS=$(SIM_SEEDS) CRASH_ROUNDS=$(CRASH_ROUNDS) DATA=$(DATA)"
+	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) DATA=$(DATA)"
 
 setup: ## install what building and testing need, or say what is missing
 	@scripts/setup
@@ -47,8 +47,8 @@ check: ## formatting, lints, dependencies, walls, documentation
 unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
 	$(CARGO) test --workspace --profile $(TEST_PROFILE)
 
-simulate: ## SIM_SEEDS crash states of the whole store
-	$(CARGO) run --profile $(TEST_PROFILE) -p sim -- --seeds $(SIM_SEEDS)
+simulate: ## SIM_STATES crash states of the whole store
+	$(CARGO) run --profile $(TEST_PROFILE) -p sim -- --states $(SIM_STATES)
 
 linux-test: ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	$(CARGO) build --profile $(TEST_PROFILE) -p ashlar

@@ -33,9 +33,9 @@ struct Arguments {
     /// Threads; by default one for each processor.
     #[arg(long)]
     threads: Option<usize>,
-    /// Tell what happens.
-    #[arg(short, long)]
-    verbose: bool,
+    /// Tell what happens; twice: all of it.
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
 }
 
 #[derive(Default)]
@@ -57,7 +57,11 @@ impl Totals {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let level = if arguments.verbose { tracing::Level::DEBUG } else { tracing::Level::ERROR };
+    let level = match arguments.verbose {
+        0 => tracing::Level::ERROR,
+        1 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
     if let Some(seed) = arguments.seed {
         return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);

@@ -416,7 +416,7 @@ impl Hosts {
     }
 
     async fn host(&self, pool: &Pool) -> Result<(), String> {
-        while self.writes_left.get() > 0 && pool.status().halted.is_none() {
+        while self.writes_left.get() > 0 && pool.halted().is_none() {
             self.writes_left.set(self.writes_left.get() - 1);
             let ids: Vec<VolumeId> = self.model.borrow().keys().copied().collect();
             let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else {
@@ -450,7 +450,7 @@ impl Hosts {
         if !self.begin(id, &blocks, version, atomic) {
             return Ok(());
         }
-        let data: Vec<u8> = blocks.iter().flat_map(|block| content(*block, version)).collect();
+        let data = blocks.iter().map(|block| content(*block, version)).collect::<Vec<_>>().concat();
         let written = pool.write(id, Lba(blocks[0]), AlignedBuf::copy_of(&data).freeze()).await;
         self.end(id, &blocks, version, written)
     }

@@ -146,7 +146,7 @@ impl<W: World> Pool<W> {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.running().ok()?;
-                    self.orders.want_window();
+                    self.orders.want_window(stream.claim());
                     window_formed.await;
                 }
             }
@@ -190,11 +190,6 @@ impl<W: World> Pool<W> {
         let (data, rows) = (open.geometry.data(), self.identity.segment_rows);
         let rows_max = batch_rows_max(data, rows).min(rows - open.next_row);
         (rows_max > 0).then_some(BatchRoom { data, rows_max })
-    }
-
-    /// Whether a small batch can go to the journal: in a pool that is nearly full there may be none.
-    pub fn journal_at_hand(&self) -> bool {
-        self.room_left(StreamId::Journal).is_some() || self.segments.borrow().has_journal()
     }
 
     fn append_to_open(&self, stream: StreamId, items: Vec<Item>) -> Appended {

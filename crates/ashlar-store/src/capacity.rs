@@ -51,12 +51,19 @@ pub(crate) fn marks(total: u64) -> Marks {
     Marks { reserve, collect: reserve + 3 + total / 100 }
 }
 
-/// Part of `usable` bytes that may be live.
-fn limit(usable: u64, over_provisioning_percent: u64, segment_bytes: u64, marks: Marks) -> u64 {
-    let provisioned = usable / 100 * (100 - over_provisioning_percent);
-    // In a tiny pool the marks weigh more than the percentage.
-    provisioned.min(usable.saturating_sub((marks.collect + 1) * segment_bytes))
+/// Bytes that may live in a pool of `total` striped segments.
+fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 {
+    let provisioned = total * segment_bytes / 100 * (100 - over_provisioning_percent);
+    // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers take their part.
+    let in_use = total.saturating_sub(marks(total).collect + OPEN_SEGMENTS);
+    provisioned.min(in_use * segment_bytes / 100 * DENSITY_PERCENT)
 }
+
+/// Segments that are open at a time, and half empty.
+const OPEN_SEGMENTS: u64 = 6;
+
+/// Part of a collected segment that is fragments, at least.
+const DENSITY_PERCENT: u64 = 90;
 
 impl<W: World> Pool<W> {
     fn segment_bytes(&self, data: usize) -> u64 {
@@ -85,8 +92,7 @@ impl<W: World> Pool<W> {
         let (total, data) = segments.placeable_when_empty(&drives);
         let segment_bytes = self.segment_bytes(data);
         let usable = total * segment_bytes;
-        let marks = marks(total);
-        let limit = limit(usable, self.options.over_provisioning_percent, segment_bytes, marks);
+        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
         let live = segments.live_slots() * SLOT_BYTES as u64;
         let written: u64 = segments
             .iter()

@@ -2,12 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{Cause, IoError, Lba, World};
+use futures_util::future::select;
 use tokio::sync::{Notify, oneshot};
 
-use crate::append::{Appended, BatchRoom, StreamId};
+use crate::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::batch::{IN_FLIGHT_MAX, Item, Room};
 use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
@@ -97,6 +99,19 @@ impl CommitQueue {
         }
     }
 
+    /// Answers those whose writes have not been submitted with an error, and forgets the writes.
+    pub fn refuse_waiting(&self, error: &IoError) {
+        let waiting = self.waiting.take();
+        self.waiting_room.set(Room::default());
+        for unit in waiting {
+            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
+            // The receiver may have gone: its host has.
+            unit.answer.map(|answer| answer.send(Err(error.clone())));
+        }
+        self.drained.notify_waiters();
+        self.rung.notify_one();
+    }
+
     /// Nothing waits and nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
@@ -173,12 +188,19 @@ impl<W: World> Pool<W> {
 
     async fn submit(self: &Rc<Self>) -> Option<()> {
         let data = self.fresh_batch_room(StreamId::Host).data;
-        let stream = match choose_stream(self.commit.waiting_room.get(), data) {
-            StreamId::Journal if !self.journal_at_hand() => StreamId::Host,
-            stream => stream,
-        };
+        let wanted = choose_stream(self.commit.waiting_room.get(), data);
         let mut units = Vec::new();
-        let appended = self.append(stream, |room| self.take_units(room, &mut units)).await?;
+        let journaled = match wanted {
+            StreamId::Journal => {
+                self.try_append(wanted, wanted.claim(), |room| self.take_units(room, &mut units)).await.ok()
+            }
+            _ => None,
+        };
+        // In a pool that is nearly full there may be no journal: then small batches are striped, too.
+        let (stream, appended) = match journaled {
+            Some(appended) => (StreamId::Journal, appended),
+            None => (StreamId::Host, self.append_waiting(&mut units).await?),
+        };
         let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
         self.commit.submitted.borrow_mut().push_back(Submitted {
             lsn: appended.lsn,
@@ -189,6 +211,29 @@ impl<W: World> Pool<W> {
         self.commit.in_flight.set(self.commit.in_flight.get() + 1);
         self.world.spawn(self.clone().finish_batch(appended));
         Some(())
+    }
+
+    /// Appends a striped batch of what waits. `None`: nothing waits any more, because it was refused, or the pool has
+    /// halted.
+    async fn append_waiting(&self, units: &mut Vec<Unit>) -> Option<Appended> {
+        loop {
+            let window_formed = self.root_changed.notified();
+            let refused = self.commit.drained.notified();
+            match self
+                .try_append(StreamId::Host, StreamId::Host.claim(), |room| self.take_units(room, units))
+                .await
+            {
+                Ok(appended) => return Some(appended),
+                Err(WindowEmpty) => {
+                    self.running().ok()?;
+                    self.orders.want_window(StreamId::Host.claim());
+                    select(pin!(window_formed), pin!(refused)).await;
+                    if self.commit.waiting.borrow().is_empty() {
+                        return None;
+                    }
+                }
+            }
+        }
     }
 
     /// Takes as many units as fit; returns their items.
@@ -240,6 +285,7 @@ impl<W: World> Pool<W> {
             }
         }
         self.log.published(done.lsn);
+        self.orders.content_changed();
         // The receiver may have gone: its host has.
         batch.answers.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
         self.keep_journaled(journaled);

@@ -292,6 +292,11 @@ impl Segments {
         segment.sealed_at = now_seconds;
     }
 
+    /// What is left of the window is a checkpoint's.
+    pub fn window_is_empty(&self) -> bool {
+        self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS
+    }
+
     /// Half of the window has been opened: a checkpoint should form a new one.
     pub fn window_low(&self) -> bool {
         (0..2).any(|shape| self.usable[shape].len() * 2 < self.window_when_formed[shape])
@@ -419,11 +424,6 @@ impl Segments {
             drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
         let width = self.stripe.columns(Shape::Striped).min(drives.len());
         (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
-    }
-
-    /// Whether a journal segment is at hand.
-    pub fn has_journal(&self) -> bool {
-        !self.usable[Shape::Journal as usize].is_empty()
     }
 
     /// Reserved striped segments that may be opened.

@@ -281,6 +281,11 @@ impl<W: World> Store<W> {
 
     // --- figures ------------------------------------------------------------------------------------------------
 
+    /// Why the pool takes no writes, if it does not.
+    pub fn halted(&self) -> Option<String> {
+        self.pool.halted()
+    }
+
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
         let pool = &self.pool;

@@ -10,16 +10,21 @@ use futures_util::future::{Either, select};
 use tokio::sync::{Notify, oneshot};
 
 use crate::audit::Audit;
-use crate::catalog::VolumeState;
+use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
 use crate::gc::{Candidate, Collected, choose_victim};
 use crate::map::buffer::ENTRY_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::segments::{Claim, Segments};
 use crate::types::{GroupKey, Lsn, ShardId};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
+
+/// Segments that are collected without there being more free ones in the end, until it is given up: what is left of
+/// garbage takes as much to collect as it gains.
+const FRUITLESS_MAX: u32 = 32;
 
 /// Bytes of an update in a delta, and a little more for pages that are not full.
 const DELTA_BYTES: usize = 32;
@@ -36,10 +41,14 @@ pub(crate) struct Orders {
     /// Rung when a write waits for a drive's absence to become durable.
     lost: Notify,
     drive_lost: Cell<bool>,
-    window_wanted: Cell<bool>,
+    hosts_want_window: Cell<bool>,
+    moves_want_window: Cell<bool>,
     room_wanted: Cell<bool>,
     room_exact: Cell<bool>,
     fresh_entries: Cell<usize>,
+    /// Segments collected since there were more free ones than ever before since hosts changed something.
+    fruitless: Cell<u32>,
+    most_free: Cell<u64>,
     checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
     audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
     stop: Cell<bool>,
@@ -55,9 +64,17 @@ impl Orders {
     }
 
     /// A stream waits for a segment.
-    pub fn want_window(&self) {
-        self.window_wanted.set(true);
+    pub fn want_window(&self, claim: Claim) {
+        match claim {
+            Claim::Host => self.hosts_want_window.set(true),
+            Claim::Upkeep | Claim::Checkpoint => self.moves_want_window.set(true),
+        }
         self.ring();
+    }
+
+    /// Hosts have changed what lives: collecting may gain something again.
+    pub fn content_changed(&self) {
+        self.fruitless.set(0);
     }
 
     /// A segment has been opened.
@@ -119,8 +136,13 @@ pub(crate) struct Situation {
     pub drive_lost: bool,
     pub checkpoint_wanted: bool,
     pub audit_wanted: bool,
-    pub window_wanted: bool,
+    pub hosts_want_window: bool,
+    pub moves_want_window: bool,
     pub window_low: bool,
+    /// Segments of the window that only a checkpoint may take are all that is left of it.
+    pub window_empty: bool,
+    /// There is room for a larger window.
+    pub window_can_grow: bool,
     pub replay_bytes: u64,
     pub replay_bytes_max: u64,
     pub fresh_entries: usize,
@@ -128,13 +150,51 @@ pub(crate) struct Situation {
     pub buffer_entries: usize,
     pub buffer_entries_max: usize,
     pub free_segments: u64,
+    pub reserve_mark: u64,
     pub collect_mark: u64,
     pub reclaimable: u64,
     pub room_wanted: bool,
     pub fullest_shard: ShardId,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
+    /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
+}
+
+impl Situation {
+    fn is_short_of_space(&self) -> bool {
+        self.free_segments <= self.collect_mark
+    }
+
+    /// What gives hosts that wait for a segment one, or an answer.
+    fn for_waiting_hosts(&self) -> Task {
+        let may_allocate = self.free_segments > self.reserve_mark;
+        match self.victim {
+            _ if may_allocate || self.reclaimable > 0 => Task::Checkpoint,
+            Some(victim) => Task::Collect(victim),
+            None => Task::Refuse,
+        }
+    }
+
+    /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
+    fn for_the_map(&self) -> Option<Task> {
+        if self.window_empty && !self.window_can_grow {
+            return None;
+        }
+        if self.buffer_entries > self.buffer_entries_max {
+            return Some(Task::Distribute(self.fullest_shard));
+        }
+        let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
+        merge.or(self.deleting.map(Task::Purge))
+    }
+
+    /// What gives moves that wait for a segment one, if anything does.
+    fn for_waiting_moves(&self) -> Option<Task> {
+        if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {
+            return Some(Task::Checkpoint);
+        }
+        self.victim.map(Task::Collect)
+    }
 }
 
 /// What upkeep does next.
@@ -152,6 +212,8 @@ pub(crate) enum Task {
     Purge(VolumeId),
     /// Compare what is counted with what is there.
     Audit,
+    /// Tell the hosts that wait for a segment that there is none.
+    Refuse,
     /// Say that no more room can be made.
     DeclareFull,
     /// Wait.
@@ -161,7 +223,6 @@ pub(crate) enum Task {
 /// What to do next. What hosts wait for comes first; then what keeps space and memory within bounds; then what can
 /// wait.
 pub(crate) fn choose(now: &Situation) -> Task {
-    let short_of_space = now.free_segments <= now.collect_mark;
     if now.audit_wanted {
         return Task::Audit;
     }
@@ -171,32 +232,27 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.drive_lost || now.checkpoint_wanted {
         return Task::Checkpoint;
     }
-    // A checkpoint that would free nothing forms no window where there is no room for one: collect first.
-    let window_can_grow = now.free_segments > 0 || now.reclaimable > 0;
-    if now.window_wanted
-        && window_can_grow
-        && (!short_of_space || now.reclaimable > 0 || now.victim.is_none())
-    {
-        return Task::Checkpoint;
+    if now.hosts_want_window {
+        return now.for_waiting_hosts();
+    }
+    if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
+        return task;
     }
     if now.window_low || now.fresh_entries > now.fresh_entries_max || now.replay_bytes > now.replay_bytes_max
     {
         return Task::Checkpoint;
     }
-    if short_of_space && now.reclaimable * 2 >= now.free_segments.max(2) {
-        return Task::Checkpoint;
+    if now.is_short_of_space() {
+        // Enough is waiting for a root.
+        if now.reclaimable * 2 >= now.free_segments.max(2) {
+            return Task::Checkpoint;
+        }
+        if let Some(victim) = now.victim {
+            return Task::Collect(victim);
+        }
     }
-    if let (true, Some(victim)) = (short_of_space, now.victim) {
-        return Task::Collect(victim);
-    }
-    if now.buffer_entries > now.buffer_entries_max {
-        return Task::Distribute(now.fullest_shard);
-    }
-    if let Some((shard, group)) = now.unmerged {
-        return Task::Merge(shard, group);
-    }
-    if let Some(volume) = now.deleting {
-        return Task::Purge(volume);
+    if let Some(task) = now.for_the_map() {
+        return task;
     }
     if now.room_wanted {
         return if now.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull };
@@ -209,6 +265,7 @@ impl<W: World> Pool<W> {
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.orders.stop.get() {
             let situation = self.situation();
+            tracing::trace!(task = ?choose(&situation), ?situation, "upkeep");
             match choose(&situation) {
                 Task::Rest => self.rest().await,
                 task => {
@@ -230,15 +287,15 @@ impl<W: World> Pool<W> {
             Task::Distribute(shard) => self.distribute(shard).await,
             Task::Merge(shard, group) => self.merge(shard, group).await,
             Task::Purge(volume) => self.purge(volume).await,
-            Task::Collect(victim) => match self.collect(victim).await {
-                Ok(Collected::Emptied | Collected::Unmovable) => Ok(()),
-                Ok(Collected::LeftToCheckpoint) => return self.ordered_checkpoint().await,
-                Err(error) => Err(error),
-            },
+            Task::Collect(victim) => self.collect_one(victim).await,
+            Task::Refuse => {
+                self.orders.hosts_want_window.set(false);
+                self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
+                Ok(())
+            }
             Task::DeclareFull => {
                 self.orders.room_exact.set(true);
                 self.orders.room_wanted.set(false);
-                self.refuse_if_stuck();
                 Ok(())
             }
             Task::Rest => Ok(()),
@@ -249,16 +306,24 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// A stream waits for a segment, and none can be had: the hosts are told.
-    fn refuse_if_stuck(&self) {
-        if self.orders.window_wanted.get() && !self.hosts_may_allocate() {
-            self.commit.answer_all(&Cause::CapacityExceeded.into());
+    /// Collects one segment, and notes whether that leads anywhere.
+    async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
+        let free = self.free_segments();
+        if free > self.orders.most_free.get() || self.orders.fruitless.get() == 0 {
+            self.orders.most_free.set(free);
+            self.orders.fruitless.set(0);
         }
+        self.orders.fruitless.set(self.orders.fruitless.get() + 1);
+        if self.collect(victim).await? == Collected::LeftToCheckpoint {
+            self.ordered_checkpoint().await;
+        }
+        Ok(())
     }
 
     async fn ordered_checkpoint(&self) {
         self.orders.drive_lost.set(false);
-        self.orders.window_wanted.set(false);
+        self.orders.hosts_want_window.set(false);
+        self.orders.moves_want_window.set(false);
         let wanted = self.orders.checkpoints_wanted.take();
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
@@ -345,30 +410,32 @@ impl<W: World> Pool<W> {
         drop(shards);
         let marks = self.marks();
         let segments = self.segments.borrow();
-        let free_segments = segments.placeable(&drives) + segments.usable_striped();
-        let short_of_space = free_segments <= marks.collect;
-        let deleting = |volume: &crate::catalog::VolumeEntry| volume.state == VolumeState::Deleting;
+        let (placeable, usable) = (segments.placeable(&drives), segments.usable_striped());
+        let space_matters = placeable + usable <= marks.collect
+            || self.orders.room_wanted.get()
+            || self.orders.hosts_want_window.get()
+            || self.orders.moves_want_window.get();
+        let deleting = |volume: &VolumeEntry| volume.state == VolumeState::Deleting;
         Situation {
             halted: self.halted().is_some(),
             drive_lost: self.orders.drive_lost.get(),
             audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
-            window_wanted: self.orders.window_wanted.get(),
-            window_low: segments.window_low() && free_segments > segments.usable_striped(),
+            hosts_want_window: self.orders.hosts_want_window.get(),
+            moves_want_window: self.orders.moves_want_window.get(),
+            window_low: segments.window_low() && placeable > 0,
+            window_empty: segments.window_is_empty(),
+            window_can_grow: placeable > 0,
             replay_bytes: self.counters.get().bytes_to_drives - self.checkpointed_bytes.get(),
             replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
             fresh_entries: self.fresh_entries(),
             fresh_entries_max: self.fresh_entries_max(),
             buffer_entries,
             buffer_entries_max: self.options.map_memory_bytes / 2 / ENTRY_BYTES,
-            free_segments,
+            free_segments: placeable + usable,
+            reserve_mark: marks.reserve,
             collect_mark: marks.collect,
-            reclaimable: if short_of_space || self.orders.room_wanted.get() || self.orders.window_wanted.get()
-            {
-                segments.reclaimable(floor).len() as u64
-            } else {
-                0
-            },
+            reclaimable: if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 },
             room_wanted: self.orders.room_wanted.get(),
             fullest_shard: fullest.expect("a pool has shards"),
             unmerged,
@@ -379,11 +446,14 @@ impl<W: World> Pool<W> {
                 .iter()
                 .find(|(_, volume)| deleting(volume))
                 .map(|(id, _)| *id),
-            victim: if short_of_space { self.victim(&segments, floor) } else { None },
+            victim: if space_matters { self.victim(&segments, floor) } else { None },
         }
     }
 
-    fn victim(&self, segments: &crate::segments::Segments, floor: Lsn) -> Option<SegmentId> {
+    fn victim(&self, segments: &Segments, floor: Lsn) -> Option<SegmentId> {
+        if self.orders.fruitless.get() >= FRUITLESS_MAX {
+            return None;
+        }
         let unmovable = self.unmovable.borrow();
         let slots = u64::from(self.identity.segment_rows) * 64;
         let candidates = segments
@@ -393,7 +463,7 @@ impl<W: World> Pool<W> {
         choose_victim(candidates, self.world.unix_seconds())
     }
 
-    fn space_raw(&self, segments: &crate::segments::Segments) -> u64 {
+    fn space_raw(&self, segments: &Segments) -> u64 {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
     }
 

@@ -8,8 +8,11 @@ fn calm() -> Situation {
         drive_lost: false,
         checkpoint_wanted: false,
         audit_wanted: false,
-        window_wanted: false,
+        hosts_want_window: false,
+        moves_want_window: false,
         window_low: false,
+        window_empty: false,
+        window_can_grow: true,
         replay_bytes: 0,
         replay_bytes_max: 1000,
         fresh_entries: 0,
@@ -17,6 +20,7 @@ fn calm() -> Situation {
         buffer_entries: 0,
         buffer_entries_max: 1000,
         free_segments: 100,
+        reserve_mark: 6,
         collect_mark: 10,
         reclaimable: 0,
         room_wanted: false,
@@ -54,7 +58,8 @@ fn a_checkpoint_is_due_before_any_bound_is_exceeded_twice() {
         Situation { window_low: true, ..calm() },
         Situation { fresh_entries: 1001, ..calm() },
         Situation { replay_bytes: 1001, ..calm() },
-        Situation { window_wanted: true, ..calm() },
+        Situation { hosts_want_window: true, ..calm() },
+        Situation { moves_want_window: true, window_empty: true, ..calm() },
         Situation { free_segments: 4, reclaimable: 2, ..calm() },
     ] {
         assert_eq!(choose(&due), Task::Checkpoint, "{due:?}");
@@ -62,10 +67,27 @@ fn a_checkpoint_is_due_before_any_bound_is_exceeded_twice() {
 }
 
 #[test]
-fn where_a_checkpoint_would_free_nothing_collection_comes_before_the_window() {
-    let short = Situation { window_wanted: true, free_segments: 5, victim: Some(SegmentId(7)), ..calm() };
-    assert_eq!(choose(&short), Task::Collect(SegmentId(7)));
-    assert_eq!(choose(&Situation { reclaimable: 1, ..short }), Task::Checkpoint);
+fn hosts_that_wait_for_a_segment_get_one_or_an_answer() {
+    let full = Situation { hosts_want_window: true, free_segments: 5, ..calm() };
+    assert_eq!(choose(&Situation { reclaimable: 1, ..full.clone() }), Task::Checkpoint);
+    assert_eq!(
+        choose(&Situation { victim: Some(SegmentId(7)), ..full.clone() }),
+        Task::Collect(SegmentId(7))
+    );
+    assert_eq!(choose(&full), Task::Refuse);
+}
+
+#[test]
+fn moves_that_wait_where_nothing_can_be_had_do_not_keep_upkeep_busy() {
+    let full = Situation {
+        moves_want_window: true,
+        window_empty: true,
+        window_can_grow: false,
+        free_segments: 3,
+        ..calm()
+    };
+    assert_eq!(choose(&full), Task::Rest);
+    assert_eq!(choose(&Situation { victim: Some(SegmentId(7)), ..full }), Task::Collect(SegmentId(7)));
 }
 
 #[test]
