@@ -217,6 +217,12 @@ impl<W: World> Pool<W> {
         let segment = segments.get_mut(open.id).expect("an open segment exists");
         (segment.first_lsn, segment.last_lsn, segment.rows) = (first_lsn, lsn, open.next_row);
         drop(segments);
+        tracing::trace!(
+            "{stream:?} {lsn} {} row {} rows {}: {items:?}",
+            place.segment,
+            place.row,
+            placement.rows
+        );
         let bytes = (batch.columns.len() * placement.rows as usize * SECTOR_BYTES) as u64;
         self.count(|counters| counters.bytes_to_drives += bytes);
         let (pointers, columns) = (batch.pointers, batch.columns);

@@ -36,6 +36,10 @@ struct Noted {
     drives: Vec<DriveId>,
     table: BTreeMap<SegmentId, TableEntry>,
     reclaimable: Vec<SegmentId>,
+    /// Shards of which all updates are written, not only those since the last checkpoint. What is settled is taken
+    /// now: hosts and moves take updates out of it while the checkpoint goes on, and a move that is replayed
+    /// needs the one that it replaced.
+    rewrites: BTreeMap<ShardId, Vec<(Key, Value)>>,
     catalog: Vec<u8>,
     generation: RootGeneration,
     /// Bytes written when it began.
@@ -81,7 +85,7 @@ impl<W: World> Pool<W> {
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
         let noted = self.note()?;
-        let (catalog, shards) = self.write_maps(&noted.catalog).await?;
+        let (catalog, shards) = self.write_maps(&noted).await?;
         let (table, window) = self.form_table(&noted);
         let root = self.write_table(&noted, &table, window.entries).await?;
         let root = Root { catalog, shards, clean, ..root };
@@ -104,6 +108,8 @@ impl<W: World> Pool<W> {
         self.seal_off_lost_drives();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
+        let rewrites =
+            shard_ids().filter_map(|id| Some((id, self.with_shard(id, |shard| shard.all_updates())?)));
         let segments = self.segments.borrow();
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
@@ -113,6 +119,7 @@ impl<W: World> Pool<W> {
             drives,
             table: segments.table(),
             reclaimable: segments.reclaimable(floor),
+            rewrites: rewrites.collect(),
             catalog: catalog.encode(),
             generation,
             written: self.counters.get().bytes_to_drives,
@@ -135,11 +142,11 @@ impl<W: World> Pool<W> {
     // --- step 2 -------------------------------------------------------------------------------------------------
 
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
-    async fn write_maps(&self, catalog: &[u8]) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
-        let catalog_pages = catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
+    async fn write_maps(&self, noted: &Noted) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
+        let catalog_pages = noted.catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
         let catalog_pages = self.append_pages(Claim::Checkpoint, catalog_pages).await?;
         let catalog = self.write_catalog_directory(catalog_pages).await?;
-        self.write_deltas().await?;
+        self.write_deltas(&noted.rewrites).await?;
         self.write_indexes().await?;
         let shards = self.shards.borrow();
         let root = |shard: &crate::map::shard::Shard| {
@@ -161,11 +168,22 @@ impl<W: World> Pool<W> {
         Ok(previous)
     }
 
-    async fn write_deltas(&self) -> Result<(), CheckpointError> {
+    async fn write_deltas(
+        &self,
+        rewrites: &BTreeMap<ShardId, Vec<(Key, Value)>>,
+    ) -> Result<(), CheckpointError> {
         let mut owners = Vec::new();
         let mut pages = Vec::new();
         for id in shard_ids() {
-            let updates = self.with_shard(id, |shard| self.delta_updates(shard));
+            let updates = match rewrites.get(&id) {
+                Some(all) => {
+                    let old = self.with_shard(id, |shard| shard.deltas.clear());
+                    old.into_iter().for_each(|page| self.ledger.discard_page(page));
+                    all.clone()
+                }
+                None => self
+                    .with_shard(id, |shard| shard.buffer.freezing().iter().map(|(k, v)| (*k, *v)).collect()),
+            };
             for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
                 owners.push(id);
                 pages.push(encode_delta(chunk));
@@ -181,20 +199,6 @@ impl<W: World> Pool<W> {
             }
         }
         self.write_directories(directories).await
-    }
-
-    /// The updates that the shard's new delta pages are to hold: what is freezing, or everything if its older
-    /// pages are to go.
-    fn delta_updates(&self, shard: &mut crate::map::shard::Shard) -> Vec<(Key, Value)> {
-        let buffer = &shard.buffer;
-        let updates = buffer.freezing().len() + buffer.settled().len();
-        if !shard.deltas.wants_rewrite(updates) {
-            return buffer.freezing().iter().map(|(key, value)| (*key, *value)).collect();
-        }
-        let mut all = buffer.settled().clone();
-        all.extend(buffer.freezing());
-        shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
-        all.into_iter().collect()
     }
 
     /// Writes each shard's directories, the first ones of all shards together, and so on.

@@ -372,6 +372,7 @@ impl<W: World> Pool<W> {
     // --- what was written since ---------------------------------------------------------------------------------
 
     async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
+        tracing::debug!(generation = root.generation.0, floor = root.replay_floor.0, "replaying");
         let found = self.scan(root).await;
         let complete = complete_through(found.values().flatten());
         let mut replays = Vec::new();
@@ -468,6 +469,7 @@ impl<W: World> Pool<W> {
                 }
                 None => opened.torn += 1,
             }
+            tracing::trace!("{id} {rows:?} {lsn}: known {known}, {} accepted so far", accepted.len());
         }
         self.close_scanned(id, &accepted, &replays);
         replays
@@ -496,6 +498,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn replay_batch(&self, replay: Replay) -> Result<(), OpenError> {
+        tracing::trace!(rewrite = replay.rewrite.is_some(), "replay {}", replay.lsn);
         let pointers = match &replay.rewrite {
             Some(columns) => self.rewrite(&replay.header, columns).await?,
             None => replay

@@ -174,6 +174,17 @@ impl Shard {
         self.changed(group);
     }
 
+    /// Everything that the shard's deltas are to hold, if they are to be written anew. A checkpoint has just begun.
+    pub fn all_updates(&self) -> Option<Vec<(Key, Value)>> {
+        let buffer = &self.buffer;
+        if !self.deltas.wants_rewrite(buffer.freezing().len() + buffer.settled().len()) {
+            return None;
+        }
+        let mut all = buffer.settled().clone();
+        all.extend(buffer.freezing());
+        Some(all.into_iter().collect())
+    }
+
     /// The groups of a family.
     pub fn groups_of(&self, family: Family) -> Vec<GroupKey> {
         let (first, last) = (GroupKey { family, gib: 0 }, GroupKey { family, gib: u32::MAX });
