@@ -69,18 +69,13 @@ impl From<AppendError> for CheckpointError {
 }
 
 impl<W: World> Pool<W> {
-    /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who opens or closes the pool,
-    /// may call it.
+    /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who makes, opens or closes the
+    /// pool, may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
         self.running()?;
         self.try_checkpoint(clean)
             .await
             .map_err(|error| IoError::new(Cause::WriteFault, format!("checkpoint: {error}")))
-    }
-
-    /// The checkpoint of a pool whose tasks do not run yet.
-    pub async fn first_checkpoint(&self) -> Result<(), IoError> {
-        self.checkpoint(false).await
     }
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {

@@ -241,7 +241,7 @@ async fn first_checkpoint<W: World>(
         root,
         absent: BTreeSet::new(),
     });
-    pool.first_checkpoint().await.map_err(|error| CreateError::Checkpoint(error.to_string()))?;
+    pool.checkpoint(true).await.map_err(|error| CreateError::Checkpoint(error.to_string()))?;
     for drive in superblocks.iter().map(|superblock| superblock.drive) {
         if let Some(error) = array.member(drive).and_then(|member| member.failure()) {
             return Err(CreateError::Drive { index: usize::from(drive.0), error });

@@ -261,7 +261,7 @@ pub(crate) async fn open<W: World>(
     pool.load_shards(&root).await?;
     pool.replay(&root, &mut opened).await?;
     pool.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
-    pool.first_checkpoint().await?;
+    pool.checkpoint(false).await?;
     Ok((pool, opened))
 }
 

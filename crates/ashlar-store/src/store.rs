@@ -8,7 +8,7 @@ use ashlar_block::{
 };
 use ashlar_raid::Level;
 use bytes::Bytes;
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 
 use crate::batch::{ATOMIC_BLOCKS_MAX, Item};
 use crate::capacity::Space;
@@ -230,7 +230,8 @@ impl<W: World> Store<W> {
         });
         let items = items(Key { family, lba, layer }, fragments);
         let units = cut(items, self.pool.atomic_blocks_max());
-        try_join_all(units.into_iter().map(|unit| self.pool.commit(unit))).await.map(drop)
+        // All of them are awaited, also after one has failed: what a host was told has failed must not come later.
+        join_all(units.into_iter().map(|unit| self.pool.commit(unit))).await.into_iter().collect()
     }
 
     /// Makes blocks read as zeros and gives their space back; durable when it returns.
