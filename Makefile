@@ -40,6 +40,7 @@ test: setup ## everything that has to pass: check, all tests, simulation, the Li
 check: ## formatting, lints, dependencies, walls, documentation
 	$(CARGO) fmt --all --check
 	scripts/check-walls
+	scripts/check-promises
 	scripts/check-deny
 	$(CARGO) clippy --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
 	$(CARGO) doc --workspace --no-deps --profile $(TEST_PROFILE)
