@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 
 use crate::error::ApiError;
 use crate::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
-    Status, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
+    PoolDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.

@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
-    Status, Version, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
+    PoolDrive, Status, Version, Volume,
 };
 
 /// What all paths begin with.
@@ -98,7 +98,10 @@ async fn pools(State(node): Node) -> Answer<Vec<Pool>> {
 /// Makes a pool.
 #[utoipa::path(post, path = "/pools", request_body = CreatePool,
     responses((status = 201, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn create_pool(State(node): Node, body: Body<CreatePool>) -> Result<(StatusCode, Json<Pool>), ApiError> {
+async fn create_pool(
+    State(node): Node,
+    body: Body<CreatePool>,
+) -> Result<(StatusCode, Json<Pool>), ApiError> {
     let Json(request) = body?;
     Ok((StatusCode::CREATED, Json(node.create_pool(request).await?)))
 }

@@ -90,10 +90,17 @@ impl DriveContent {
             DriveContent::Blank => "nothing".to_owned(),
             DriveContent::Member(superblock) => {
                 let (name, pool) = (&superblock.pool_name, superblock.pool);
-                format!("{} of {} of the Ashlar pool '{name}' ({pool})", superblock.drive, superblock.member_count)
+                format!(
+                    "{} of {} of the Ashlar pool '{name}' ({pool})",
+                    superblock.drive, superblock.member_count
+                )
             }
-            DriveContent::Damaged(SuperblockError::Newer { .. }) => "an Ashlar pool of a newer format".to_owned(),
-            DriveContent::Damaged(_) => "what is left of an Ashlar pool, whose superblock is damaged".to_owned(),
+            DriveContent::Damaged(SuperblockError::Newer { .. }) => {
+                "an Ashlar pool of a newer format".to_owned()
+            }
+            DriveContent::Damaged(_) => {
+                "what is left of an Ashlar pool, whose superblock is damaged".to_owned()
+            }
             DriveContent::Foreign(what) => what.clone(),
         }
     }

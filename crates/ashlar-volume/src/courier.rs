@@ -19,7 +19,11 @@ pub trait Courier<B: DriveBay>: Clone + 'static {
 
     /// Calls `make` on the reactor `to` with the pools that live there, and runs the future that it returns to
     /// its end, whether or not the caller waits for it.
-    fn call<M, F>(&self, to: ReactorIndex, make: M) -> impl Future<Output = Result<F::Output, Gone>> + Send + use<Self, B, M, F>
+    fn call<M, F>(
+        &self,
+        to: ReactorIndex,
+        make: M,
+    ) -> impl Future<Output = Result<F::Output, Gone>> + Send + use<Self, B, M, F>
     where
         M: FnOnce(Rc<Home<B>>) -> F + Send + 'static,
         F: Future + 'static,

@@ -32,7 +32,11 @@ impl FromStr for VolumeName {
         let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
         let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         let valid = letters && begins && text.len() <= NAME_BYTES_MAX;
-        if valid { Ok(VolumeName(text.to_owned())) } else { Err(InvalidName(text.escape_default().to_string())) }
+        if valid {
+            Ok(VolumeName(text.to_owned()))
+        } else {
+            Err(InvalidName(text.escape_default().to_string()))
+        }
     }
 }
 

@@ -69,7 +69,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError::NoSuchPool`].
     pub async fn report(&self, pool: &str) -> Result<PoolReport, NodeError> {
         let reports = self.reports().await?;
-        let named = |report: &PoolReport| report.status.name == pool || report.status.uuid.to_string() == pool;
+        let named =
+            |report: &PoolReport| report.status.name == pool || report.status.uuid.to_string() == pool;
         reports.into_iter().find(named).ok_or_else(|| NodeError::NoSuchPool(pool.to_owned()))
     }
 
@@ -172,7 +173,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn clear_label(&self, spec: String, force: bool) -> Result<DriveReading, NodeError> {
         check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
-        let clear = move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
+        let clear =
+            move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
         self.courier.call(ReactorIndex(0), clear).await?
     }
 
@@ -230,7 +232,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         change: AccessChange,
     ) -> Result<VolumeReport, NodeError> {
         let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.change_access(uuid, name, change).await }).await?
+        self.courier
+            .call(home, move |home| async move { home.change_access(uuid, name, change).await })
+            .await?
     }
 
     /// Deletes a volume.
@@ -248,7 +252,8 @@ fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeErro
     let wanted: BTreeSet<&str> = specs.iter().map(|spec| path_of(spec)).collect();
     for report in reports {
         let in_use = report.drives.iter().filter_map(|drive| drive.facts.as_ref());
-        let own = |facts: &&crate::bay::DriveFacts| !facts.is_volatile && wanted.contains(path_of(&facts.spec));
+        let own =
+            |facts: &&crate::bay::DriveFacts| !facts.is_volatile && wanted.contains(path_of(&facts.spec));
         if let Some(facts) = in_use.into_iter().find(own) {
             let (spec, pool) = (facts.spec.clone(), report.status.name.clone());
             return Err(NodeError::DriveOfPool { spec, pool });

@@ -109,7 +109,12 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
             Reach::There(courier.clone(), row.place)
         };
         let info = RefCell::new(row.info.clone());
-        Some(Namespace { info, used_bytes: row.used_bytes.clone(), place: row.place, volume: NodeVolume(reach) })
+        Some(Namespace {
+            info,
+            used_bytes: row.used_bytes.clone(),
+            place: row.place,
+            volume: NodeVolume(reach),
+        })
     }
 
     fn place(&self, host: &HostNqn, nsid: Nsid) -> Result<Place, IoError> {
@@ -222,7 +227,8 @@ impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {
         match &self.0 {
             Reach::Here(volume) => volume.write_zeroes(offset, bytes).await,
             Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.write_zeroes(offset, bytes).await }).await
+                send(courier, *place, move |volume| async move { volume.write_zeroes(offset, bytes).await })
+                    .await
             }
         }
     }
@@ -240,7 +246,8 @@ impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {
         match &self.0 {
             Reach::Here(volume) => volume.compare(offset, expected).await,
             Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.compare(offset, expected).await }).await
+                send(courier, *place, move |volume| async move { volume.compare(offset, expected).await })
+                    .await
             }
         }
     }

@@ -51,7 +51,9 @@ impl State {
     }
 
     fn at(&self, id: u64) -> usize {
-        self.claims.binary_search_by_key(&id, |claim| claim.id).expect("a claim is there until it is released")
+        self.claims
+            .binary_search_by_key(&id, |claim| claim.id)
+            .expect("a claim is there until it is released")
     }
 
     fn remove(&mut self, id: u64) {

@@ -27,10 +27,16 @@ fn data_written_at_any_sector_is_read_back() {
         assert_eq!(node.create_volume("tank", small_sectors).await.unwrap().nsid, Nsid(1));
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
-            for (offset, bytes) in [(0, 4096), (512, 512), (4096 - 512, 1024), (8192 + 512, 3 * 4096), (512, 9000 / 512 * 512)] {
+            for (offset, bytes) in
+                [(0, 4096), (512, 512), (4096 - 512, 1024), (8192 + 512, 3 * 4096), (512, 9000 / 512 * 512)]
+            {
                 let data = pattern(bytes, bytes as u8);
                 volume.write(offset, data.clone()).await.unwrap();
-                assert_eq!(volume.read(offset, bytes).await.unwrap()[..], data[..], "{bytes} bytes at {offset}");
+                assert_eq!(
+                    volume.read(offset, bytes).await.unwrap()[..],
+                    data[..],
+                    "{bytes} bytes at {offset}"
+                );
             }
             volume.flush().await.unwrap();
             volume.verify(0, 8 * MIB).await.unwrap();
@@ -118,7 +124,8 @@ fn a_volume_is_the_same_through_every_reactor() {
             assert_eq!(error.cause, Cause::OutOfRange);
         })
         .await;
-        let read = at_door(&handles, 0, |door| async move { open(&door, 1).read(4096, 8192).await.unwrap() }).await;
+        let read =
+            at_door(&handles, 0, |door| async move { open(&door, 1).read(4096, 8192).await.unwrap() }).await;
         assert_eq!(read[..], pattern(8192, 5)[..]);
         at_door(&handles, 1, |door| async move {
             door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 }).await.unwrap();
@@ -139,10 +146,16 @@ fn hosts_are_told_of_every_change_that_they_can_see() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let none = NewVolume { access: AccessList::Allow(Default::default()), ..volume("v0", MIB) };
         node.create_volume("tank", none).await.unwrap();
-        let door_of = |index| {
-            let handles = handles.clone();
-            async move { at_door(&handles, index, |door| async move { (door.generation(), door.namespaces(&host("a"))) }).await }
-        };
+        let door_of =
+            |index| {
+                let handles = handles.clone();
+                async move {
+                    at_door(&handles, index, |door| async move {
+                        (door.generation(), door.namespaces(&host("a")))
+                    })
+                    .await
+                }
+            };
         let (generation, namespaces) = door_of(1).await;
         assert!(namespaces.is_empty());
         let watcher = handles.clone();
@@ -169,14 +182,19 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         node.create_volume("tank", volume("v0", 8 * MIB)).await.unwrap();
         let made = node.create_volume("tank", volume("v1", 8 * MIB)).await.unwrap();
-        at_door(&handles, 0, |door| async move { open(&door, 2).write(0, pattern(MIB as usize, 9)).await.unwrap() }).await;
+        at_door(&handles, 0, |door| async move {
+            open(&door, 2).write(0, pattern(MIB as usize, 9)).await.unwrap()
+        })
+        .await;
         node.close_pool("tank").await.unwrap();
         assert!(node.reports().await.unwrap().is_empty());
         node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
         let report = node.report("tank").await.unwrap();
         let back = report.volumes.iter().find(|volume| volume.name == "v1").unwrap();
         assert_eq!((back.uuid, back.nsid, back.size_bytes), (made.uuid, made.nsid, made.size_bytes));
-        let read = at_door(&handles, 0, |door| async move { open(&door, 2).read(0, MIB as usize).await.unwrap() }).await;
+        let read =
+            at_door(&handles, 0, |door| async move { open(&door, 2).read(0, MIB as usize).await.unwrap() })
+                .await;
         assert_eq!(read[..], pattern(MIB as usize, 9)[..]);
     });
 }
@@ -192,7 +210,8 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
         node.create_volume("new", volume("v0", MIB)).await.unwrap();
         node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
         let reports = node.reports().await.unwrap();
-        let mut nsids: Vec<Nsid> = reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
+        let mut nsids: Vec<Nsid> =
+            reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
         nsids.dedup();
         assert_eq!(nsids.len(), 2);
         assert!(reports.iter().flat_map(|pool| &pool.volumes).any(|volume| volume.uuid == old.uuid));

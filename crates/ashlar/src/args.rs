@@ -7,11 +7,15 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin volumes.
 #[derive(Parser, Debug)]
-#[command(name = "ashlar", version, after_help = "Examples:
+#[command(
+    name = "ashlar",
+    version,
+    after_help = "Examples:
   ashlar serve --state /var/lib/ashlar
   ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
   ashlar volume create tank/v0 --size 20GiB --allow any
-  ashlar status")]
+  ashlar status"
+)]
 pub struct Arguments {
     /// The daemon's socket. Without it and ASHLAR_SOCKET: ./ashlar-data/ashlar.sock, then
     /// /run/ashlar/ashlar.sock; for `serve`, DIR/ashlar.sock

@@ -1,9 +1,91 @@
-//! `ashlar demo`.
+//! A pool to look at: made the first time, found again afterwards, measured through NVMe/TCP by a workload
+//! that knows what every block must read as.
 
+mod prepare;
+mod report;
+mod sources;
+mod workload;
+
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::args::DemoArguments;
+use anyhow::{Context, ensure};
+use ashlar_target::nvme_tcp::PortalKind;
 
-pub fn run(_options: &DemoArguments, _socket: Option<PathBuf>) -> anyhow::Result<()> {
+use crate::args::{DemoArguments, ServeArguments};
+use crate::serve::{self, Config, Running, Signals};
+use workload::Workload;
+
+/// `ashlar demo`.
+pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
+    ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
+    serve::init_logging("warn");
+    let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
+    let config = Config::resolve(&serve_arguments(arguments, state.clone()), socket)?;
+    serve::on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let Some(running) = serve::unless(&mut signals, serve::assemble(&config)).await.transpose()? else {
+            return Ok(());
+        };
+        let shown = show(arguments, &state, &running, &mut signals).await;
+        println!("\nStopping …");
+        let stopped = serve::unless(&mut signals, running.stop()).await;
+        ensure!(
+            stopped.is_some(),
+            "stopped before the pool was closed: the next start replays what is missing"
+        );
+        shown
+    })
+}
+
+fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments {
+    ServeArguments {
+        state,
+        config: None,
+        listen: vec![arguments.listen.clone()],
+        discovery: Some(arguments.discovery.clone()),
+        reactors: None,
+        spin_us: None,
+        map_memory: None,
+    }
+}
+
+/// Everything between start and end. A signal ends it early, and well.
+async fn show(
+    arguments: &DemoArguments,
+    state: &std::path::Path,
+    running: &Running,
+    signals: &mut Signals,
+) -> anyhow::Result<()> {
+    let volume = prepare::prepare(&*running.appliance, state).await?;
+    let workload = Workload {
+        address: io_address(running)?,
+        subsystem_nqn: running.appliance.subsystem_nqn().to_owned(),
+        host_nqn: volume.host_nqn,
+        nsid: volume.nsid,
+        state_file: state.join("demo.verify"),
+        duration: Duration::from_secs(arguments.seconds),
+    };
+    let Some(measured) = workload.run(signals).await? else { return Ok(()) };
+    report::print(&*running.appliance, &measured).await?;
+    if arguments.once {
+        return Ok(());
+    }
+    println!("\nServing until Ctrl-C …");
+    signals.next().await;
     Ok(())
+}
+
+/// Where a host on this machine reaches the volumes.
+fn io_address(running: &Running) -> anyhow::Result<SocketAddr> {
+    let portals = running.appliance.portals();
+    let portal = portals.iter().find(|portal| portal.kind == PortalKind::Io);
+    let mut address = portal.context("no portal leads to the volumes")?.address;
+    if address.ip().is_unspecified() {
+        let loopback: IpAddr =
+            if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    Ok(address)
 }

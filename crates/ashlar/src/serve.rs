@@ -133,7 +133,10 @@ impl Signals {
     /// # Errors
     /// When the operating system refuses.
     pub fn listen() -> std::io::Result<Self> {
-        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
 
     /// The next one of them.
@@ -146,7 +149,7 @@ impl Signals {
 
 /// `ashlar serve`.
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
-    init_logging();
+    init_logging("info");
     let config = Config::resolve(arguments, socket)?;
     on_runtime(async {
         let mut signals = Signals::listen()?;
@@ -190,9 +193,9 @@ fn end_with_any_panic() {
     }));
 }
 
-/// Logs go to standard error; RUST_LOG chooses which.
-pub fn init_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+/// Logs go to standard error; RUST_LOG chooses which, instead of `default`.
+pub fn init_logging(default: &str) {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let _ = subscriber.with_ansi(is_terminal).try_init();

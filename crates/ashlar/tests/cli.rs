@@ -25,7 +25,10 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     place.ok(&["volume", "create", "tank/v1", "--size", "1GiB", "--lba-size", "512", "--no-compression"]);
     let status = place.json(&["status"]);
     assert!(status["subsystem_nqn"].as_str().unwrap().starts_with("nqn.2014-08.org.nvmexpress:uuid:"));
-    assert_eq!((&status["portals"][0]["transport"], &status["portals"][0]["kind"]), (&"tcp".into(), &"io".into()));
+    assert_eq!(
+        (&status["portals"][0]["transport"], &status["portals"][0]["kind"]),
+        (&"tcp".into(), &"io".into())
+    );
     assert_ne!(status["portals"][0]["port"], 0);
     assert_eq!(status["pools"][0]["states"], serde_json::json!(["online"]));
     assert_eq!(status["volumes"].as_array().unwrap().len(), 2);
@@ -70,7 +73,10 @@ fn exported_pools_are_imported_and_destroyed_ones_leave_free_drives() {
     assert_says(&place.refused(&["pool", "destroy", "tank"]), &["--yes"]);
     place.ok(&["pool", "destroy", "tank", "--yes"]);
     assert_eq!(place.json(&["pool", "list"]), serde_json::json!([]));
-    assert_says(&place.refused(&["pool", "import", "--drive", &place.file(0)]), &["none of the drives is a member"]);
+    assert_says(
+        &place.refused(&["pool", "import", "--drive", &place.file(0)]),
+        &["none of the drives is a member"],
+    );
 }
 
 #[test]
@@ -97,14 +103,24 @@ fn after_every_kind_of_end_everything_is_there_under_the_same_identifiers() {
     let identity = |place: &Place| {
         let status = place.json(&["status"]);
         let pick = |volume: &serde_json::Value| {
-            ["name", "uuid", "nsid", "size_bytes", "lba_bytes", "access", "created_at"].map(|key| volume[key].clone())
+            ["name", "uuid", "nsid", "size_bytes", "lba_bytes", "access", "created_at"]
+                .map(|key| volume[key].clone())
         };
         let volumes: Vec<_> = status["volumes"].as_array().unwrap().iter().map(pick).collect();
-        (status["subsystem_nqn"].clone(), status["serial"].clone(), status["pools"][0]["uuid"].clone(), volumes)
+        (
+            status["subsystem_nqn"].clone(),
+            status["serial"].clone(),
+            status["pools"][0]["uuid"].clone(),
+            volumes,
+        )
     };
     let before = identity(&place);
     for end_well in [true, false, true] {
-        if end_well { daemon.terminate() } else { daemon.kill() }
+        if end_well {
+            daemon.terminate()
+        } else {
+            daemon.kill()
+        }
         daemon = place.start();
         assert_eq!(identity(&place), before);
     }
@@ -128,7 +144,8 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     let taken = place.file(0);
     let three = ["--drive", &new[0], "--drive", &new[1], "--drive", &new[2]];
     let create = |name, level, drives: &[&str]| {
-        let arguments: Vec<&str> = ["pool", "create", name, "--level", level].into_iter().chain(drives.iter().copied()).collect();
+        let arguments: Vec<&str> =
+            ["pool", "create", name, "--level", level].into_iter().chain(drives.iter().copied()).collect();
         place.refused(&arguments)
     };
     assert_says(&create("p", "5", &three[..4]), &["at least 3 drives", "2 were given"]);
@@ -136,13 +153,38 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     assert_says(&create("p", "9", &three), &["'9' is not a level"]);
     assert_says(&create("a/b", "5", &three), &["'a/b'"]);
     assert_says(&create("tank", "5", &three), &["'tank' already"]);
-    assert_says(&create("p", "5", &["--drive", &new[0], "--drive", &new[0], "--drive", &new[1]]), &["same drive"]);
-    assert_says(&create("p", "5", &["--drive", &taken, "--drive", &new[0], "--drive", &new[1]]), &["in use by pool 'tank'"]);
-    assert_says(&create("p", "5", &["--drive", &small, "--drive", &new[1], "--drive", &new[2]]), &["16MiB", "at least"]);
-    assert_says(&create("p", "5", &["--drive", &tiny, "--drive", &new[1], "--drive", &new[2]]), &["too small"]);
-    assert_says(&create("p", "5", &["--drive", "/dev/nothing", "--drive", &new[1], "--drive", &new[2]]), &["/dev/nothing", "no such device"]);
-    assert_says(&create("p", "5", &["--drive", "nonsense", "--drive", &new[1], "--drive", &new[2]]), &["'nonsense' is not a drive"]);
-    assert_says(&create("p", "5", &["--chunk-size", "100KiB", "--drive", &new[0], "--drive", &new[1], "--drive", &new[2]]), &["power of two"]);
+    assert_says(
+        &create("p", "5", &["--drive", &new[0], "--drive", &new[0], "--drive", &new[1]]),
+        &["same drive"],
+    );
+    assert_says(
+        &create("p", "5", &["--drive", &taken, "--drive", &new[0], "--drive", &new[1]]),
+        &["in use by pool 'tank'"],
+    );
+    assert_says(
+        &create("p", "5", &["--drive", &small, "--drive", &new[1], "--drive", &new[2]]),
+        &["16MiB", "at least"],
+    );
+    assert_says(
+        &create("p", "5", &["--drive", &tiny, "--drive", &new[1], "--drive", &new[2]]),
+        &["too small"],
+    );
+    assert_says(
+        &create("p", "5", &["--drive", "/dev/nothing", "--drive", &new[1], "--drive", &new[2]]),
+        &["/dev/nothing", "no such device"],
+    );
+    assert_says(
+        &create("p", "5", &["--drive", "nonsense", "--drive", &new[1], "--drive", &new[2]]),
+        &["'nonsense' is not a drive"],
+    );
+    assert_says(
+        &create(
+            "p",
+            "5",
+            &["--chunk-size", "100KiB", "--drive", &new[0], "--drive", &new[1], "--drive", &new[2]],
+        ),
+        &["power of two"],
+    );
     for index in 5..8 {
         assert!(!place.image(index).exists(), "a refused pool leaves no files");
     }
@@ -171,7 +213,17 @@ fn drives_of_different_sizes_are_taken_and_what_is_wasted_is_said() {
     let place = Place::new();
     let _daemon = place.start();
     let said = place.ok(&[
-        "pool", "create", "tank", "--level", "5", "--drive", "mem:64MiB", "--drive", "mem:64MiB", "--drive", "mem:128MiB",
+        "pool",
+        "create",
+        "tank",
+        "--level",
+        "5",
+        "--drive",
+        "mem:64MiB",
+        "--drive",
+        "mem:64MiB",
+        "--drive",
+        "mem:128MiB",
     ]);
     assert_says(&said, &["'tank' is created", "differ in size", "64MiB"]);
 }
@@ -183,7 +235,10 @@ fn a_drive_that_holds_something_is_named_and_taken_only_by_force() {
     std::fs::File::create(place.image(0)).unwrap().set_len(48 << 20).unwrap();
     spoil(&place.image(0), 8 << 10, 4096);
     let drives = [place.file(0), place.drive(1), place.drive(2)];
-    let create = ["pool", "create", "tank", "--level", "5", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
+    let create = [
+        "pool", "create", "tank", "--level", "5", "--drive", &drives[0], "--drive", &drives[1], "--drive",
+        &drives[2],
+    ];
     assert_says(&place.refused(&create), &[&drives[0], "holds data of an unknown kind", "--force"]);
     assert!(!place.image(1).exists(), "what was made for the pool is gone again");
     place.ok(&[&create[..], &["--force"]].concat());
@@ -376,10 +431,28 @@ fn the_api_describes_itself_and_refuses_in_one_shape() {
 fn every_verb_explains_itself_with_an_example() {
     let place = Place::new();
     let verbs = [
-        "serve", "demo", "status", "completions", "pool create", "pool list", "pool show", "pool import",
-        "pool export", "pool destroy", "drive list", "drive show", "drive label-clear", "volume create",
-        "volume list", "volume show", "volume resize", "volume rename", "volume delete", "volume allow",
-        "volume deny", "host list",
+        "serve",
+        "demo",
+        "status",
+        "completions",
+        "pool create",
+        "pool list",
+        "pool show",
+        "pool import",
+        "pool export",
+        "pool destroy",
+        "drive list",
+        "drive show",
+        "drive label-clear",
+        "volume create",
+        "volume list",
+        "volume show",
+        "volume resize",
+        "volume rename",
+        "volume delete",
+        "volume allow",
+        "volume deny",
+        "host list",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();

@@ -47,7 +47,8 @@ impl<B: DriveBay> Home<B> {
         match self.create_on(&request, &drives).await {
             Ok(pool) => self.open_created(pool, drives, request).await,
             Err(error) => {
-                let made: Vec<String> = drives.iter().filter(|d| d.made).map(|d| d.facts.spec.clone()).collect();
+                let made: Vec<String> =
+                    drives.iter().filter(|d| d.made).map(|d| d.facts.spec.clone()).collect();
                 drop(drives);
                 made.iter().for_each(|spec| self.bay.unmake(spec));
                 Err(error)
@@ -141,7 +142,8 @@ impl<B: DriveBay> Home<B> {
         let pools = self.pools.borrow();
         let all = pools.values().flat_map(|pool| pool.drives.iter().map(move |drive| (pool, drive)));
         let identity = |spec: &str| self.bay.identity(spec);
-        all.filter_map(|(pool, member)| Some((identity(&member.drive.facts.spec)?, pool.name.clone()))).collect()
+        all.filter_map(|(pool, member)| Some((identity(&member.drive.facts.spec)?, pool.name.clone())))
+            .collect()
     }
 
     /// Looks what a drive is and holds. It is let go of again.

@@ -73,7 +73,9 @@ impl<B: DriveBay> Home<B> {
             match inspect(&self.bay, &drive.device).await {
                 Ok(DriveContent::Member(superblock)) => {
                     let member = PoolDrive::new(&superblock, drive.clone());
-                    found.members.push((FoundDrive { superblock: *superblock, device: drive.device }, member));
+                    found
+                        .members
+                        .push((FoundDrive { superblock: *superblock, device: drive.device }, member));
                 }
                 Ok(DriveContent::Damaged(error)) => found.others.push(format!("{spec}: {error}")),
                 Ok(other) => found.others.push(format!("{spec} holds {}", other.describe())),

@@ -11,8 +11,8 @@ use ashlar_drive::{Drive, DriveWorld, OpenMode};
 use ashlar_reactor::{Config, Handle};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
-    AccessList, BayDrive, Courier, DriveBay, DriveFacts, Gone, Home, HostNqn, NewVolume, Node, NodeDoor, ReactorIndex,
-    SubsystemInfo, Table,
+    AccessList, BayDrive, Courier, DriveBay, DriveFacts, Gone, Home, HostNqn, NewVolume, Node, NodeDoor,
+    ReactorIndex, SubsystemInfo, Table,
 };
 
 /// Drives in memory by their text, each the same at every opening.
@@ -31,7 +31,8 @@ impl DriveBay for MemoryBay {
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);
-            let parsed = size.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
+            let parsed =
+                size.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
             let drive = Drive::open(&parsed, OpenMode::Existing).map_err(|error| error.to_string())?;
             drives.insert(spec.to_owned(), drive);
         }
@@ -130,7 +131,11 @@ pub fn drive<T: 'static>(work: impl Future<Output = T> + 'static) -> T {
 }
 
 /// Runs `work` with the door on reactor `index`.
-pub async fn at_door<F, T>(handles: &Handles, index: usize, work: impl FnOnce(TestDoor) -> F + Send + 'static) -> T
+pub async fn at_door<F, T>(
+    handles: &Handles,
+    index: usize,
+    work: impl FnOnce(TestDoor) -> F + Send + 'static,
+) -> T
 where
     F: Future<Output = T> + 'static,
     T: Send + 'static,

@@ -79,7 +79,8 @@ impl Client {
         path: &str,
         body: Bytes,
     ) -> anyhow::Result<Response<hyper::body::Incoming>> {
-        let stream = UnixStream::connect(&self.socket).await.map_err(|error| unreachable(&self.socket, error))?;
+        let stream =
+            UnixStream::connect(&self.socket).await.map_err(|error| unreachable(&self.socket, error))?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let request = Request::builder()

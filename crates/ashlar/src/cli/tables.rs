@@ -189,7 +189,8 @@ pub fn volumes(volumes: &[Volume]) -> String {
 /// What to know of a volume that has just been made.
 pub fn created_volume(volume: &Volume) -> String {
     let (pool, name) = (&volume.pool, &volume.name);
-    let made = format!("volume '{pool}/{name}' is created: {}, namespace {}", size(volume.size_bytes), volume.nsid);
+    let made =
+        format!("volume '{pool}/{name}' is created: {}, namespace {}", size(volume.size_bytes), volume.nsid);
     if volume.access.allow_any || !volume.access.hosts.is_empty() {
         return made;
     }
@@ -219,7 +220,8 @@ pub fn hosts(hosts: &[Host]) -> String {
         return "no host is connected".to_owned();
     }
     let mut table = table(&["host", "address", "queues", "controller", "kind", "connected for"]);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
     for host in hosts {
         let seconds = now.saturating_sub(host.since);
         table.add_row([
@@ -253,7 +255,10 @@ pub fn status(status: &Status) -> String {
         format!("{address}:{} ({})", portal.port, portal.kind)
     };
     let head = sheet(vec![
-        ("ashlar", format!("{}, process {}, up {}", status.version, status.pid, duration(status.uptime_seconds))),
+        (
+            "ashlar",
+            format!("{}, process {}, up {}", status.version, status.pid, duration(status.uptime_seconds)),
+        ),
         ("subsystem", status.subsystem_nqn.clone()),
         ("listens on", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
         ("hosts connected", status.hosts_connected.to_string()),

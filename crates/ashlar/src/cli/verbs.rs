@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
-    Status, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
+    PoolDrive, Status, Volume,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -33,7 +33,11 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
 }
 
 /// Prints `value` as it was asked for.
-fn print<T: Serialize + ?Sized>(output: Output, value: &T, table: impl FnOnce(&T) -> String) -> anyhow::Result<()> {
+fn print<T: Serialize + ?Sized>(
+    output: Output,
+    value: &T,
+    table: impl FnOnce(&T) -> String,
+) -> anyhow::Result<()> {
     let text = match output {
         Output::Json => serde_json::to_string_pretty(value)?,
         Output::Table => table(value),

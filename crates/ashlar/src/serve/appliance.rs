@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool, PoolDrive,
-    Status, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
+    PoolDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_store::OpenPolicy;
@@ -55,13 +55,17 @@ impl Memory {
             node.pools.push(pool);
         });
         let name = &record.name;
-        changed.map_err(|error| not_remembered(&format!("pool '{name}' is open, but will not be at the next start"), &error))
+        changed.map_err(|error| {
+            not_remembered(&format!("pool '{name}' is open, but will not be at the next start"), &error)
+        })
     }
 
     fn forget(&mut self, uuid: &str) -> Result<(), ApiError> {
         self.unavailable.remove(uuid);
         let changed = self.state.change(|node| node.pools.retain(|known| known.uuid != uuid));
-        changed.map_err(|error| not_remembered("the pool is closed, but will be looked for at the next start", &error))
+        changed.map_err(|error| {
+            not_remembered("the pool is closed, but will be looked for at the next start", &error)
+        })
     }
 }
 
@@ -98,8 +102,10 @@ impl NodeAppliance {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
         let memory = self.memory.lock().await;
         let remembered = |uuid: String| memory.pool(&uuid);
-        let mut pools: Vec<Pool> =
-            reports.iter().map(|report| convert::pool(report, remembered(report.status.uuid.to_string()))).collect();
+        let mut pools: Vec<Pool> = reports
+            .iter()
+            .map(|report| convert::pool(report, remembered(report.status.uuid.to_string())))
+            .collect();
         for (uuid, why) in &memory.unavailable {
             pools.extend(memory.pool(uuid).map(|pool| convert::unavailable_pool(pool, why)));
         }
@@ -118,8 +124,9 @@ impl NodeAppliance {
         let Some(found) = memory.unavailable_pool(pool) else { return Ok(()) };
         let why = memory.unavailable.get(&found.uuid).map_or("", String::as_str);
         let message = format!("pool '{}' is not open: {why}", found.name);
-        Err(ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message)
-            .with_hint("ashlar pool import opens it once its drives are there; ashlar pool export forgets it"))
+        Err(ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
+            "ashlar pool import opens it once its drives are there; ashlar pool export forgets it",
+        ))
     }
 
     async fn check_volume_pool(&self, pool: &str) -> Result<(), ApiError> {

@@ -38,7 +38,11 @@ impl DriveBay for MachineBay {
         let Ok(found) = fs::metadata(path) else { return Some(path.display().to_string()) };
         // Two nodes of one device are one drive; so are two names of one file.
         let is_device = found.file_type().is_block_device();
-        Some(if is_device { format!("device {}", found.rdev()) } else { format!("{}:{}", found.dev(), found.ino()) })
+        Some(if is_device {
+            format!("device {}", found.rdev())
+        } else {
+            format!("{}:{}", found.dev(), found.ino())
+        })
     }
 
     fn unmake(&self, spec: &str) {

@@ -81,10 +81,14 @@ impl Config {
     pub fn resolve(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<Self> {
         let file = arguments.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
         let reactors = arguments.reactors.or(file.reactors).unwrap_or_else(default_reactors);
-        ensure!((1..=REACTORS_MAX).contains(&reactors), "reactors is {reactors}: it must be 1 to {REACTORS_MAX}");
+        ensure!(
+            (1..=REACTORS_MAX).contains(&reactors),
+            "reactors is {reactors}: it must be 1 to {REACTORS_MAX}"
+        );
         let spin_us = arguments.spin_us.or(file.spin_us).unwrap_or(0);
         ensure!(spin_us <= SPIN_US_MAX, "spin_us is {spin_us}: it must be at most {SPIN_US_MAX}");
-        let listen = if arguments.listen.is_empty() { file.listen.clone() } else { Some(arguments.listen.clone()) };
+        let listen =
+            if arguments.listen.is_empty() { file.listen.clone() } else { Some(arguments.listen.clone()) };
         let listen = listen.unwrap_or_else(|| vec!["127.0.0.1:4420".to_owned()]);
         let discovery = arguments.discovery.clone().or(file.discovery.clone());
         let discovery = discovery.unwrap_or_else(|| "127.0.0.1:8009".to_owned());
@@ -102,7 +106,8 @@ impl Config {
 }
 
 fn read_file(path: &Path) -> anyhow::Result<File> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read the configuration {}", path.display()))?;
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the configuration {}", path.display()))?;
     // The error shows the line, the key and what there is.
     toml::from_str(&text).with_context(|| format!("in the configuration {}", path.display()))
 }
@@ -135,7 +140,8 @@ fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
 }
 
 fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
-    let from_file: Option<ByteSize> = file.map_memory.as_deref().map(str::parse).transpose().context("map_memory")?;
+    let from_file: Option<ByteSize> =
+        file.map_memory.as_deref().map(str::parse).transpose().context("map_memory")?;
     let map_memory = arguments.map_memory.or(from_file).unwrap_or_else(default_map_memory);
     let least = ByteSize(MAP_MEMORY_BYTES_MIN);
     ensure!(map_memory >= least, "map_memory is {map_memory}: it must be at least {least}");

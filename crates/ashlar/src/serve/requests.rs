@@ -56,7 +56,8 @@ fn access(allow: &[String]) -> Result<AccessList, ApiError> {
         hosts => {
             let hosts: BTreeSet<HostNqn> = self::hosts(hosts)?.into_iter().collect();
             if hosts.len() > HOSTS_MAX {
-                let why = format!("{} hosts are more than an access list has room for ({HOSTS_MAX})", hosts.len());
+                let why =
+                    format!("{} hosts are more than an access list has room for ({HOSTS_MAX})", hosts.len());
                 return Err(invalid("too_many_hosts", why));
             }
             Ok(AccessList::Allow(hosts))

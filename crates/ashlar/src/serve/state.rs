@@ -99,7 +99,8 @@ impl StateDir {
     /// # Errors
     /// Another daemon has it, by its process; or the directory or its file is not right.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("cannot make the state directory {}", path.display()))?;
+        fs::create_dir_all(path)
+            .with_context(|| format!("cannot make the state directory {}", path.display()))?;
         let lock = lock(path)?;
         let node = read(path)?.unwrap_or_else(NodeState::new);
         let mut dir = StateDir { path: path.to_owned(), node, _lock: lock };
@@ -154,7 +155,12 @@ fn read(directory: &Path) -> anyhow::Result<Option<NodeState>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let node: NodeState = toml::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    ensure!(node.version == VERSION, "{} has version {}, and this Ashlar knows {VERSION}", path.display(), node.version);
+    ensure!(
+        node.version == VERSION,
+        "{} has version {}, and this Ashlar knows {VERSION}",
+        path.display(),
+        node.version
+    );
     Ok(Some(node))
 }
 

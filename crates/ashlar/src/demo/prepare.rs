@@ -1,0 +1,92 @@
+//! The demonstration's pool and volumes.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use ashlar_block::ByteSize;
+use ashlar_control::Appliance;
+use ashlar_control::types::{CreatePool, CreateVolume, Pool, Volume};
+
+const POOL: &str = "demo";
+const DRIVE_COUNT: usize = 5;
+const DRIVE_SIZE: ByteSize = ByteSize(8 << 30);
+/// For whoever looks on.
+const VOLUME: &str = "vol0";
+const VOLUME_BYTES: u64 = 20 << 30;
+/// For the workload: nobody else may see it, so that nobody else changes what it expects.
+const CHECKED_VOLUME: &str = "checked";
+const CHECKED_BYTES: u64 = 1 << 30;
+
+/// What the workload runs on.
+pub struct CheckedVolume {
+    /// Its namespace.
+    pub nsid: u32,
+    /// The one host that may see it.
+    pub host_nqn: String,
+}
+
+/// Makes what is not there yet.
+///
+/// # Errors
+/// When it cannot be made; or it is there and cannot be opened.
+pub async fn prepare(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<CheckedVolume> {
+    let pools = appliance.pools().await?;
+    match pools.iter().find(|pool| pool.name == POOL) {
+        Some(pool) => found(pool)?,
+        None => create_pool(appliance, state).await?,
+    }
+    let status = appliance.status().await?;
+    let host_nqn = format!("{}:demo", status.subsystem_nqn);
+    ensure_volume(appliance, &status.volumes, VOLUME, VOLUME_BYTES, "any").await?;
+    let checked = ensure_volume(appliance, &status.volumes, CHECKED_VOLUME, CHECKED_BYTES, &host_nqn).await?;
+    Ok(CheckedVolume { nsid: checked.nsid, host_nqn })
+}
+
+fn found(pool: &Pool) -> anyhow::Result<()> {
+    if let Some(problem) =
+        pool.problem.as_ref().filter(|_| pool.states.iter().any(|state| state == "unavailable"))
+    {
+        bail!("the pool '{POOL}' of an earlier run cannot be opened: {problem}");
+    }
+    println!("Pool '{POOL}' of an earlier run: {}, {} drives.", pool.states.join(", "), pool.drives.len());
+    Ok(())
+}
+
+async fn create_pool(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<()> {
+    let directory = state.join("drives");
+    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    println!("Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.", directory.display());
+    let drive = |index| format!("file:{}/{index}.img,size={DRIVE_SIZE},sparse=on", directory.display());
+    let request = CreatePool {
+        name: POOL.to_owned(),
+        level: "5".to_owned(),
+        drives: (0..DRIVE_COUNT).map(drive).collect(),
+        force: false,
+        chunk_bytes: None,
+    };
+    let pool = appliance.create_pool(request).await?;
+    pool.notes.iter().for_each(|note| println!("  note: {note}"));
+    Ok(())
+}
+
+async fn ensure_volume(
+    appliance: &dyn Appliance,
+    volumes: &[Volume],
+    name: &str,
+    size_bytes: u64,
+    allow: &str,
+) -> anyhow::Result<Volume> {
+    if let Some(volume) = volumes.iter().find(|volume| volume.pool == POOL && volume.name == name) {
+        return Ok(volume.clone());
+    }
+    println!("Making volume '{POOL}/{name}': {}, thin.", ByteSize(size_bytes));
+    let request = CreateVolume {
+        pool: POOL.to_owned(),
+        name: name.to_owned(),
+        size_bytes,
+        lba_bytes: 4096,
+        compression: true,
+        allow: vec![allow.to_owned()],
+    };
+    Ok(appliance.create_volume(request).await?)
+}
