@@ -197,7 +197,7 @@ pub struct Volume {
     pub physical_used_bytes: u64,
     /// The one over the other.
     pub ratio: f64,
-    /// `any`, or the NQNs of the hosts that may see it.
+    /// Who may see it.
     pub access: Access,
     /// Blocks are compressed.
     pub compression: bool,
@@ -208,19 +208,12 @@ pub struct Volume {
 }
 
 /// Who may see a volume.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Access {
     /// Every host.
     pub allow_any: bool,
     /// These hosts.
     pub hosts: Vec<String>,
-}
-
-impl Default for Access {
-    fn default() -> Self {
-        Access { allow_any: false, hosts: Vec::new() }
-    }
 }
 
 /// A host's controller.

@@ -1,5 +1,6 @@
 //! The command line and the daemon behind it, as people meet them.
 
+#[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
@@ -338,6 +339,27 @@ fn a_pool_that_cannot_be_opened_is_said_so_and_the_others_are_served() {
     daemon.terminate();
     let _daemon = place.start();
     assert_eq!(place.json(&["pool", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_drive_lost_while_the_pool_is_open_is_noticed_and_its_old_content_is_not_believed() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "1GiB"]);
+    std::fs::copy(place.image(1), place.path("copy")).unwrap();
+    std::fs::remove_file(place.image(1)).unwrap();
+    place.wait_until("the drive has failed", |place| {
+        place.json(&["pool", "show", "tank"])["drives"][1]["states"][0] == "failed"
+    });
+    place.ok(&["volume", "create", "tank/v1", "--size", "1GiB"]);
+    daemon.terminate();
+    std::fs::rename(place.path("copy"), place.image(1)).unwrap();
+    let _daemon = place.start();
+    let pool = place.json(&["pool", "show", "tank"]);
+    assert_eq!(pool["states"][0], "degraded");
+    assert!(pool["drives"][1]["states"].as_array().unwrap().contains(&"stale".into()), "{pool}");
+    assert_says(&place.ok(&["volume", "list"]), &["tank/v0", "tank/v1"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     if size_bytes == 0 {
         return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
     }
-    if size_bytes % block != 0 {
+    if !size_bytes.is_multiple_of(block) {
         let nearest = size_bytes.next_multiple_of(block);
         let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
         return Err(NodeError::Size(why));

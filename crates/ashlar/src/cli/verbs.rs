@@ -153,7 +153,7 @@ async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyh
             let request =
                 CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
-            print(output, &volume, |volume| tables::created_volume(volume))
+            print(output, &volume, tables::created_volume)
         }
         VolumeCommand::List => {
             let volumes: Vec<Volume> = client.get("/volumes").await?;

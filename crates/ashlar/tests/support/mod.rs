@@ -60,11 +60,17 @@ impl Place {
 
     /// Starts a daemon and waits until it says that it serves.
     pub fn start(&self) -> Daemon {
+        self.start_with(&[])
+    }
+
+    /// The same, with more arguments.
+    pub fn start_with(&self, arguments: &[&str]) -> Daemon {
         let notices = self.path("notify");
         let _ = std::fs::remove_file(&notices);
         let notified = UnixDatagram::bind(&notices).expect("a socket");
         notified.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
         let mut command = self.serve();
+        command.args(arguments);
         command.env("NOTIFY_SOCKET", &notices).stderr(Stdio::inherit());
         let mut daemon = Daemon { child: command.spawn().expect("the daemon starts"), notified };
         daemon.wait_for("READY=1");
@@ -104,6 +110,14 @@ impl Place {
         let drives = self.drives(drives);
         let arguments = ["pool", "create", name, "--level", "5"].into_iter();
         self.ok(&arguments.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>())
+    }
+
+    /// Asks until `holds`, which the daemon brings about by itself.
+    pub fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let start = Instant::now();
+        while !holds(self) {
+            assert!(start.elapsed() < PATIENCE, "it does not happen that {what}");
+        }
     }
 
     /// What the daemon answers to `GET path`.

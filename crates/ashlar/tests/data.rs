@@ -1,0 +1,120 @@
+//! Data through the whole of the real daemon: NVMe/TCP in front, drives behind.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::rc::Rc;
+
+use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
+use ashlar_bench::verify::{self, Model, Options, Sources};
+use support::{Place, text};
+
+const HOST: &str = "nqn.2014-08.org.example:host";
+
+/// Runs `work` with a connection to the daemon at `place`, over several queues.
+fn connected<T: 'static, F: Future<Output = T>>(
+    place: &Place,
+    work: impl FnOnce(Controller) -> F + 'static,
+) -> T {
+    let status = place.json(&["status"]);
+    let port = status["portals"][0]["port"].as_u64().unwrap() as u16;
+    let nqn = status["subsystem_nqn"].as_str().unwrap().to_owned();
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let connect = async move {
+        let host = HostIdentity { nqn: HOST.to_owned(), id: [7; 16] };
+        let options = ConnectOptions { io_queues: 4, ..ConnectOptions::new(address, &nqn, host) };
+        let controller = Controller::connect(options).await.expect("the daemon serves");
+        let output = work(controller.clone()).await;
+        controller.disconnect().await;
+        output
+    };
+    ashlar_reactor::run(ashlar_reactor::Config::default(), connect).expect("a reactor starts")
+}
+
+fn model(blocks: u64) -> Model {
+    let files = [PathBuf::from(env!("CARGO_BIN_EXE_ashlar"))];
+    Model::new(1, blocks, Sources::sample(&files, 512, 1).expect("the binary has blocks"))
+}
+
+async fn verified(namespace: &Namespace, model: &Rc<RefCell<Model>>) {
+    let options = Options { duration: None, operations_max: Some(600), ..Options::default() };
+    verify::run(namespace, model, options, |_| ()).await.expect("every read is right");
+}
+
+#[test]
+fn every_byte_is_right_on_one_reactor_and_on_several_and_after_restarts() {
+    for reactors in ["1", "3"] {
+        let place = Place::new();
+        let mut daemon = place.start_with(&["--reactors", reactors]);
+        place.create_pool("tank", 0..3);
+        place.ok(&["volume", "create", "tank/v0", "--size", "256MiB", "--allow", HOST]);
+        let state_file = place.path("model");
+        model(4096).save(&state_file).unwrap();
+        for end_well in [true, false] {
+            let file = state_file.clone();
+            connected(&place, |controller| async move {
+                let model = Rc::new(RefCell::new(Model::load(&file).expect("saved")));
+                let namespace = controller.namespace(1).await.expect("the host may see it");
+                verify::read_back(&namespace, &model, 16, |_| ()).await.expect("what was written is there");
+                verified(&namespace, &model).await;
+                model.borrow().save(&file).expect("room");
+            });
+            if end_well {
+                daemon.terminate()
+            } else {
+                daemon.kill()
+            }
+            daemon = place.start_with(&["--reactors", reactors]);
+        }
+        connected(&place, |controller| async move {
+            let model = Rc::new(RefCell::new(Model::load(&state_file).expect("saved")));
+            let namespace = controller.namespace(1).await.expect("the host may see it");
+            verify::read_back(&namespace, &model, 16, |_| ()).await.expect("what was written is there");
+        });
+        let volume = place.json(&["volume", "show", "tank/v0"]);
+        assert!(volume["logical_used_bytes"].as_u64() > Some(0), "{volume}");
+    }
+}
+
+#[test]
+fn a_host_sees_what_it_is_allowed_and_is_listed_while_it_is_connected() {
+    let place = Rc::new(Place::new());
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/hidden", "--size", "64MiB"]);
+    place.ok(&["volume", "create", "tank/shown", "--size", "64MiB", "--allow", HOST]);
+    let asked = place.clone();
+    connected(&place, |controller| async move {
+        assert_eq!(controller.namespaces().await.expect("a list"), [2]);
+        let hosts = asked.json(&["host", "list"]);
+        assert_eq!((&hosts[0]["nqn"], &hosts[0]["io_queues"]), (&HOST.into(), &4.into()));
+        asked.ok(&["volume", "allow", "tank/hidden", "any"]);
+        assert_eq!(controller.namespaces().await.expect("a list"), [1, 2]);
+        asked.ok(&["volume", "delete", "tank/shown"]);
+        assert_eq!(controller.namespaces().await.expect("a list"), [1]);
+    });
+}
+
+#[test]
+fn the_demonstration_finds_its_data_again() {
+    let place = Place::new();
+    let demo = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ashlar"));
+        command.arg("demo").arg("--state").arg(place.path("state")).env_remove("ASHLAR_SOCKET");
+        command.args(["--listen", "127.0.0.1:0", "--discovery", "127.0.0.1:0", "--seconds", "1", "--once"]);
+        let output = command.output().expect("the binary runs");
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    };
+    let first = demo();
+    for part in
+        ["Making pool 'demo'", "sparse", "IOPS", "p99", "compression", "nvme discover", "nvme connect"]
+    {
+        assert!(first.contains(part), "'{part}' is not in: {first}");
+    }
+    assert!(demo().contains("The data of the last run are as they were"));
+}
