@@ -1,6 +1,7 @@
 //! The node behind the API.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use ashlar_control::types::{
@@ -11,7 +12,6 @@ use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_store::OpenPolicy;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{NodeError, PoolRecord};
-use tokio::sync::Mutex;
 
 use super::errors::api_error;
 use super::state::{PoolState, StateDir};
@@ -21,7 +21,8 @@ use super::{MachineNode, convert, requests};
 pub struct NodeAppliance {
     node: MachineNode,
     target: Target,
-    /// Held over every change to the pools, so that one follows another.
+    /// Held over every change to the pools, so that one follows another. Whoever only looks does not wait.
+    changing: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
     nqn: String,
     serial: String,
@@ -85,7 +86,12 @@ impl NodeAppliance {
         let subsystem = state.node.subsystem();
         let memory = Mutex::new(Memory { state, unavailable: unavailable.into_iter().collect() });
         let (nqn, serial) = (subsystem.nqn, subsystem.serial);
-        NodeAppliance { node, target, memory, nqn, serial, reactors, start: Instant::now() }
+        let changing = tokio::sync::Mutex::default();
+        NodeAppliance { node, target, changing, memory, nqn, serial, reactors, start: Instant::now() }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().expect("no holder of the lock panics")
     }
 
     /// Where it listens.
@@ -100,7 +106,7 @@ impl NodeAppliance {
 
     async fn read_pools(&self) -> Result<(Vec<Pool>, Vec<Volume>), ApiError> {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
-        let memory = self.memory.lock().await;
+        let memory = self.memory();
         let remembered = |uuid: String| memory.pool(&uuid);
         let mut pools: Vec<Pool> = reports
             .iter()
@@ -114,13 +120,14 @@ impl NodeAppliance {
         Ok((pools, volumes))
     }
 
-    async fn pool_of(&self, record: &PoolRecord, memory: &Memory) -> Result<Pool, ApiError> {
+    async fn pool_of(&self, record: &PoolRecord) -> Result<Pool, ApiError> {
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
-        Ok(convert::pool(&report, memory.pool(&record.uuid.to_string())))
+        Ok(convert::pool(&report, self.memory().pool(&record.uuid.to_string())))
     }
 
     /// Refuses what can be done to open pools only, for one that is not.
-    fn check_available(memory: &Memory, pool: &str) -> Result<(), ApiError> {
+    fn check_available(&self, pool: &str) -> Result<(), ApiError> {
+        let memory = self.memory();
         let Some(found) = memory.unavailable_pool(pool) else { return Ok(()) };
         let why = memory.unavailable.get(&found.uuid).map_or("", String::as_str);
         let message = format!("pool '{}' is not open: {why}", found.name);
@@ -129,14 +136,10 @@ impl NodeAppliance {
         ))
     }
 
-    async fn check_volume_pool(&self, pool: &str) -> Result<(), ApiError> {
-        Self::check_available(&*self.memory.lock().await, pool)
-    }
-
     /// Numbers that were given out are never given out again, also after a restart.
-    async fn remember_nsids(&self) -> Result<(), ApiError> {
+    fn remember_nsids(&self) -> Result<(), ApiError> {
         let high = self.node.table().nsid_high();
-        let mut memory = self.memory.lock().await;
+        let mut memory = self.memory();
         if memory.state.node.nsid_high >= high {
             return Ok(());
         }
@@ -196,45 +199,46 @@ impl Appliance for NodeAppliance {
     fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool> {
         answer! {
             let new = requests::new_pool(&request)?;
-            let mut memory = self.memory.lock().await;
-            if memory.unavailable_pool(&new.name).is_some() {
+            let _changing = self.changing.lock().await;
+            if self.memory().unavailable_pool(&new.name).is_some() {
                 return Err(api_error(NodeError::PoolExists(new.name)));
             }
             let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
-            memory.remember(&record)?;
-            self.pool_of(&record, &memory).await
+            self.memory().remember(&record)?;
+            self.pool_of(&record).await
         }
     }
 
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool> {
         answer! {
-            let mut memory = self.memory.lock().await;
+            let _changing = self.changing.lock().await;
             let drives = self.members_among(&request.drives).await?;
             let policy = OpenPolicy { degraded: request.degraded };
             let record = self.node.open_pool(request.pool, drives, policy).await.map_err(api_error)?;
-            memory.remember(&record)?;
-            self.pool_of(&record, &memory).await
+            self.memory().remember(&record)?;
+            self.pool_of(&record).await
         }
     }
 
     fn export_pool(&self, pool: String) -> Answer<'_, ()> {
         answer! {
-            let mut memory = self.memory.lock().await;
-            if let Some(uuid) = memory.unavailable_pool(&pool).map(|pool| pool.uuid.clone()) {
-                return memory.forget(&uuid);
+            let _changing = self.changing.lock().await;
+            let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
+            if let Some(uuid) = unavailable {
+                return self.memory().forget(&uuid);
             }
             let uuid = self.node.close_pool(&pool).await.map_err(api_error)?;
-            memory.forget(&uuid.to_string())
+            self.memory().forget(&uuid.to_string())
         }
     }
 
     fn destroy_pool(&self, pool: String) -> Answer<'_, ()> {
         answer! {
-            let mut memory = self.memory.lock().await;
-            Self::check_available(&memory, &pool)?;
+            let _changing = self.changing.lock().await;
+            self.check_available(&pool)?;
             let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
             let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
-            memory.forget(&uuid.to_string())?;
+            self.memory().forget(&uuid.to_string())?;
             destroyed.map(drop)
         }
     }
@@ -264,9 +268,9 @@ impl Appliance for NodeAppliance {
     fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume> {
         answer! {
             let new = requests::new_volume(&request)?;
-            self.check_volume_pool(&request.pool).await?;
+            self.check_available(&request.pool)?;
             let report = self.node.create_volume(&request.pool, new).await.map_err(api_error)?;
-            self.remember_nsids().await?;
+            self.remember_nsids()?;
             Ok(convert::volume(&report))
         }
     }
@@ -275,7 +279,7 @@ impl Appliance for NodeAppliance {
         answer! {
             let new_name = request.name.as_deref().map(str::parse).transpose();
             let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-            self.check_volume_pool(&pool).await?;
+            self.check_available(&pool)?;
             let mut report = None;
             if let Some(bytes) = request.size_bytes {
                 let resized = self.node.resize_volume(&pool, volume.clone(), bytes, request.force).await;
@@ -291,7 +295,7 @@ impl Appliance for NodeAppliance {
 
     fn delete_volume(&self, pool: String, volume: String) -> Answer<'_, ()> {
         answer! {
-            self.check_volume_pool(&pool).await?;
+            self.check_available(&pool)?;
             self.node.delete_volume(&pool, volume).await.map_err(api_error)
         }
     }
@@ -299,7 +303,7 @@ impl Appliance for NodeAppliance {
     fn allow(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
         answer! {
             let change = requests::allow(&request.hosts)?;
-            self.check_volume_pool(&pool).await?;
+            self.check_available(&pool)?;
             let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
             Ok(convert::volume(&report))
         }
@@ -308,7 +312,7 @@ impl Appliance for NodeAppliance {
     fn deny(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
         answer! {
             let change = requests::deny(&request.hosts)?;
-            self.check_volume_pool(&pool).await?;
+            self.check_available(&pool)?;
             let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
             Ok(convert::volume(&report))
         }
