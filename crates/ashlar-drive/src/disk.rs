@@ -19,6 +19,7 @@ const MEMORY_ALIGN_BYTES_MIN: usize = 512;
 /// A file or block device on one reactor.
 pub(crate) struct Disk {
     file: File,
+    size_bytes: u64,
     memory_align_bytes: usize,
 }
 
@@ -26,7 +27,7 @@ impl Disk {
     pub(crate) fn new(descriptor: OwnedFd, info: &DriveInfo) -> Self {
         let sector_bytes = (info.logical_sector_bytes as usize).max(MEMORY_ALIGN_BYTES_MIN);
         let memory_align_bytes = if info.direct { sector_bytes } else { 1 };
-        Disk { file: File::from_owned_fd(descriptor), memory_align_bytes }
+        Disk { file: File::from_owned_fd(descriptor), size_bytes: info.size_bytes, memory_align_bytes }
     }
 
     /// Another descriptor of the same open file, lock included.
@@ -90,13 +91,14 @@ impl Disk {
         }
     }
 
-    /// Whether the file still has a name, or the kernel still has the device. An open file that was
-    /// removed takes I/O as before, and all of it is lost with the descriptor.
+    /// Whether the file still has its name and its length, or the kernel still has the device. An open file
+    /// that was removed takes I/O as before, and all of it is lost with the descriptor; one that was cut off
+    /// grows again by what is written, with zeros where data were.
     pub(crate) fn is_present(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.file) else { return false };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => sysfs::is_present(stat.st_rdev),
-            _ => stat.st_nlink > 0,
+            _ => stat.st_nlink > 0 && u64::try_from(stat.st_size).is_ok_and(|size| size >= self.size_bytes),
         }
     }
 }

@@ -104,7 +104,10 @@ fn make_pool(place: &Place, seed: u64) -> (Vec<Volume>, Administrator) {
     }
     daemon.terminate();
     let volume = |(index, (name, _))| Volume::new(name, LASTING_BLOCKS, seed ^ index as u64);
-    (LASTING.into_iter().enumerate().map(volume).collect(), Administrator { made: 0, is_dying: Arc::default(), fates })
+    (
+        LASTING.into_iter().enumerate().map(volume).collect(),
+        Administrator { made: 0, is_dying: Arc::default(), fates },
+    )
 }
 
 /// From a start to the kill. Returns the volumes, with what is known of their blocks.
@@ -163,7 +166,8 @@ impl Administrator {
 
     fn create(&mut self, place: &Place, name: &str, work: &mut Work) -> bool {
         let size = (PASSING_BLOCKS * 4096).to_string();
-        let acknowledged = self.ask(place, name, &["volume", "create", name, "--size", &size, "--allow", "any"]);
+        let acknowledged =
+            self.ask(place, name, &["volume", "create", name, "--size", &size, "--allow", "any"]);
         if acknowledged {
             self.fates.insert(name.to_owned(), Fate::There);
             work.volumes_made += 1;
@@ -198,7 +202,10 @@ impl Administrator {
             listed.map(|volume| format!("tank/{}", volume["name"].as_str().expect("a name"))).collect();
         for (name, fate) in &mut self.fates {
             let is_there = if listed.contains(name) { Fate::There } else { Fate::Gone };
-            assert!(*fate == is_there || *fate == Fate::Unknown, "{name} must be {fate:?}: there are {listed:?}");
+            assert!(
+                *fate == is_there || *fate == Fate::Unknown,
+                "{name} must be {fate:?}: there are {listed:?}"
+            );
             *fate = is_there;
         }
         for name in &listed {
@@ -211,9 +218,8 @@ impl Administrator {
         let mut known: BTreeMap<_, _> =
             known.into_iter().map(|volume| (volume.name.clone(), volume)).collect();
         let there = self.fates.iter().filter(|(_, fate)| **fate == Fate::There);
-        let volume = |name: &String| {
-            known.remove(name).unwrap_or_else(|| Volume::new(name, PASSING_BLOCKS, seed))
-        };
+        let volume =
+            |name: &String| known.remove(name).unwrap_or_else(|| Volume::new(name, PASSING_BLOCKS, seed));
         there.map(|(name, _)| name).map(volume).collect()
     }
 }

@@ -87,7 +87,11 @@ fn works_without(place: &Place, volume: Volume, seed: u64, end_well: bool) -> Vo
     load.await_rounds();
     assert!(!is_believed(place), "{:?}", states_of_lost_drive(place));
     let mut volumes = load.join().0;
-    if end_well { daemon.terminate() } else { daemon.kill() }
+    if end_well {
+        daemon.terminate()
+    } else {
+        daemon.kill()
+    }
     volumes.pop().expect("the volume")
 }
 

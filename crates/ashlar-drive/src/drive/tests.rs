@@ -186,6 +186,17 @@ fn a_file_that_was_removed_is_gone() {
 }
 
 #[test]
+fn a_file_that_was_cut_off_is_gone_even_if_writes_have_made_it_longer_again() {
+    let (_dir, path) = scratch();
+    on_reactor(async move {
+        let drive = file(&path);
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        drive.write(4096, AlignedBuf::zeroed(4096).freeze(), Durability::Stable).await.unwrap();
+        assert_eq!(drive.check_present(), Err(DeviceError::Gone));
+    });
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_read_short_not_as_zeros() {
     let (_dir, path) = scratch();
     on_reactor(async move {

@@ -78,10 +78,12 @@ impl Load {
     fn start_as(place: &Place, volumes: Vec<Volume>, seed: u64, survives_loss: bool) -> Self {
         let (round, rounds) = channel();
         let (stop, operations) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let shared = Shared { seed, survives_loss, round, stop: stop.clone(), operations: operations.clone() };
+        let shared =
+            Shared { seed, survives_loss, round, stop: stop.clone(), operations: operations.clone() };
         let (options, numbers, count) = (options(place), numbers(place, &volumes), volumes.len());
         let work = move || {
-            let worked = run(Config::default(), work(options, volumes.into_iter().zip(numbers).collect(), shared));
+            let worked =
+                run(Config::default(), work(options, volumes.into_iter().zip(numbers).collect(), shared));
             worked.map_err(|error| error.to_string())?
         };
         Load { thread: std::thread::spawn(work), rounds, volumes: count, stop, operations }
