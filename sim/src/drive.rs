@@ -27,6 +27,8 @@ pub struct Faults {
     pub read_error: u64,
     /// A write is refused.
     pub write_error: u64,
+    /// A flush is refused, and what it was for is lost; the next one "succeeds".
+    pub flush_error: u64,
     /// The drive vanishes.
     pub vanish: u64,
 }
@@ -245,6 +247,11 @@ impl Device for SimDrive {
 
     async fn flush(&self) -> Result<(), DeviceError> {
         self.operate(300).await?;
+        let Faults { flush_error, .. } = self.platter.0.borrow().faults;
+        if let Err(error) = self.refused(DeviceOp::Flush, 0, flush_error) {
+            self.platter.0.borrow_mut().cached.clear();
+            return Err(error);
+        }
         self.platter.0.borrow_mut().flush();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! One seed: a pool, its drives' faults, its hosts, and the power that fails.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +11,9 @@ use ashlar_block::{
 };
 use ashlar_raid::Level;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, NewPool, OpenError, OpenPolicy, Options, Store, VolumeState, create};
+use ashlar_store::{
+    FoundDrive, NewPool, OpenError, OpenPolicy, Options, Store, VolumeEntry, VolumeState, create,
+};
 use bytes::Bytes;
 
 use crate::drive::{Faults, SharedPlatter, SimDrive};
@@ -116,6 +118,7 @@ struct Sim {
     plan: Plan,
     platters: Vec<SharedPlatter>,
     model: Rc<RefCell<BTreeMap<VolumeId, Model>>>,
+    deleted: Rc<RefCell<BTreeSet<VolumeId>>>,
     next_version: Rc<Cell<Version>>,
     rng: XorShift,
     now: Nanos,
@@ -134,6 +137,7 @@ pub fn run(seed: u64) -> Result<Outcome, String> {
         platters: (0..plan.drives).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
         plan,
         model: Rc::default(),
+        deleted: Rc::default(),
         next_version: Rc::new(Cell::new(1)),
         rng,
         now: Nanos(0),
@@ -241,6 +245,7 @@ impl Sim {
                 rot: rare(400),
                 read_error: rare(200),
                 write_error: rare(3000),
+                flush_error: rare(60),
                 vanish: rare(8000),
             };
             platter.gone = false;
@@ -262,6 +267,7 @@ impl Sim {
             plan: self.plan.clone(),
             drives: there.map(|drive| SimDrive::new(world, &self.platters[drive])).collect(),
             model: self.model.clone(),
+            deleted: self.deleted.clone(),
             next_version: self.next_version.clone(),
             outcome: self.outcome.clone(),
             failure: self.failure.clone(),
@@ -276,6 +282,8 @@ struct Hosts {
     plan: Plan,
     drives: Vec<SimDrive>,
     model: Rc<RefCell<BTreeMap<VolumeId, Model>>>,
+    /// Volumes whose deletion has been acknowledged.
+    deleted: Rc<RefCell<BTreeSet<VolumeId>>>,
     next_version: Rc<Cell<Version>>,
     outcome: Rc<Cell<Outcome>>,
     failure: Rc<RefCell<Option<String>>>,
@@ -333,6 +341,7 @@ impl Hosts {
     async fn check_and_work(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
+        self.delete_volumes(pool).await?;
         self.make_volumes(pool).await?;
         let mut done = Vec::new();
         for _ in 0..self.plan.hosts {
@@ -402,6 +411,28 @@ impl Hosts {
     }
 
     // --- working ------------------------------------------------------------------------------------------------
+
+    /// Deletes what a crash left of creations and deletions on their way, and sometimes a volume that is in use: its
+    /// blocks are discarded while the hosts work on the others.
+    async fn delete_volumes(&self, pool: &Pool) -> Result<(), String> {
+        let live = |(id, volume): (VolumeId, VolumeEntry)| (volume.state == VolumeState::Live).then_some(id);
+        let live: Vec<VolumeId> = pool.volumes().into_iter().filter_map(live).collect();
+        if let Some(back) = live.iter().find(|id| self.deleted.borrow().contains(id)) {
+            return Err(format!("{back:?} was deleted and is back"));
+        }
+        let chosen =
+            self.world.once_in(4).then(|| self.model.borrow_mut().pop_first()).flatten().map(|(id, _)| id);
+        let unknown =
+            live.into_iter().filter(|id| !self.model.borrow().contains_key(id) && Some(*id) != chosen);
+        for id in unknown.chain(chosen).collect::<Vec<_>>() {
+            match pool.delete_volume(id).await {
+                Ok(()) => drop(self.deleted.borrow_mut().insert(id)),
+                Err(error) if matches!(error.cause, Cause::WriteFault | Cause::NoSuchVolume) => {}
+                Err(error) => return Err(format!("delete {id:?}: {error}")),
+            }
+        }
+        Ok(())
+    }
 
     async fn make_volumes(&self, pool: &Pool) -> Result<(), String> {
         while self.model.borrow().len() < 2 {

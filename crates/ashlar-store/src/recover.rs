@@ -594,3 +594,6 @@ fn joined(extents: &[RowExtent]) -> Vec<RowExtent> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use ashlar_block::DriveId;
 
 use super::*;
 use crate::format::location::{Codec, Location, SegmentId};
-use crate::format::page::{Filter, PageRef};
+use crate::format::page::{Directory, Filter, PageRef};
 use crate::segments::{Segments, Shape, Stripe};
 
 struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
@@ -137,4 +137,27 @@ fn a_cut_that_grows_while_its_group_is_merged_is_kept() {
     shard.install_merged(group, &before, Some(merged));
     let pages = AtHand(BTreeMap::from([(101, page)]));
     assert_eq!(shard.look(&key(100), &pages), Look::Value(None));
+}
+
+#[test]
+fn deltas_that_are_written_anew_hold_what_was_there_when_the_checkpoint_began() {
+    // They were collected while the checkpoint went on. A move had taken its block out of what was settled; after a
+    // crash the move was replayed, did not find the old place in the map, and was refused: the block was gone.
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    shard.set(key(7), Some(pointer(64)), &ledger);
+    shard.buffer.freeze();
+    shard.buffer.settle(|_| false);
+    let segment = SegmentId(2);
+    shard.deltas.add(&[Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 }]);
+    let directory = Directory {
+        previous: None,
+        pages: vec![Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 }],
+    };
+    shard.deltas.directory_written(directory, pointer(90), true);
+    shard.deltas.touch_pages_in(segment);
+    shard.buffer.freeze();
+    let noted = shard.all_updates();
+    shard.set(key(7), Some(pointer(70)), &ledger);
+    assert_eq!(noted, Some(vec![(key(7), Some(pointer(64)))]));
 }
