@@ -2,9 +2,35 @@
 
 use std::fs;
 use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Dev, FlockOperation, Stat, flock, major, minor};
 use rustix::io::Errno;
+
+/// Pause between two attempts to take a lock that a process has left behind.
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it. The kernel ends the operations
+/// of a ring, which keep its files open, only after the ring's process has ended: a daemon that follows at
+/// once on one that was killed would otherwise miss some of its drives.
+pub(crate) fn lock_after_the_dead(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+    let start = Instant::now();
+    while !try_lock(&file)? {
+        if start.elapsed() >= wait_max || locker(stat).is_some_and(is_alive) {
+            return Ok(false);
+        }
+        thread::sleep(ATTEMPT_INTERVAL);
+    }
+    Ok(true)
+}
+
+/// Whether the process runs: one that has ended may still be there for its parent to see.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
 
 /// Takes the lock, which lasts until the last descriptor of this open file is closed. False: another
 /// process has it.

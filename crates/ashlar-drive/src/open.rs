@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, ByteSize, SECTOR_BYTES};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
@@ -12,6 +13,9 @@ use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
 use crate::spec::DRIVE_BYTES_MIN;
 use crate::{lock, sysfs};
+
+/// How long a drive is waited for that only a process that has ended still has.
+const DEAD_HOLDER_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Whether a drive may be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -212,10 +216,10 @@ fn existing(path: &Path) -> Result<Stat, OpenError> {
 
 fn lock_or_name_holder(path: &Path, descriptor: &OwnedFd) -> Result<(), OpenError> {
     let failed = |errno| cannot(path, "locking it", errno);
-    if lock::try_lock(descriptor).map_err(failed)? {
+    let stat = rustix::fs::fstat(descriptor).map_err(failed)?;
+    if lock::lock_after_the_dead(descriptor, &stat, DEAD_HOLDER_WAIT_MAX).map_err(failed)? {
         return Ok(());
     }
-    let stat = rustix::fs::fstat(descriptor).map_err(failed)?;
     Err(OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_lock(&stat) })
 }
 

@@ -31,3 +31,22 @@ fn a_lock_is_refused_to_a_second_opener_and_names_this_process() {
     drop(first);
     assert_eq!(try_lock(&second), Ok(true));
 }
+
+#[test]
+fn a_lock_of_one_who_lives_is_not_waited_for_and_one_left_behind_is() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let (first, second) = (file.reopen().unwrap(), file.reopen().unwrap());
+    let stat = rustix::fs::fstat(&second).unwrap();
+    assert_eq!(try_lock(&first), Ok(true));
+    assert_eq!(lock_after_the_dead(&second, &stat, Duration::MAX), Ok(false));
+    drop(first);
+    leave_lock_behind(file.path());
+    assert_eq!(lock_after_the_dead(&second, &stat, Duration::MAX), Ok(true));
+}
+
+/// A process takes the lock and ends; another that has inherited the open file ends soon after.
+fn leave_lock_behind(path: &std::path::Path) {
+    let script = "exec 9<>\"$1\"; flock 9 || exit 1; sleep 0.2 9<&9 & exit 0";
+    let status = std::process::Command::new("sh").args(["-c", script, "sh"]).arg(path).status().unwrap();
+    assert!(status.success());
+}
