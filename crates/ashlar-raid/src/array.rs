@@ -53,7 +53,10 @@ pub struct Array<D> {
     members: RefCell<Vec<Option<Rc<Member<D>>>>>,
     changed: Notify,
     out_of_room: Cell<bool>,
-    room_wanted: Notify,
+    /// Rung when a write finds no room.
+    room_lacking: Notify,
+    /// Rung when writes that found no room may try again.
+    room_retry: Notify,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -113,7 +116,8 @@ impl<D: Device> Array<D> {
             members: RefCell::new(members),
             changed: Notify::new(),
             out_of_room: Cell::new(false),
-            room_wanted: Notify::new(),
+            room_lacking: Notify::new(),
+            room_retry: Notify::new(),
         }
     }
 
@@ -140,7 +144,7 @@ impl<D: Device> Array<D> {
         self.changed.notify_one();
     }
 
-    /// Returns when a drive has been given up, or a write has found no room, since the last time it did.
+    /// Returns when a drive has been given up since the last time it did.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -150,10 +154,21 @@ impl<D: Device> Array<D> {
         self.out_of_room.get()
     }
 
+    /// Returns once the file system under a file-backed drive is full.
+    pub async fn lacks_room(&self) {
+        loop {
+            let lacking = self.room_lacking.notified();
+            if self.out_of_room.get() {
+                return;
+            }
+            lacking.await;
+        }
+    }
+
     /// Lets the writes that found no room try again.
     pub fn retry_for_room(&self) {
         self.out_of_room.set(false);
-        self.room_wanted.notify_waiters();
+        self.room_retry.notify_waiters();
     }
 
     /// Columns whose drive is not working.
@@ -211,9 +226,9 @@ impl<D: Device> Array<D> {
     }
 
     async fn wait_for_room(&self) {
-        let retry = self.room_wanted.notified();
+        let retry = self.room_retry.notified();
         self.out_of_room.set(true);
-        self.changed.notify_one();
+        self.room_lacking.notify_waiters();
         retry.await;
     }
 

@@ -1,6 +1,7 @@
 //! The store as those above it see it: volumes of blocks.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{
@@ -8,7 +9,7 @@ use ashlar_block::{
 };
 use ashlar_raid::Level;
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, select};
 
 use crate::batch::{ATOMIC_BLOCKS_MAX, Item};
 use crate::capacity::Space;
@@ -114,12 +115,28 @@ impl<W: World> Store<W> {
         let (pool, opened) = recover::open(world, drives, options, policy).await?;
         world.spawn(pool.clone().commit_loop());
         world.spawn(pool.clone().upkeep_loop());
+        world.spawn(pool.clone().room_loop());
         Ok((Store { pool }, opened))
     }
 
     /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
     /// nothing any more afterwards.
+    ///
+    /// If the file system under a file-backed drive is full there is no clean end: the pool stops as it is, and the
+    /// next start replays what was acknowledged.
     pub async fn close(&self) -> Result<(), IoError> {
+        let lacks_room = pin!(self.pool.array.lacks_room());
+        match select(pin!(self.finish()), lacks_room).await {
+            Either::Left((done, _)) => done,
+            Either::Right(_) => {
+                let why = "it was stopped while a file system under its drives was full";
+                self.pool.halt(why);
+                Err(IoError::new(Cause::CapacityExceeded, why))
+            }
+        }
+    }
+
+    async fn finish(&self) -> Result<(), IoError> {
         let pool = &self.pool;
         pool.commit.stop();
         pool.commit.stopped().await;

@@ -356,14 +356,22 @@ impl<W: World> Pool<W> {
         }
     }
 
+    /// Repeats writes that found no room under a file-backed drive, until the pool halts. A task of its own: upkeep may be
+    /// one of those that wait.
+    pub async fn room_loop(self: Rc<Self>) {
+        while self.halted().is_none() {
+            let halt = pin!(self.halt_rung.notified());
+            select(pin!(self.array.lacks_room()), halt).await;
+            if self.array.out_of_room() {
+                self.commit.answer_all(&Cause::CapacityExceeded.into());
+                self.world.sleep(ROOM_RETRY).await;
+                self.array.retry_for_room();
+            }
+        }
+    }
+
     /// Waits until something may be to be done.
     async fn rest(&self) {
-        if self.array.out_of_room() {
-            self.commit.answer_all(&Cause::CapacityExceeded.into());
-            self.world.sleep(ROOM_RETRY).await;
-            self.array.retry_for_room();
-            return;
-        }
         let failed = pin!(self.array.changed());
         match select(pin!(self.orders.rung.notified()), failed).await {
             Either::Left(_) => {}
