@@ -44,6 +44,8 @@ pub enum Command {
     Serve(ServeArguments),
     /// Serve a demonstration pool, and measure it with a verified workload
     Demo(DemoArguments),
+    /// Measure what serving costs, beside a server that only moves the same bytes
+    Bench(BenchArguments),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
@@ -127,6 +129,18 @@ pub struct DemoArguments {
     pub once: bool,
 }
 
+/// The benchmark's options.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:\n  ashlar bench\n  ashlar bench --seconds 10 --output json > figures.json")]
+pub struct BenchArguments {
+    /// How long each load is measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
+    pub seconds: u64,
+    /// The pool's volume; five drives of its size are taken from memory, at least 512MiB each
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub volume_size: ByteSize,
+}
+
 /// About pools.
 #[derive(Subcommand, Debug)]
 pub enum PoolCommand {
@@ -143,7 +157,8 @@ Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
         /// How many drives may be lost: 0 none, 1 one (two copies), 5 one, 6 two
         #[arg(long)]
         level: String,
-        /// A drive: /dev/NAME, file:PATH[,size=SIZE][,sparse=on] or mem:SIZE; repeatable
+        /// A drive: /dev/NAME, file:PATH (size=SIZE and sparse=on may follow, after commas) or
+        /// mem:SIZE; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
         /// Take drives that hold something: it is lost

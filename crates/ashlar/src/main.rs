@@ -4,6 +4,7 @@
 //! socket, with the REST API that is open to everybody.
 
 mod args;
+mod bench;
 mod cli;
 mod demo;
 mod serve;
@@ -29,6 +30,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Serve(options) => serve::run(&options, arguments.socket),
         Command::Demo(options) => demo::run(&options, arguments.socket),
+        Command::Bench(options) => bench::run(&options, arguments.output),
         Command::Completions { shell } => {
             args::print_completions(shell);
             Ok(())

@@ -455,6 +455,7 @@ fn every_verb_explains_itself_with_an_example() {
     let verbs = [
         "serve",
         "demo",
+        "bench",
         "status",
         "completions",
         "pool create",

@@ -1,0 +1,100 @@
+//! What the pool's volume is compared with: servers on threads of their own in this process.
+
+use std::net::SocketAddr;
+use std::sync::mpsc::{Sender, channel};
+
+use anyhow::Context;
+use ashlar_bench::cpu::CpuClock;
+use ashlar_bench::echo;
+use ashlar_reactor::net::{BindOptions, TcpListener};
+use ashlar_reactor::{Config, run};
+use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};
+use ashlar_volume::Nsid;
+use ashlar_volume::memory_door::{MemoryDoor, MemoryVolumeOptions};
+
+/// The subsystem of the volume that keeps nothing.
+const NULL_SUBSYSTEM: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
+/// Its size; nothing of it is there.
+const NULL_BYTES: u64 = 1 << 40;
+
+/// Something to measure.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What to connect to, if it is a target.
+    pub subsystem_nqn: String,
+    /// The volume, if it is a target.
+    pub nsid: u32,
+    /// The processor time of what serves.
+    pub clock: CpuClock,
+}
+
+type Started = Sender<anyhow::Result<Server>>;
+
+/// Starts the server that only moves the same bytes.
+///
+/// # Errors
+/// Why it cannot serve.
+pub fn start_echo() -> anyhow::Result<Server> {
+    start("echo", |started| {
+        run(Config::default(), async move {
+            match TcpListener::bind(loopback(), &BindOptions::default()) {
+                Ok(listener) => {
+                    let _ = started.send(server(listener.local_addr()));
+                    if let Err(error) = echo::serve(listener).await {
+                        tracing::error!(%error, "the echo server has ended");
+                    }
+                }
+                Err(error) => drop(started.send(Err(error.into()))),
+            }
+        })
+    })
+}
+
+/// Starts a target with a volume that keeps nothing.
+///
+/// # Errors
+/// Why it cannot serve.
+pub fn start_null() -> anyhow::Result<Server> {
+    start("null", |started| {
+        run(Config::default(), async move {
+            let door = MemoryDoor::new(NULL_SUBSYSTEM);
+            door.add(Nsid(1), MemoryVolumeOptions::null(NULL_BYTES));
+            let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
+            let config = TargetConfig { portals, limits: Limits::default(), several_reactors: false };
+            let service = Target::new(config).expect("the usual limits are valid").serve(door);
+            let begun = service.as_ref().map(|service| service.local_addrs()[0]);
+            let _ = started.send(begun.map_err(|error| anyhow::anyhow!("{error}")).and_then(server));
+            if service.is_ok() {
+                std::future::pending::<()>().await;
+            }
+        })
+    })
+}
+
+/// Starts a thread and waits until it serves. It ends with the process.
+fn start<E: std::error::Error + Send + Sync + 'static>(
+    name: &str,
+    serve: impl FnOnce(Started) -> Result<(), E> + Send + 'static,
+) -> anyhow::Result<Server> {
+    let (started, begun) = channel();
+    let serve = move || {
+        let failed = started.clone();
+        if let Err(error) = serve(started) {
+            let _ = failed.send(Err(error.into()));
+        }
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(serve)?;
+    begun.recv().context("the server ended while it started")?
+}
+
+fn loopback() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+/// A server on this thread.
+fn server(address: SocketAddr) -> anyhow::Result<Server> {
+    let clock = CpuClock::of_this_thread()?;
+    Ok(Server { address, subsystem_nqn: NULL_SUBSYSTEM.to_owned(), nsid: 1, clock })
+}
