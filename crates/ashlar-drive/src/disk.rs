@@ -70,7 +70,7 @@ impl Disk {
 
     /// The data where direct I/O can take it from.
     fn aligned(&self, data: Bytes, counters: &DriveCounters) -> Bytes {
-        if data.as_ptr().addr() % self.memory_align_bytes == 0 {
+        if data.as_ptr().addr().is_multiple_of(self.memory_align_bytes) {
             return data;
         }
         counters.note_copy();

@@ -160,7 +160,7 @@ impl Drive {
     /// What every operation passes before it reaches the drive.
     async fn admit(&self, op: DeviceOp, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         debug_assert!(
-            (offset | bytes) % SECTOR_BYTES as u64 == 0,
+            (offset | bytes).is_multiple_of(SECTOR_BYTES as u64),
             "{bytes} bytes at {offset} are not whole sectors"
         );
         let range = self.range(offset, bytes)?;

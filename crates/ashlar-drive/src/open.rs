@@ -113,7 +113,7 @@ fn file_info(
     if let Some(asked) = asked.filter(|asked| asked.0 != size_bytes) {
         return Err(OpenError::SizeDiffers { path: path.to_owned(), found: ByteSize(size_bytes), asked });
     }
-    if size_bytes % SECTOR_BYTES as u64 != 0 {
+    if !size_bytes.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(OpenError::Unaligned { path: path.to_owned(), bytes: size_bytes });
     }
     let facts = sysfs::block_facts(stat.st_dev);
