@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, World};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, World};
 use ashlar_raid::{Geometry, Source};
 use futures_util::future::try_join_all;
 
@@ -88,8 +88,7 @@ impl<W: World> Pool<W> {
         match read {
             Ok((sectors, source)) => {
                 if source == Source::Lie {
-                    let (segment, column) = (reading.segment, reading.column);
-                    tracing::warn!("{segment} column {column}: wrong bytes from its drive, reconstructed");
+                    self.tell_of_lie(geometry.columns[reading.column].drive);
                 }
                 Ok((sectors, reading))
             }
@@ -106,6 +105,20 @@ impl<W: World> Pool<W> {
                 Cause::Unrecovered,
                 format!("{:?}: {error}", reading.found[0].pointer.location),
             )),
+        }
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a drive that does so does it
+    /// often.
+    fn tell_of_lie(&self, drive: DriveId) {
+        let lies = self.array.member(drive).map_or(0, |member| member.lies());
+        if lies.is_power_of_two() {
+            let pool = &self.identity.name;
+            tracing::warn!(
+                "{drive} of pool {pool} has given wrong bytes {lies} times; they were reconstructed"
+            );
         }
     }
 }

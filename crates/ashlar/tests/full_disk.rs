@@ -1,0 +1,128 @@
+//! The file system under file-backed drives is full: hosts are told, nothing is lost, no drive is dropped, and it
+//! goes on when there is room again.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
+use ashlar_block::AlignedBuf;
+use bytes::Bytes;
+use support::Place;
+
+const BLOCK_BYTES: usize = 4096;
+const BLOCKS_PER_WRITE: u64 = 16;
+
+/// A small file system of its own, unmounted when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where mounting is not permitted.
+    fn mount(at: PathBuf, mebibytes: u32) -> Option<Self> {
+        fs::create_dir(&at).expect("a new directory");
+        let size = format!("size={mebibytes}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&at).status();
+        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk(at))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the daemon may still be ending.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn connected<T: 'static, F: Future<Output = T>>(
+    place: &Place,
+    work: impl FnOnce(Namespace) -> F + 'static,
+) -> T {
+    let status = place.json(&["status"]);
+    let port = status["portals"][0]["port"].as_u64().expect("a port") as u16;
+    let nqn = status["subsystem_nqn"].as_str().expect("a name").to_owned();
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let session = async move {
+        let host = HostIdentity { nqn: "nqn.2014-08.org.example:host".to_owned(), id: [7; 16] };
+        let options = ConnectOptions { io_queues: 1, ..ConnectOptions::new(address, &nqn, host) };
+        let controller = Controller::connect(options).await.expect("the daemon serves");
+        let output = work(controller.namespace(1).await.expect("allowed")).await;
+        controller.disconnect().await;
+        output
+    };
+    ashlar_reactor::run(ashlar_reactor::Config::default(), session).expect("a reactor starts")
+}
+
+/// What write number `nth` holds: nothing that compresses.
+fn noise(nth: u64) -> Bytes {
+    let mut rng = ashlar_block::XorShift::new(nth);
+    let mut buf = AlignedBuf::zeroed(BLOCKS_PER_WRITE as usize * BLOCK_BYTES);
+    buf.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&rng.next_u64().to_le_bytes()));
+    buf.freeze()
+}
+
+/// Writes from `first` on until a write is refused; returns which, and how.
+async fn write_until_refused(namespace: &Namespace, first: u64) -> (u64, String) {
+    for nth in first.. {
+        if let Err(error) = namespace.write(nth * BLOCKS_PER_WRITE, noise(nth)).await {
+            return (nth, error.to_string());
+        }
+    }
+    unreachable!("the disk is small")
+}
+
+async fn check(namespace: &Namespace, end: u64) {
+    for nth in 0..end {
+        let read = namespace.read(nth * BLOCKS_PER_WRITE, BLOCKS_PER_WRITE as u32).await.expect("readable");
+        assert!(read[..] == noise(nth)[..], "write {nth} reads otherwise");
+    }
+}
+
+fn create_pool(place: &Place, disk: &Path) {
+    let drives: Vec<String> =
+        (0..3).map(|n| format!("file:{}/{n}.img,size=256MiB,sparse=on", disk.display())).collect();
+    let mut arguments = vec!["pool", "create", "tank", "--level", "5"];
+    drives.iter().for_each(|drive| arguments.extend(["--drive", drive]));
+    place.ok(&arguments);
+    place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "any"]);
+}
+
+fn says(place: &Place, word: &str) -> bool {
+    let pool = place.json(&["pool", "show", "tank"]);
+    pool["states"].as_array().expect("states").iter().any(|state| state == word)
+}
+
+#[test]
+fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(place.path("disk"), 96) else {
+        println!("skipped: mounting a file system is not permitted here");
+        return;
+    };
+    let filler = disk.0.join("filler");
+    fs::write(&filler, vec![1; 32 << 20]).expect("room");
+    let daemon = place.start();
+    create_pool(&place, &disk.0);
+    let (refused, error) = connected(&place, |namespace| async move {
+        let (refused, error) = write_until_refused(&namespace, 0).await;
+        check(&namespace, refused).await;
+        (refused, error)
+    });
+    assert!(refused > 0);
+    assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");
+    assert!(says(&place, "out-of-room"));
+    assert!(!says(&place, "degraded"), "no drive is to blame");
+    fs::remove_file(&filler).expect("it is there");
+    place.wait_until("there is room again", |place| !says(place, "out-of-room"));
+    connected(&place, move |namespace| async move {
+        check(&namespace, refused).await;
+        namespace.write(refused * BLOCKS_PER_WRITE, noise(refused)).await.expect("there is room again");
+    });
+    daemon.kill();
+    let daemon = place.start();
+    connected(&place, move |namespace| async move { check(&namespace, refused + 1).await });
+    daemon.terminate();
+}
