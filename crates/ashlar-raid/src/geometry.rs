@@ -65,11 +65,6 @@ impl ColumnMask {
     pub const fn count(self) -> usize {
         self.0.count_ones() as usize
     }
-
-    /// Either's columns.
-    pub const fn or(self, other: Self) -> Self {
-        ColumnMask(self.0 | other.0)
-    }
 }
 
 /// A segment's columns: the first `data` hold data, the others parity.
@@ -96,11 +91,6 @@ impl Geometry {
     /// Parity columns.
     pub fn parity(&self) -> usize {
         self.columns.len() - self.data()
-    }
-
-    /// Whether a column lies on `drive`.
-    pub fn uses(&self, drive: DriveId) -> bool {
-        self.columns.iter().any(|column| column.drive == drive)
     }
 }
 

@@ -7,7 +7,7 @@ use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
 
 use crate::compress::Fragment;
-use crate::format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind, header_bytes};
+use crate::format::header::{BatchHeader, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes};
 use crate::format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::superblock::Secret;
 use crate::types::{Incarnation, Key, Lsn};
@@ -25,9 +25,6 @@ pub fn batch_rows_max(data: usize, segment_rows: u32) -> u32 {
     // An atomic write of raw blocks and its header must fit.
     (ATOMIC_BLOCKS_MAX + 2).div_ceil(data).max(32).min(segment_rows as usize) as u32
 }
-
-/// What the first header of a segment has more than others.
-const GEOMETRY_BYTES_MAX: usize = 2 + 32 * 6;
 
 /// One record to be written.
 #[derive(Clone, Debug)]

@@ -1,21 +1,18 @@
 //! Garbage collection: emptying segments of which little lives.
 
-use ashlar_block::{AlignedBuf, Cause, IoError, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use futures_util::future::{join_all, try_join_all};
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
 use crate::compress::Fragment;
-use crate::format::header::{BatchHeader, Record, RecordKind};
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Pin, Segment, pin};
 use crate::types::Lsn;
-
-/// Sectors that the largest header takes.
-const HEADER_SECTORS_MAX: u32 = 3;
 
 /// A segment that could be collected.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -142,7 +139,7 @@ impl<W: World> Pool<W> {
     /// The header of the batch that begins at `row`.
     async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
         let (_pin, geometry) = self.pinned(id);
-        let end = (row + HEADER_SECTORS_MAX).min(self.identity.segment_rows);
+        let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
         let secret = &self.identity.secret;
         let right = |sectors: &[u8]| {
             BatchHeader::decode(secret, sectors).is_ok_and(|header| (header.segment, header.row) == (id, row))
@@ -219,9 +216,6 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 }
-
-/// Sectors of a header with its batch's rows, for tests of the arithmetic.
-const _: () = assert!(HEADER_SECTORS_MAX as usize * SECTOR_BYTES >= 80 + 256 * 40 + 2 + 32 * 6);
 
 #[cfg(test)]
 mod tests;

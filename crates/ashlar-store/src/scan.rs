@@ -7,7 +7,7 @@ use ashlar_raid::{ColumnMask, Geometry, parity};
 
 use crate::batch::{IN_FLIGHT_MAX, batch_rows_max};
 use crate::format::codec::crc32c;
-use crate::format::header::BatchHeader;
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX};
 use crate::format::location::SegmentId;
 use crate::format::superblock::Secret;
 use crate::pool::Pool;
@@ -15,8 +15,6 @@ use crate::types::Incarnation;
 
 /// Rows that are read at a time.
 const ROWS_AT_A_TIME: u32 = 64;
-/// Sectors that the largest header takes.
-const HEADER_SECTORS_MAX: usize = 3;
 
 /// A segment's rows in memory, read as they are needed. Unreadable sectors are `None`.
 pub(crate) struct Image<'a, W: World> {

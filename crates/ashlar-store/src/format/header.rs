@@ -21,6 +21,13 @@ pub const RECORD_BYTES: usize = 40;
 /// Records of a batch, at most.
 pub const RECORDS_MAX: usize = 256;
 
+/// Sectors that the largest header takes.
+pub const HEADER_SECTORS_MAX: usize =
+    (FIXED_BYTES + RECORDS_MAX * RECORD_BYTES + GEOMETRY_BYTES_MAX).div_ceil(SECTOR_BYTES);
+
+/// Bytes of the widest geometry.
+pub const GEOMETRY_BYTES_MAX: usize = 2 + 32 * 6;
+
 /// What a record says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordKind {
