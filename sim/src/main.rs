@@ -126,8 +126,8 @@ fn report(totals: &Totals) {
         outcome.acknowledged, outcome.replayed, outcome.torn, outcome.rewritten
     );
     println!(
-        "segments collected {}  starts without a drive {}  lies corrected {}",
-        outcome.collected, outcome.drives_lost, outcome.lies_corrected
+        "segments collected {}  sweeps {}  starts without a drive {}  lies corrected {}",
+        outcome.collected, outcome.sweeps, outcome.drives_lost, outcome.lies_corrected
     );
     for (seed, error) in &totals.failures {
         println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");

@@ -39,6 +39,8 @@ pub struct Outcome {
     pub rewritten: u64,
     /// Segments that garbage collection emptied.
     pub collected: u64,
+    /// Sweeps of the map, after which segment numbers came back.
+    pub sweeps: u64,
     /// Drives that were lost.
     pub drives_lost: u64,
     /// Wrong bytes that were corrected.
@@ -56,6 +58,7 @@ impl Outcome {
             torn: self.torn + other.torn,
             rewritten: self.rewritten + other.rewritten,
             collected: self.collected + other.collected,
+            sweeps: self.sweeps + other.sweeps,
             drives_lost: self.drives_lost + other.drives_lost,
             lies_corrected: self.lies_corrected + other.lies_corrected,
         }
@@ -69,6 +72,8 @@ struct Plan {
     drives: usize,
     drive_bytes: u64,
     chunk_bytes: u32,
+    /// As few as there may be, or as many.
+    segment_numbers: Option<u32>,
     volume_blocks: u64,
     hosts: u64,
     map_memory_bytes: usize,
@@ -96,12 +101,15 @@ impl Plan {
         }
         let data = level.data_columns(drives).expect("chosen to fit") as u64;
         let stripes = chunks * drives as u64 / (data + level.parity() as u64);
+        let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
+        let segments_max = drive_bytes / u64::from(chunk_bytes) * drives as u64 / (level.parity() as u64 + 1);
         let usable_blocks = stripes * data * u64::from(chunk_bytes) / BLOCK_BYTES as u64;
         Plan {
             level,
             drives,
-            drive_bytes: (1 << 20) + chunks * u64::from(chunk_bytes),
+            drive_bytes,
             chunk_bytes,
+            segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
             // From a nearly empty pool to one that is over-full when nothing compresses.
             volume_blocks: 64 + rng.below(usable_blocks * 9 / 10),
             hosts: 1 + rng.below(12),
@@ -161,8 +169,12 @@ impl Sim {
     fn create(&mut self) -> Result<(), String> {
         let world = self.world();
         let drives = self.platters.iter().map(|platter| SimDrive::new(&world, platter)).collect();
-        let new =
-            NewPool { name: "sim".into(), level: self.plan.level, chunk_bytes: Some(self.plan.chunk_bytes) };
+        let new = NewPool {
+            name: "sim".into(),
+            level: self.plan.level,
+            chunk_bytes: Some(self.plan.chunk_bytes),
+            segment_numbers: self.plan.segment_numbers,
+        };
         let failure = self.failure.clone();
         let own = world.clone();
         let main = async move {
@@ -305,6 +317,7 @@ impl Hosts {
             this.failure.borrow_mut().get_or_insert(format!("the pool halted: {why}"));
         }
         outcome.collected += status.counters.segments_collected;
+        outcome.sweeps += status.counters.sweeps;
         outcome.lies_corrected += status.counters.lies_corrected;
         outcome.drives_lost += status
             .drives

@@ -13,7 +13,7 @@ use crate::format::location::{Pointer, SegmentId};
 use crate::format::page::{DELTA_ENTRIES_MAX, Directory, Value, encode_delta, encode_directory};
 use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use crate::format::superblock::Superblock;
-use crate::format::table::{SegmentKind, TableEntry, encode_table};
+use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::index::nodes_above;
 use crate::pages::AppendError;
 use crate::pool::Pool;
@@ -82,7 +82,7 @@ impl<W: World> Pool<W> {
         let noted = self.note()?;
         let (catalog, shards) = self.write_maps(&noted).await?;
         let (table, window) = self.form_table(&noted);
-        let root = self.write_table(&noted, &table, window.entries).await?;
+        let root = self.write_table(&noted, &table).await?;
         let root = Root { catalog, shards, clean, ..root };
         self.write_root(&noted, &root).await?;
         self.install(noted, root, window);
@@ -267,7 +267,7 @@ impl<W: World> Pool<W> {
     // --- step 3 -------------------------------------------------------------------------------------------------
 
     /// The table of the new root, and the segments that it adds to the windows.
-    fn form_table(&self, noted: &Noted) -> (Vec<u8>, Window) {
+    fn form_table(&self, noted: &Noted) -> (Table, Window) {
         let mut segments = self.segments.borrow_mut();
         noted.reclaimable.iter().for_each(|id| segments.free(*id));
         segments.drop_window_off(&noted.drives);
@@ -279,29 +279,37 @@ impl<W: World> Pool<W> {
         let roomy = segments.placeable(&noted.drives) > crate::capacity::marks(total).collect;
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
         let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.drives, next_lsn);
-        let current = segments.table();
-        let entries: Vec<TableEntry> = current.into_iter().map(|(id, now)| noted.entry(id, now)).collect();
-        let count = entries.len() as u32;
-        (encode_table(entries.iter()), Window { striped, journal, entries: count })
+        let entries = segments.table().into_iter().map(|(id, now)| noted.entry(id, now)).collect();
+        (Table { entries, resting: segments.numbers().resting().collect() }, Window { striped, journal })
     }
 
-    async fn write_table(&self, noted: &Noted, table: &[u8], entries: u32) -> Result<Root, CheckpointError> {
-        let (bytes, room) = (table.len() as u64, self.identity.table_bytes);
+    async fn write_table(&self, noted: &Noted, table: &Table) -> Result<Root, CheckpointError> {
+        let encoded = encode_table(table);
+        let (bytes, room) = (encoded.len() as u64, self.identity.table_bytes);
         if bytes > room {
             return Err(CheckpointError::TableTooLarge { bytes, room });
         }
         let before = self.root.borrow().clone();
         let area = 1 - before.table.area;
         let offset = Superblock::tables_start() + u64::from(area) * room;
-        self.write_everywhere(&noted.drives, offset, table, Durability::Cached).await;
+        self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
         self.flush_everywhere(&noted.drives).await;
+        let table = TableRoot {
+            area,
+            bytes,
+            crc: crc32c(&encoded),
+            entries: table.entries.len() as u32,
+            resting: table.resting.len() as u32,
+        };
+        let segments = self.segments.borrow();
         Ok(Root {
             generation: noted.generation,
             next_lsn: self.log.next(),
             replay_floor: noted.floor,
-            segment_ordinal: self.segments.borrow().ordinal(),
+            segment_ordinal: segments.numbers().ordinal(),
+            segment_swept: segments.numbers().swept(),
             written_at: self.world.unix_seconds(),
-            table: TableRoot { area, bytes, crc: crc32c(table), entries },
+            table,
             members: noted.members.clone(),
             line: self.line(&before, noted.generation),
             ..before
@@ -371,7 +379,6 @@ impl<W: World> Pool<W> {
 struct Window {
     striped: Vec<SegmentId>,
     journal: Vec<SegmentId>,
-    entries: u32,
 }
 
 impl Noted {

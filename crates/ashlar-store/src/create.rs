@@ -9,6 +9,7 @@ use ashlar_block::{
 use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
 
 use crate::catalog::Catalog;
+use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, SLOT_COUNT, ShardRoot, TableRoot};
 use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
 use crate::format::table::table_bytes_max;
@@ -16,13 +17,15 @@ use crate::log::Log;
 use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
-use crate::segments::{Segments, Stripe};
+use crate::segments::{NUMBERS_PER_SEGMENT, Numbers, Segments, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Smallest chunk of a pool on real drives.
 const CHUNK_BYTES_MIN: u64 = 1 << 20;
-/// Largest chunk on flash.
-const CHUNK_BYTES_MAX: u64 = 16 << 20;
+/// Largest chunk that is chosen for the size of the drives.
+const CHUNK_BYTES_USUAL_MAX: u64 = 16 << 20;
+/// Largest chunk that locations can point into.
+const CHUNK_BYTES_MAX: u64 = 64 << 20;
 /// Chunks that the smallest drive is cut into, nearly.
 const CHUNKS_PER_DRIVE: u64 = 4096;
 /// Fewest striped segments with which garbage collection can work.
@@ -39,6 +42,8 @@ pub struct NewPool {
     pub level: Level,
     /// Bytes of a chunk, a power of two; chosen by the size of the drives if not given.
     pub chunk_bytes: Option<u32>,
+    /// Numbers that segments are named from, a multiple of four; as many as there can be if not given.
+    pub segment_numbers: Option<u32>,
 }
 
 /// Why a pool cannot be made.
@@ -55,6 +60,16 @@ pub enum CreateError {
     /// More drives than a pool can have.
     #[error("{0} drives are more than a pool can have ({DRIVES_MAX})")]
     TooManyDrives(usize),
+    /// The drives are larger than segments can be numbered in.
+    #[error(
+        "these drives would be {segments} segments, and a pool can have {segments_allowed}: use fewer drives, or larger chunks"
+    )]
+    TooManySegments {
+        /// As many as there would be.
+        segments: u64,
+        /// As many as there can be.
+        segments_allowed: u64,
+    },
     /// A drive is too small.
     #[error("drive {index} has {}, and a pool of this shape needs drives of at least {}", ByteSize(*bytes), ByteSize(*needed))]
     TooSmall {
@@ -84,17 +99,23 @@ struct Plan {
     data: usize,
     parity: usize,
     table_bytes: u64,
+    segment_numbers: u32,
     layouts: Vec<DriveLayout>,
 }
 
 fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     let (data, parity) = (new.level.data_columns(sizes.len())?, new.level.parity());
     let smallest = sizes.iter().copied().min().expect("a level needs drives");
-    let chosen = (smallest / CHUNKS_PER_DRIVE).max(1);
-    let default = (1 << chosen.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
-    let chunk_bytes = new.chunk_bytes.map_or(default, u64::from);
-    let chunks: u64 = sizes.iter().map(|size| size / chunk_bytes).sum();
-    let table_bytes = table_bytes_max(chunks, parity as u64 + 1);
+    let columns_min = parity as u64 + 1;
+    let segments_max =
+        |chunk_bytes: u64| sizes.iter().map(|size| size / chunk_bytes).sum::<u64>() / columns_min;
+    let chunk_bytes = new.chunk_bytes.map_or_else(|| chunk_bytes(smallest, segments_max), u64::from);
+    let segment_numbers = new.segment_numbers.unwrap_or(SegmentId::COUNT as u32);
+    let segments_allowed = u64::from(segment_numbers) / NUMBERS_PER_SEGMENT;
+    if segments_max(chunk_bytes) > segments_allowed {
+        return Err(CreateError::TooManySegments { segments: segments_max(chunk_bytes), segments_allowed });
+    }
+    let table_bytes = table_bytes_max(segments_max(chunk_bytes) * columns_min, columns_min);
     let chunks_start =
         (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN));
     let layout = |size: &u64| DriveLayout {
@@ -106,7 +127,19 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     if let Some(index) = sizes.iter().position(|size| *size < needed) {
         return Err(CreateError::TooSmall { index, bytes: sizes[index], needed });
     }
-    Ok(Plan { data, parity, table_bytes, layouts: sizes.iter().map(layout).collect() })
+    Ok(Plan { data, parity, table_bytes, segment_numbers, layouts: sizes.iter().map(layout).collect() })
+}
+
+/// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there would be more
+/// segments than numbers for them.
+fn chunk_bytes(smallest_bytes: u64, segments_max: impl Fn(u64) -> u64) -> u64 {
+    let part = (smallest_bytes / CHUNKS_PER_DRIVE).max(1);
+    let mut chunk_bytes = (1 << part.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_USUAL_MAX);
+    while chunk_bytes < CHUNK_BYTES_MAX && segments_max(chunk_bytes) > SegmentId::COUNT / NUMBERS_PER_SEGMENT
+    {
+        chunk_bytes *= 2;
+    }
+    chunk_bytes
 }
 
 /// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves drives that belong
@@ -160,6 +193,7 @@ fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -
         table_bytes: plan.table_bytes,
         secret: secret.clone(),
         made_at: world.unix_seconds(),
+        segment_numbers: plan.segment_numbers,
         pool_name: new.name.clone(),
     };
     plan.layouts.iter().enumerate().map(superblock).collect()
@@ -212,6 +246,7 @@ async fn first_checkpoint<W: World>(
         next_lsn: Lsn(Lsn::REACTORS),
         replay_floor: Lsn(Lsn::REACTORS),
         segment_ordinal: 0,
+        segment_swept: Numbers::SWEPT_AT_FIRST,
         clean: true,
         written_at: 0,
         unclean_starts: 0,
@@ -233,7 +268,7 @@ async fn first_checkpoint<W: World>(
         identity: Identity::of(first),
         incarnation,
         array: array.clone(),
-        segments: Segments::new(stripe, chunks, 0),
+        segments: Segments::new(stripe, chunks, Numbers::fresh(first.segment_numbers)),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         log: Log::new(root.next_lsn),
         catalog: Catalog::default(),

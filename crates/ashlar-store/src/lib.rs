@@ -29,6 +29,7 @@ mod recover;
 mod scan;
 mod segments;
 mod store;
+mod sweep;
 mod types;
 mod upkeep;
 

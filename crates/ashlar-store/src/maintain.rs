@@ -42,6 +42,15 @@ impl Merged {
     }
 }
 
+/// What became of a merge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Merging {
+    /// Nothing is hidden in the group any more.
+    Done,
+    /// It stays as it is: what is hidden stays hidden, its space is not returned.
+    Unreadable,
+}
+
 impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
@@ -93,17 +102,16 @@ impl<W: World> Pool<W> {
     }
 
     /// Puts the runs of a group together, and discards what they hid.
-    pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<(), AppendError> {
+    pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<Merging, AppendError> {
         let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else {
-            return Ok(());
+            return Ok(Merging::Done);
         };
         let merged = match self.read_merged(&runs).await {
             Ok(merged) => merged,
             Err(error) => {
-                // It stays as it is: what is hidden stays hidden, its space is not returned.
                 tracing::error!("{:?} of {id:?} cannot be merged: {error}", group);
                 self.with_shard(id, |shard| shard.unmerged.remove(&group));
-                return Ok(());
+                return Ok(Merging::Unreadable);
             }
         };
         let entries: Vec<PageEntry> = merged
@@ -121,7 +129,7 @@ impl<W: World> Pool<W> {
         for page in runs.iter().flat_map(Run::pages) {
             self.ledger.discard_page(page.pointer);
         }
-        Ok(())
+        Ok(Merging::Done)
     }
 
     async fn read_merged(&self, runs: &[Run]) -> Result<Merged, IoError> {

@@ -20,6 +20,7 @@ use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::segments::Segments;
+use crate::sweep::Sweep;
 use crate::types::{Incarnation, ShardId};
 use crate::upkeep::Orders;
 
@@ -65,6 +66,8 @@ pub struct Counters {
     pub segments_collected: u64,
     /// Checkpoints.
     pub checkpoints: u64,
+    /// Sweeps of the whole map that have set segment numbers free.
+    pub sweeps: u64,
     /// Pages of the map that had to be read from the drives.
     pub map_pages_read: u64,
     /// Blocks that had to be reconstructed because a drive was missing or refused to read.
@@ -99,6 +102,10 @@ pub(crate) struct Pool<W: World> {
     pub orders: Orders,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
+    /// The sweep that is on its way.
+    pub sweep: Cell<Option<Sweep>>,
+    /// It met a page that cannot be read; reopening the pool tries anew.
+    pub sweep_stuck: Cell<bool>,
     /// Segments that hold what cannot be read.
     pub unmovable: RefCell<BTreeSet<SegmentId>>,
     /// The catalog's directory and pages, as the root has them.
@@ -151,6 +158,8 @@ impl<W: World> Pool<W> {
             root_changed: Notify::new(),
             orders: Orders::default(),
             limit_bytes: Cell::new(0),
+            sweep: Cell::default(),
+            sweep_stuck: Cell::default(),
             unmovable: RefCell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),
             checkpointed_bytes: Cell::new(0),

@@ -20,7 +20,7 @@ use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::page::{Child, decode_delta, decode_leaf, decode_node};
 use crate::format::root::{MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT, ShardRoot};
 use crate::format::superblock::Superblock;
-use crate::format::table::{RowExtent, SegmentKind, SegmentState, TableEntry, decode_table};
+use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table, decode_table};
 use crate::log::Log;
 use crate::map::deltas::Deltas;
 use crate::map::index::Index;
@@ -28,7 +28,7 @@ use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Image};
-use crate::segments::{Claim, Segments, Stripe};
+use crate::segments::{Claim, Numbers, Segments, Stripe};
 use crate::types::{Family, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Segments that are read back at a time.
@@ -222,7 +222,7 @@ async fn choose<D: Device>(drives: Vec<FoundDrive<D>>, policy: OpenPolicy) -> Re
     Ok(chosen)
 }
 
-async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Vec<TableEntry>, OpenError> {
+async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Table, OpenError> {
     let table = chosen.root.table;
     for drive in &chosen.members {
         let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
@@ -232,7 +232,7 @@ async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Vec<TableEntry>, Op
         }
         let (read, buf) = drive.device.read(offset, AlignedBuf::stale(bytes)).await;
         if read.is_ok() && crc32c(&buf[..table.bytes as usize]) == table.crc {
-            return Ok(decode_table(&buf[..table.bytes as usize], table.entries)?);
+            return Ok(decode_table(&buf[..table.bytes as usize], table.entries, table.resting)?);
         }
     }
     Err(OpenError::NoTable(chosen.root.generation))
@@ -265,20 +265,16 @@ pub(crate) async fn open<W: World>(
     Ok((pool, opened))
 }
 
-fn assemble<W: World>(
-    world: &W,
-    chosen: Chosen<W::Device>,
-    table: Vec<TableEntry>,
-    options: Options,
-) -> Rc<Pool<W>> {
+fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
     let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
     let identity = Identity::of(first);
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
-    let mut segments = Segments::new(stripe, chunks.into_iter(), root.segment_ordinal);
-    segments.load(table);
+    let numbers = Numbers::loaded(first.segment_numbers, &root, table.resting);
+    let mut segments = Segments::new(stripe, chunks.into_iter(), numbers);
+    segments.load(table.entries);
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
     let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();
     for FoundDrive { superblock, device } in members {

@@ -11,6 +11,10 @@ use crate::format::location::{Location, SegmentId};
 use crate::format::table::{RowExtent, SegmentKind, SegmentState, TableEntry};
 use crate::types::Lsn;
 
+mod numbers;
+
+pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
+
 /// A shape that segments are reserved in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shape {
@@ -110,6 +114,12 @@ impl Stripe {
     }
 }
 
+/// Drives that have a chunk each for a segment.
+struct Room {
+    drives: Vec<DriveId>,
+    parity: usize,
+}
+
 /// All segments of a pool.
 pub struct Segments {
     stripe: Stripe,
@@ -118,7 +128,7 @@ pub struct Segments {
     chunks_total: BTreeMap<DriveId, u32>,
     usable: [VecDeque<SegmentId>; 2],
     window_when_formed: [usize; 2],
-    ordinal: u64,
+    numbers: Numbers,
     live_slots: u64,
 }
 
@@ -147,7 +157,7 @@ pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<G
 
 impl Segments {
     /// No segments yet, on drives with that many chunks.
-    pub fn new(stripe: Stripe, chunks: impl Iterator<Item = (DriveId, u32)>, ordinal: u64) -> Self {
+    pub fn new(stripe: Stripe, chunks: impl Iterator<Item = (DriveId, u32)>, numbers: Numbers) -> Self {
         let chunks_total: BTreeMap<DriveId, u32> = chunks.collect();
         let free_chunks =
             chunks_total.iter().map(|(drive, count)| (*drive, (0..*count).rev().collect())).collect();
@@ -158,7 +168,7 @@ impl Segments {
             chunks_total,
             usable: Default::default(),
             window_when_formed: [0; 2],
-            ordinal,
+            numbers,
             live_slots: 0,
         }
     }
@@ -212,9 +222,14 @@ impl Segments {
         self.entries.iter().map(|(id, segment)| (*id, segment))
     }
 
-    /// Segments opened or reserved since the pool was made.
-    pub fn ordinal(&self) -> u64 {
-        self.ordinal
+    /// The numbers that segments get.
+    pub fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// Every group has been merged since `quarter` was due: its numbers may be given out.
+    pub fn sweep_done(&mut self, quarter: u64) {
+        self.numbers.sweep_done(quarter);
     }
 
     /// The pool's shape.
@@ -318,8 +333,9 @@ impl Segments {
         };
         let mut added = Vec::new();
         while self.usable[shape as usize].len() + added.len() < wanted {
-            let Some(geometry) = self.place(shape, drives) else { break };
-            let id = self.next_id();
+            let Some(room) = self.room(shape, drives) else { break };
+            let Some(id) = self.numbers.next(|id| self.entries.contains_key(&id)) else { break };
+            let geometry = self.place(room);
             self.entries.insert(id, Segment::reserved(geometry, kind, first_lsn));
             added.push(id);
         }
@@ -344,20 +360,10 @@ impl Segments {
         }
     }
 
-    fn next_id(&mut self) -> SegmentId {
-        loop {
-            let id = SegmentId::of_ordinal(self.ordinal);
-            self.ordinal += 1;
-            if !self.entries.contains_key(&id) {
-                return id;
-            }
-        }
-    }
-
-    /// Chunks for one more segment, on the drives with the most room. Narrower than the pool's stripe if fewer
+    /// Where one more segment has room: on the drives with the most. Narrower than the pool's stripe if fewer
     /// drives have room, but never without its parity; only where fewer drives are left than that takes, which is
     /// when hosts may not write any more, with as much as they allow.
-    fn place(&mut self, shape: Shape, drives: &[DriveId]) -> Option<Geometry> {
+    fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
         let parity = self.stripe.parity.min(drives.len().saturating_sub(1));
         let mut roomy: Vec<(usize, DriveId)> = drives
             .iter()
@@ -371,15 +377,22 @@ impl Segments {
         }
         let mut chosen: Vec<DriveId> = roomy[..width].iter().map(|(_, drive)| *drive).collect();
         chosen.sort_unstable();
-        chosen.rotate_left(self.ordinal as usize % width);
-        let columns = chosen
+        Some(Room { drives: chosen, parity })
+    }
+
+    /// Takes the chunks of a segment.
+    fn place(&mut self, room: Room) -> Geometry {
+        let Room { mut drives, parity } = room;
+        let width = drives.len();
+        drives.rotate_left(self.numbers.ordinal() as usize % width);
+        let columns = drives
             .into_iter()
             .map(|drive| {
                 let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("chosen for its room");
                 ChunkAddr { drive, chunk }
             })
             .collect();
-        Some(Geometry::new(columns, parity))
+        Geometry::new(columns, parity)
     }
 
     // --- freeing ------------------------------------------------------------------------------------------
@@ -400,6 +413,7 @@ impl Segments {
     /// The segment is gone; its chunks may be reserved again.
     pub fn free(&mut self, id: SegmentId) {
         let segment = self.entries.remove(&id).expect("only existing segments are freed");
+        self.numbers.freed(id);
         self.live_slots -= segment.live_slots;
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
         for column in &segment.geometry.columns {

@@ -17,6 +17,7 @@ use crate::map::buffer::ENTRY_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
+use crate::sweep::SweepNeed;
 use crate::types::{GroupKey, Lsn, ShardId};
 
 /// How often writes that found no room under a file-backed drive are repeated.
@@ -157,6 +158,7 @@ pub(crate) struct Situation {
     pub fullest_shard: ShardId,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
+    pub sweep: SweepNeed,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
 }
@@ -176,9 +178,14 @@ impl Situation {
         }
     }
 
+    /// A segment can be had for pages of the map.
+    fn map_has_room(&self) -> bool {
+        !self.window_empty || self.window_can_grow
+    }
+
     /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
     fn for_the_map(&self) -> Option<Task> {
-        if self.window_empty && !self.window_can_grow {
+        if !self.map_has_room() {
             return None;
         }
         if self.buffer_entries > self.buffer_entries_max {
@@ -210,6 +217,8 @@ pub(crate) enum Task {
     Collect(SegmentId),
     /// Discard the blocks of a deleted volume.
     Purge(VolumeId),
+    /// Get on with merging everything, so that segment numbers may be used again.
+    Sweep,
     /// Compare what is counted with what is there.
     Audit,
     /// Tell the hosts that wait for a segment that there is none.
@@ -231,6 +240,9 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     if now.drive_lost || now.checkpoint_wanted {
         return Task::Checkpoint;
+    }
+    if now.sweep == SweepNeed::Behind && now.map_has_room() {
+        return Task::Sweep;
     }
     if now.hosts_want_window {
         return now.for_waiting_hosts();
@@ -256,6 +268,9 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     if now.room_wanted {
         return if now.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull };
+    }
+    if now.sweep == SweepNeed::Idle && now.map_has_room() {
+        return Task::Sweep;
     }
     Task::Rest
 }
@@ -285,7 +300,8 @@ impl<W: World> Pool<W> {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
             Task::Distribute(shard) => self.distribute(shard).await,
-            Task::Merge(shard, group) => self.merge(shard, group).await,
+            Task::Merge(shard, group) => self.merge(shard, group).await.map(drop),
+            Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge(volume).await,
             Task::Collect(victim) => self.collect_one(victim).await,
             Task::Refuse => {
@@ -320,7 +336,7 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    async fn ordered_checkpoint(&self) {
+    pub(crate) async fn ordered_checkpoint(&self) {
         self.orders.drive_lost.set(false);
         self.orders.hosts_want_window.set(false);
         self.orders.moves_want_window.set(false);
@@ -454,6 +470,7 @@ impl<W: World> Pool<W> {
                 .iter()
                 .find(|(_, volume)| deleting(volume))
                 .map(|(id, _)| *id),
+            sweep: self.sweep_need(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },
         }
     }

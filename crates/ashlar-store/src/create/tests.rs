@@ -1,7 +1,7 @@
 use super::*;
 
 fn new(level: Level) -> NewPool {
-    NewPool { name: "tank".into(), level, chunk_bytes: None }
+    NewPool { name: "tank".into(), level, chunk_bytes: None, segment_numbers: None }
 }
 
 #[test]
@@ -12,6 +12,16 @@ fn chunks_are_cut_by_the_smallest_drive() {
     assert_eq!(chunk(4 << 30), 1 << 20);
     assert_eq!(chunk(16 << 30), 4 << 20);
     assert_eq!(chunk(8 << 40), 16 << 20);
+}
+
+#[test]
+fn chunks_grow_where_there_would_be_more_segments_than_numbers() {
+    let plan_of = |drives: usize| plan(&new(Level::Raid1), &vec![30 << 40; drives]);
+    let chunk = |drives| plan_of(drives).expect("large enough").layouts[0].chunk_bytes;
+    assert_eq!(chunk(2), 16 << 20);
+    assert_eq!(chunk(8), 32 << 20);
+    let error = plan_of(64).expect_err("more than there are numbers");
+    assert!(error.to_string().contains("use fewer drives, or larger chunks"), "{error}");
 }
 
 #[test]

@@ -12,19 +12,14 @@ pub const SLOT_BYTES: usize = 64;
 
 const SLOTS_PER_SECTOR: u32 = (SECTOR_BYTES / SLOT_BYTES) as u32;
 
-/// A segment's number. Numbers are given out in a circle, so that one that has been freed does not come back for
-/// millions of segments: a stale location names a segment that does not exist, never another one.
+/// A segment's number. Numbers are given out in a circle, and come back only when no run of the map can still name
+/// who had them: a stale location names a segment that does not exist, never another one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SegmentId(pub u32);
 
 impl SegmentId {
-    /// How many numbers there are: 1 to this.
-    pub const COUNT: u64 = (1 << 24) - 2;
-
-    /// The `n`th segment ever opened gets this number.
-    pub const fn of_ordinal(n: u64) -> Self {
-        SegmentId((n % Self::COUNT) as u32 + 1)
-    }
+    /// How many numbers there can be: 1 to this.
+    pub const COUNT: u64 = (1 << 24) - 4;
 }
 
 impl fmt::Display for SegmentId {

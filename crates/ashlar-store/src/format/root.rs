@@ -62,6 +62,8 @@ pub struct TableRoot {
     pub crc: u32,
     /// Entries in it.
     pub entries: u32,
+    /// Segment numbers that rest, after them.
+    pub resting: u32,
 }
 
 /// A root record; `docs/format.md` has its bytes.
@@ -77,6 +79,8 @@ pub struct Root {
     pub replay_floor: Lsn,
     /// Segments opened since the pool was made: the source of their numbers.
     pub segment_ordinal: u64,
+    /// The last quarter of the circle of segment numbers that may be given out.
+    pub segment_swept: u64,
     /// Nothing is to be replayed.
     pub clean: bool,
     /// Unix seconds.
@@ -102,8 +106,14 @@ impl Root {
         let mut w = Writer::default();
         w.bytes(MAGIC).u32(0).u32(0).bytes(&self.pool.0).u64(self.generation.0);
         w.u64(self.next_lsn.0).u64(self.replay_floor.0).u64(self.segment_ordinal);
+        w.u64(self.segment_swept);
         w.u64(if self.clean { FLAG_CLEAN } else { 0 }).u64(self.written_at).u64(self.unclean_starts);
-        w.u8(self.table.area).zeros(7).u64(self.table.bytes).u32(self.table.crc).u32(self.table.entries);
+        w.u8(self.table.area)
+            .zeros(3)
+            .u32(self.table.resting)
+            .u64(self.table.bytes)
+            .u32(self.table.crc)
+            .u32(self.table.entries);
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
@@ -140,10 +150,9 @@ impl Root {
         }
         let (pool, generation) = (PoolUuid(r.array()?), RootGeneration(r.u64()?));
         let (next_lsn, replay_floor, segment_ordinal) = (Lsn(r.u64()?), Lsn(r.u64()?), r.u64()?);
+        let segment_swept = r.u64()?;
         let (flags, written_at, unclean_starts) = (r.u64()?, r.u64()?, r.u64()?);
-        let area = r.u8()?;
-        r.bytes(7)?;
-        let table = TableRoot { area: area & 1, bytes: r.u64()?, crc: r.u32()?, entries: r.u32()? };
+        let table = take_table(&mut r)?;
         let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
         let line = (0..r.u16()?)
             .map(|_| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?))))
@@ -159,6 +168,7 @@ impl Root {
             next_lsn,
             replay_floor,
             segment_ordinal,
+            segment_swept,
             clean: flags & FLAG_CLEAN != 0,
             written_at,
             unclean_starts,
@@ -183,6 +193,13 @@ impl Root {
         let ended = at.checked_sub(1).map_or(RootGeneration(u64::MAX), |newer| self.line[newer].1);
         (first..ended).contains(&generation) && generation <= self.generation
     }
+}
+
+fn take_table(r: &mut Reader<'_>) -> Result<TableRoot, Malformed> {
+    let area = r.u8()? & 1;
+    r.bytes(3)?;
+    let resting = r.u32()?;
+    Ok(TableRoot { area, bytes: r.u64()?, crc: r.u32()?, entries: r.u32()?, resting })
 }
 
 fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {

@@ -4,6 +4,7 @@ use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
 use ashlar_raid::DriveLayout;
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
+use super::location::SegmentId;
 use super::{FORMAT_MAJOR, FORMAT_MINOR, root};
 
 const MAGIC: &[u8; 8] = b"ASHLARSB";
@@ -45,7 +46,8 @@ impl std::fmt::Debug for Secret {
 /// | 88 | 8 | table area bytes |
 /// | 96 | 32 | secret |
 /// | 128 | 8 | made at |
-/// | 136 | 1 + 64 | pool name |
+/// | 136 | 4 | segment numbers |
+/// | 140 | 1 + 64 | pool name |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Superblock {
     /// The copy with the higher one counts.
@@ -72,6 +74,8 @@ pub struct Superblock {
     pub secret: Secret,
     /// Unix seconds.
     pub made_at: u64,
+    /// Numbers in the circle that segments are named from.
+    pub segment_numbers: u32,
     /// The pool's name.
     pub pool_name: String,
 }
@@ -127,6 +131,11 @@ impl Superblock {
         ROOTS_START + root::SLOT_COUNT * root::SLOT_BYTES as u64
     }
 
+    /// Whether segment numbers can form a circle of that many.
+    pub const fn numbers_fit(count: u32) -> bool {
+        count > 0 && count.is_multiple_of(4) && count as u64 <= SegmentId::COUNT
+    }
+
     /// The sector to write.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
@@ -134,7 +143,7 @@ impl Superblock {
         w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(0).u8(self.parity);
         w.u16(self.data).u16(self.member_count).u64(self.drive_bytes);
         w.u32(self.layout.chunk_bytes).u32(self.layout.chunk_count).u64(self.layout.chunks_start);
-        w.u64(self.table_bytes).bytes(&self.secret.0).u64(self.made_at);
+        w.u64(self.table_bytes).bytes(&self.secret.0).u64(self.made_at).u32(self.segment_numbers);
         w.u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
         w.zeros(SECTOR_BYTES - w.0.len());
         let crc = crc32c(&w.0);
@@ -166,6 +175,10 @@ impl Superblock {
         let (data, member_count, drive_bytes) = (r.u16()?, r.u16()?, r.u64()?);
         let (chunk_bytes, chunk_count, chunks_start) = (r.u32()?, r.u32()?, r.u64()?);
         let (table_bytes, secret, made_at) = (r.u64()?, Secret(r.array()?), r.u64()?);
+        let segment_numbers = r.u32()?;
+        if !Self::numbers_fit(segment_numbers) {
+            return Err(r.malformed().into());
+        }
         let name_bytes = usize::from(r.u8()?);
         let pool_name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
         Ok(Superblock {
@@ -181,6 +194,7 @@ impl Superblock {
             table_bytes,
             secret,
             made_at,
+            segment_numbers,
             pool_name,
         })
     }

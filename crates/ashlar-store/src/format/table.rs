@@ -1,5 +1,7 @@
 //! The segment table: which chunks are which segment, and how much of it lives.
 
+use std::collections::BTreeSet;
+
 use ashlar_raid::Geometry;
 
 use super::codec::{Malformed, Reader, Writer};
@@ -64,20 +66,30 @@ pub struct TableEntry {
     pub accepted: Vec<RowExtent>,
 }
 
+/// The segment table: every segment that there is, and the numbers of those that were and whose numbers rest.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Table {
+    /// The segments.
+    pub entries: Vec<TableEntry>,
+    /// Numbers that are not to be given out when their turn comes next.
+    pub resting: BTreeSet<SegmentId>,
+}
+
 /// Bytes of the largest table that `chunks` chunks in all can need, if a segment has at least `columns_min`.
 pub fn table_bytes_max(chunks: u64, columns_min: u64) -> u64 {
     // A quarter more, for segments with accepted extents.
-    let entry = ENTRY_BYTES + columns_min * COLUMN_BYTES;
+    let entry = ENTRY_BYTES + columns_min * COLUMN_BYTES + RESTING_BYTES;
     (chunks.div_ceil(columns_min) * entry * 5 / 4).next_multiple_of(4096)
 }
 
 const ENTRY_BYTES: u64 = 4 + 4 + 4 * 8 + 4 + 2;
 const COLUMN_BYTES: u64 = 6;
+const RESTING_BYTES: u64 = 4;
 
 /// The table's bytes.
-pub fn encode_table<'a>(entries: impl Iterator<Item = &'a TableEntry>) -> Vec<u8> {
+pub fn encode_table(table: &Table) -> Vec<u8> {
     let mut w = Writer::default();
-    for entry in entries {
+    for entry in &table.entries {
         w.u32(entry.id.0).u8(state_code(entry.state)).u8(kind_code(entry.kind));
         w.u8(entry.geometry.data).u8(entry.geometry.parity() as u8);
         w.u64(entry.first_lsn.0).u64(entry.last_lsn.0).u64(entry.live_slots).u64(entry.sealed_at);
@@ -87,17 +99,27 @@ pub fn encode_table<'a>(entries: impl Iterator<Item = &'a TableEntry>) -> Vec<u8
         }
         w.columns(&entry.geometry);
     }
+    for id in &table.resting {
+        w.u32(id.0);
+    }
     w.0
 }
 
-/// The entries that a table's bytes hold.
-pub fn decode_table(bytes: &[u8], count: u32) -> Result<Vec<TableEntry>, Malformed> {
+/// The table of that many entries and resting numbers.
+pub fn decode_table(bytes: &[u8], entries: u32, resting: u32) -> Result<Table, Malformed> {
     let mut r = Reader::new("segment table", bytes);
-    (0..count).map(|_| decode_entry(&mut r)).collect()
+    let entries = (0..entries).map(|_| decode_entry(&mut r)).collect::<Result<_, _>>()?;
+    let resting = (0..resting).map(|_| take_id(&mut r)).collect::<Result<_, _>>()?;
+    Ok(Table { entries, resting })
+}
+
+fn take_id(r: &mut Reader<'_>) -> Result<SegmentId, Malformed> {
+    let id = r.u32()?;
+    if (1..=SegmentId::COUNT).contains(&u64::from(id)) { Ok(SegmentId(id)) } else { Err(r.malformed()) }
 }
 
 fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
-    let id = SegmentId(r.u32()?);
+    let id = take_id(r)?;
     let state = match r.u8()? {
         1 => SegmentState::Window,
         2 => SegmentState::Open,

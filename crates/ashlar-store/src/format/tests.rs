@@ -7,7 +7,7 @@ use super::location::{Codec, Location, Pointer, SegmentId};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{Secret, Superblock, SuperblockError};
-use super::table::{RowExtent, SegmentKind, SegmentState, TableEntry, decode_table, encode_table};
+use super::table::{RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table};
 use super::{header, page};
 use crate::types::{Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
 
@@ -30,6 +30,7 @@ fn superblock() -> Superblock {
         table_bytes: 8 << 12,
         secret: Secret([9; 32]),
         made_at: 1_700_000_000,
+        segment_numbers: 1 << 12,
         pool_name: "tank".into(),
     }
 }
@@ -42,10 +43,11 @@ fn root() -> Root {
         next_lsn: Lsn(640),
         replay_floor: Lsn(64),
         segment_ordinal: 9,
+        segment_swept: 5,
         clean: true,
         written_at: 1,
         unclean_starts: 2,
-        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2 },
+        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
         members: vec![MemberRecord {
             drive: DriveId(0),
             uuid: DriveUuid([3; 16]),
@@ -84,7 +86,7 @@ fn a_superblock_reads_back_from_the_documented_bytes() {
     assert_eq!(sector.len(), SECTOR_BYTES);
     assert_eq!(&sector[..12], b"ASHLARSB\x01\0\0\0");
     assert_eq!(sector[56..64], [4, 0, 0, 1, 4, 0, 5, 0]);
-    assert_eq!(sector[136..141], *b"\x04tank");
+    assert_eq!(sector[136..145], *b"\0\x10\0\0\x04tank");
     assert_eq!(Superblock::decode(&sector), Ok(superblock()));
 }
 
@@ -160,9 +162,11 @@ fn the_segment_table_reads_back() {
         rows: 200,
         accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],
     };
-    let bytes = encode_table([&entry, &entry].into_iter());
-    assert_eq!(decode_table(&bytes, 2), Ok(vec![entry.clone(), entry]));
-    assert!(decode_table(&bytes, 3).is_err());
+    let table = Table { entries: vec![entry.clone(), entry], resting: [SegmentId(3), SegmentId(900)].into() };
+    let bytes = encode_table(&table);
+    assert_eq!(decode_table(&bytes, 2, 2), Ok(table));
+    assert!(decode_table(&bytes, 3, 2).is_err());
+    assert!(decode_table(&bytes, 2, 3).is_err());
 }
 
 #[test]
@@ -238,7 +242,7 @@ proptest! {
     fn no_parser_panics_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = Superblock::decode(&bytes);
         let _ = Root::decode(&bytes);
-        let _ = decode_table(&bytes, 3);
+        let _ = decode_table(&bytes, 3, 1);
         let _ = BatchHeader::decode(&Secret([9; 32]), &bytes);
         let _ = BatchHeader::claimed_sectors(&bytes);
         let _ = page::decode_map_page(&bytes);

@@ -55,6 +55,11 @@ impl PageCache {
         }
     }
 
+    /// Forgets every page.
+    pub fn clear(&self) {
+        self.kept.take();
+    }
+
     /// Bytes in use, nearly.
     pub fn bytes(&self) -> usize {
         self.kept.borrow().slots.len() * PAGE_BYTES

@@ -1,7 +1,7 @@
 //! One shard: its buffer, the groups with their runs, and what their index looks like on the drives.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::rc::Rc;
 
 use ashlar_block::Lba;
@@ -189,6 +189,13 @@ impl Shard {
     pub fn groups_of(&self, family: Family) -> Vec<GroupKey> {
         let (first, last) = (GroupKey { family, gib: 0 }, GroupKey { family, gib: u32::MAX });
         self.groups.range(first..=last).map(|(group, _)| *group).collect()
+    }
+
+    /// The first group after `after` that has anything to merge.
+    pub fn next_mergeable(&self, after: Option<GroupKey>) -> Option<GroupKey> {
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut groups = self.groups.range((after, Bound::Unbounded));
+        groups.find(|(_, runs)| runs.len() > 1).map(|(group, _)| *group)
     }
 
     /// Pages of runs that lie in `segment`, with their groups.

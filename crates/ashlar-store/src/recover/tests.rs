@@ -18,6 +18,7 @@ fn superblock(drive: u16) -> Superblock {
         table_bytes: 4096,
         secret: Secret([0; 32]),
         made_at: 0,
+        segment_numbers: 1 << 12,
         pool_name: "tank".into(),
     }
 }
@@ -36,6 +37,7 @@ fn root(line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
         next_lsn: Lsn(64),
         replay_floor: Lsn(64),
         segment_ordinal: 0,
+        segment_swept: 3,
         clean: false,
         written_at: 0,
         unclean_starts: 0,

@@ -4,7 +4,11 @@ use crate::format::location::Codec;
 const DRIVES: [DriveId; 5] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3), DriveId(4)];
 
 fn segments() -> Segments {
-    Segments::new(Stripe { data: 4, parity: 1 }, DRIVES.into_iter().map(|drive| (drive, 10)), 0)
+    Segments::new(
+        Stripe { data: 4, parity: 1 },
+        DRIVES.into_iter().map(|drive| (drive, 10)),
+        Numbers::fresh(1 << 10),
+    )
 }
 
 fn open(segments: &mut Segments, claim: Claim) -> Option<SegmentId> {

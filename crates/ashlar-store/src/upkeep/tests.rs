@@ -27,6 +27,7 @@ fn calm() -> Situation {
         fullest_shard: ShardId(3),
         unmerged: None,
         deleting: None,
+        sweep: SweepNeed::None,
         victim: None,
     }
 }
@@ -114,4 +115,16 @@ fn a_pool_is_declared_full_only_when_there_is_nothing_left_to_reclaim() {
 #[test]
 fn a_halted_pool_writes_nothing() {
     assert_eq!(choose(&Situation { halted: true, drive_lost: true, free_segments: 0, ..calm() }), Task::Rest);
+}
+
+#[test]
+fn a_sweep_waits_for_quiet_unless_it_is_behind() {
+    let waiting = Situation { hosts_want_window: true, ..calm() };
+    let idle = |now: Situation| choose(&Situation { sweep: SweepNeed::Idle, ..now });
+    let behind = |now: Situation| choose(&Situation { sweep: SweepNeed::Behind, ..now });
+    assert_eq!(idle(calm()), Task::Sweep);
+    assert_eq!(idle(waiting.clone()), Task::Checkpoint);
+    assert_eq!(behind(waiting.clone()), Task::Sweep);
+    let no_room = Situation { window_empty: true, window_can_grow: false, ..waiting };
+    assert_ne!(behind(no_room), Task::Sweep, "it would need a segment");
 }

@@ -145,7 +145,12 @@ where
 }
 
 pub fn pool(name: &str) -> NewPool {
-    NewPool { name: name.to_owned(), level: ashlar_raid::Level::Raid5, chunk_bytes: None }
+    NewPool {
+        name: name.to_owned(),
+        level: ashlar_raid::Level::Raid5,
+        chunk_bytes: None,
+        segment_numbers: None,
+    }
 }
 
 pub fn drives(prefix: &str, count: usize) -> Vec<String> {

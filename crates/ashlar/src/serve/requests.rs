@@ -29,7 +29,7 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
         let why = format!("a chunk of {bytes} bytes cannot be: choose a power of two from 64KiB to 64MiB");
         return Err(invalid("invalid_chunk", why));
     }
-    Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes })
+    Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes, segment_numbers: None })
 }
 
 /// What volume is to be made.

@@ -5,7 +5,7 @@ use ashlar_block::DriveId;
 use super::*;
 use crate::format::location::{Codec, Location, SegmentId};
 use crate::format::page::{Directory, Filter, PageRef};
-use crate::segments::{Segments, Shape, Stripe};
+use crate::segments::{Numbers, Segments, Shape, Stripe};
 
 struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
 
@@ -16,7 +16,8 @@ impl Pages for AtHand {
 }
 
 fn ledger() -> (Ledger, Rc<RefCell<Segments>>) {
-    let mut segments = Segments::new(Stripe { data: 1, parity: 0 }, [(DriveId(0), 4)].into_iter(), 0);
+    let mut segments =
+        Segments::new(Stripe { data: 1, parity: 0 }, [(DriveId(0), 4)].into_iter(), Numbers::fresh(16));
     segments.form_window(Shape::Striped, 2, &[DriveId(0)], crate::types::Lsn(64));
     let segments = Rc::new(RefCell::new(segments));
     (Ledger::new(segments.clone()), segments)

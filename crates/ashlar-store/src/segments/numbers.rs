@@ -1,0 +1,113 @@
+//! Which numbers segments get.
+//!
+//! Runs of the map may name a segment long after it was freed: what they say of it is hidden by newer runs, until a
+//! merge discards it. A number that came back before would be discarded from the wrong segment. So the numbers form a
+//! circle of four quarters, and a quarter is given out anew only after a *sweep* that began when the quarter before it
+//! was entered: it merges every group. What is freed while that goes on, and would come back within the two quarters,
+//! rests until its turn is past.
+
+use std::collections::BTreeSet;
+
+use crate::format::location::SegmentId;
+use crate::format::root::Root;
+
+/// Numbers in the circle for each segment that a pool can have.
+pub const NUMBERS_PER_SEGMENT: u64 = 4;
+
+const QUARTERS: u64 = 4;
+
+/// The numbers that segments have been given, and those that they may be.
+#[derive(Debug)]
+pub struct Numbers {
+    /// How many there are: a multiple of four.
+    circle: u32,
+    /// Turns so far: segments opened or passed over since the pool was made.
+    ordinal: u64,
+    /// The last quarter, counted since the pool was made, that may be given out.
+    swept: u64,
+    /// Free, but not to be given out this time round.
+    resting: BTreeSet<SegmentId>,
+}
+
+impl Numbers {
+    /// The last quarter that needs no sweep: the first time round nothing has been freed.
+    pub const SWEPT_AT_FIRST: u64 = QUARTERS - 1;
+
+    /// As a root has them.
+    pub fn loaded(circle: u32, root: &Root, resting: BTreeSet<SegmentId>) -> Self {
+        Numbers { ordinal: root.segment_ordinal, swept: root.segment_swept, resting, ..Self::fresh(circle) }
+    }
+
+    /// The numbers of a new pool.
+    pub fn fresh(circle: u32) -> Self {
+        assert!(circle > 0 && u64::from(circle).is_multiple_of(QUARTERS), "a circle of {circle} numbers");
+        Numbers { circle, ordinal: 0, swept: Self::SWEPT_AT_FIRST, resting: BTreeSet::new() }
+    }
+
+    /// Turns so far.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// The last quarter that may be given out.
+    pub fn swept(&self) -> u64 {
+        self.swept
+    }
+
+    /// Numbers that rest.
+    pub fn resting(&self) -> impl ExactSizeIterator<Item = SegmentId> + '_ {
+        self.resting.iter().copied()
+    }
+
+    /// The next number that is not `taken`. `None` until the sweep is done.
+    pub fn next(&mut self, taken: impl Fn(SegmentId) -> bool) -> Option<SegmentId> {
+        while self.quarter() <= self.swept {
+            let id = SegmentId((self.ordinal % u64::from(self.circle)) as u32 + 1);
+            self.ordinal += 1;
+            if !self.resting.remove(&id) && !taken(id) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// A segment is gone.
+    pub fn freed(&mut self, id: SegmentId) {
+        let circle = u64::from(self.circle);
+        let ahead = (u64::from(id.0 - 1) + circle - self.ordinal % circle) % circle;
+        if (self.ordinal + ahead) / self.quarter_len() <= self.quarter() + 1 {
+            self.resting.insert(id);
+        }
+    }
+
+    /// The quarter for which a sweep may begin now, if there is one to be made.
+    pub fn sweep_due(&self) -> Option<u64> {
+        let next = self.quarter() + 1;
+        (next > self.swept).then_some(next)
+    }
+
+    /// A sweep has ended that began when `quarter` was due.
+    pub fn sweep_done(&mut self, quarter: u64) {
+        self.swept = self.swept.max(quarter);
+    }
+
+    /// How much of half of the quarter has been given out, in `of` parts: a sweep that keeps up with that is done long
+    /// before its numbers are wanted.
+    pub fn used_of_half(&self, of: u64) -> u64 {
+        if self.quarter() > self.swept {
+            return of;
+        }
+        (self.ordinal % self.quarter_len() * 2 * of / self.quarter_len()).min(of)
+    }
+
+    fn quarter(&self) -> u64 {
+        self.ordinal / self.quarter_len()
+    }
+
+    fn quarter_len(&self) -> u64 {
+        u64::from(self.circle) / QUARTERS
+    }
+}
+
+#[cfg(test)]
+mod tests;

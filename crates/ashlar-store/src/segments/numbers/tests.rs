@@ -1,0 +1,55 @@
+use super::*;
+
+const CIRCLE: u32 = 16;
+
+fn numbers(ordinal: u64, swept: u64) -> Numbers {
+    Numbers { circle: CIRCLE, ordinal, swept, resting: BTreeSet::new() }
+}
+
+fn take(numbers: &mut Numbers) -> Option<u32> {
+    numbers.next(|_| false).map(|id| id.0)
+}
+
+#[test]
+fn the_first_time_round_every_number_is_given_out_once() {
+    let mut numbers = numbers(0, Numbers::SWEPT_AT_FIRST);
+    let given: Vec<u32> = std::iter::from_fn(|| take(&mut numbers)).collect();
+    assert_eq!(given, (1..=CIRCLE).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_quarter_comes_back_only_after_its_sweep() {
+    let mut numbers = numbers(12, Numbers::SWEPT_AT_FIRST);
+    assert_eq!(numbers.sweep_due(), Some(4), "the last quarter of the first round has been entered");
+    (0..4).for_each(|_| assert!(take(&mut numbers).is_some()));
+    assert_eq!(take(&mut numbers), None);
+    numbers.sweep_done(4);
+    assert_eq!(take(&mut numbers), Some(1));
+    assert_eq!(numbers.sweep_due(), Some(5));
+}
+
+#[test]
+fn what_is_freed_while_its_turn_is_near_rests_until_it_is_past() {
+    let mut numbers = numbers(13, 7);
+    numbers.freed(SegmentId(15));
+    numbers.freed(SegmentId(2));
+    numbers.freed(SegmentId(6));
+    assert_eq!(numbers.resting().map(|id| id.0).collect::<Vec<_>>(), [2, 15], "6 is two quarters away");
+    let given: Vec<u32> = (0..5).filter_map(|_| take(&mut numbers)).collect();
+    assert_eq!(given, [14, 16, 1, 3, 4]);
+    assert_eq!(numbers.resting().len(), 0);
+}
+
+#[test]
+fn a_number_in_use_is_passed_over() {
+    let mut numbers = numbers(0, Numbers::SWEPT_AT_FIRST);
+    assert_eq!(numbers.next(|id| id.0 < 3), Some(SegmentId(3)));
+}
+
+#[test]
+fn a_sweep_is_to_be_half_done_when_a_quarter_of_the_quarter_is_used() {
+    assert_eq!(numbers(12, 3).used_of_half(100), 0);
+    assert_eq!(numbers(13, 3).used_of_half(100), 50);
+    assert_eq!(numbers(15, 3).used_of_half(100), 100);
+    assert_eq!(numbers(16, 3).used_of_half(100), 100, "nothing is left to give out");
+}
