@@ -1,6 +1,6 @@
 //! The pools that live on one reactor.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,6 +59,8 @@ struct OpenPool<B: DriveBay> {
     drives: Vec<PoolDrive<B::Device>>,
     notes: Vec<String>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
+    /// It is being closed: nothing is told of it any more, though its store still works.
+    is_leaving: Cell<bool>,
     /// Held over each change to the volumes, so that two of them never pass each other.
     changing: Mutex<()>,
 }
@@ -139,6 +141,7 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let changing = pool.changing.lock().await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
+        pool.is_leaving.set(true);
         self.table.remove_pool(uuid);
         for volume in pool.all_volumes() {
             self.table.release(volume.attributes().nsid);

@@ -8,6 +8,7 @@ use ashlar_store::{OpenPolicy, Options};
 
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
+use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest};
 use crate::name::VolumeName;
@@ -180,13 +181,28 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
 
     // --- volumes --------------------------------------------------------------------------------------------
 
-    /// Makes a volume.
+    /// Makes a volume under a number that [`Table::claim_new`] gave.
     ///
     /// # Errors
-    /// [`NodeError`].
-    pub async fn create_volume(&self, pool: &str, new: NewVolume) -> Result<VolumeReport, NodeError> {
+    /// [`NodeError`]; the number is let go of.
+    pub async fn create_volume(
+        &self,
+        pool: &str,
+        nsid: Nsid,
+        new: NewVolume,
+    ) -> Result<VolumeReport, NodeError> {
+        let made = self.create_volume_as(pool, nsid, new).await;
+        made.inspect_err(|_| self.table.release(nsid))
+    }
+
+    async fn create_volume_as(
+        &self,
+        pool: &str,
+        nsid: Nsid,
+        new: NewVolume,
+    ) -> Result<VolumeReport, NodeError> {
         let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.create_volume(uuid, new).await }).await?
+        self.courier.call(home, move |home| async move { home.create_volume(uuid, nsid, new).await }).await?
     }
 
     /// Makes a volume larger, or smaller with `force`.

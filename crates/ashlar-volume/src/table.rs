@@ -125,10 +125,15 @@ impl Table {
         self.change(|rows, _| drop(rows.remove(&nsid)));
     }
 
-    /// Takes a pool's namespaces away, with their numbers and its health.
+    /// Takes a pool's namespaces and its health away. The numbers stay claimed.
     pub(crate) fn remove_pool(&self, pool: PoolUuid) {
         self.change(|rows, _| rows.retain(|_, row| row.place.pool != pool));
         self.inner().health.remove(&pool);
+    }
+
+    /// A number that was never given out, for a volume that is to be made.
+    pub fn claim_new(&self) -> Nsid {
+        self.claim(None)
     }
 
     /// A number that no other volume has: `wanted` if it is free, else one that was never given out.
@@ -141,7 +146,8 @@ impl Table {
         nsid
     }
 
-    pub(crate) fn release(&self, nsid: Nsid) {
+    /// Lets go of a number whose volume is gone, or was not made.
+    pub fn release(&self, nsid: Nsid) {
         self.inner().claimed.remove(&nsid);
     }
 

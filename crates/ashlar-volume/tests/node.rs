@@ -24,7 +24,7 @@ fn data_written_at_any_sector_is_read_back() {
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let small_sectors = NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) };
-        assert_eq!(node.create_volume("tank", small_sectors).await.unwrap().nsid, Nsid(1));
+        assert_eq!(node.create_volume("tank", node.table().claim_new(), small_sectors).await.unwrap().nsid, Nsid(1));
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             for (offset, bytes) in
@@ -50,7 +50,7 @@ fn zeroing_takes_exactly_what_was_asked_and_deallocating_whole_blocks_only() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) }).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) }).await.unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let mut model = pattern(64 << 10, 1).to_vec();
@@ -73,7 +73,7 @@ fn writes_to_parts_of_one_block_at_once_lose_nothing() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", NewVolume { lba_bytes: 512, ..volume("v0", MIB) }).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), NewVolume { lba_bytes: 512, ..volume("v0", MIB) }).await.unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let write = |sector: u64| {
@@ -95,7 +95,7 @@ fn of_compare_and_writes_at_once_one_wins() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", volume("v0", MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let zeros = Bytes::from(vec![0; 4096]);
@@ -117,7 +117,7 @@ fn a_volume_is_the_same_through_every_reactor() {
     let (node, handles) = node(2);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
         at_door(&handles, 1, |door| async move {
             open(&door, 1).write(4096, pattern(8192, 5)).await.unwrap();
             let error = open(&door, 1).write(8 * MIB, pattern(4096, 5)).await.unwrap_err();
@@ -145,7 +145,7 @@ fn hosts_are_told_of_every_change_that_they_can_see() {
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let none = NewVolume { access: AccessList::Allow(Default::default()), ..volume("v0", MIB) };
-        node.create_volume("tank", none).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), none).await.unwrap();
         let door_of =
             |index| {
                 let handles = handles.clone();
@@ -180,8 +180,8 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", volume("v0", 8 * MIB)).await.unwrap();
-        let made = node.create_volume("tank", volume("v1", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        let made = node.create_volume("tank", node.table().claim_new(), volume("v1", 8 * MIB)).await.unwrap();
         at_door(&handles, 0, |door| async move {
             open(&door, 2).write(0, pattern(MIB as usize, 9)).await.unwrap()
         })
@@ -204,10 +204,10 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
     let (node, _handles) = node(1);
     drive(async move {
         node.create_pool(pool("old"), drives("a", 3), false).await.unwrap();
-        let old = node.create_volume("old", volume("v0", MIB)).await.unwrap();
+        let old = node.create_volume("old", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
-        node.create_volume("new", volume("v0", MIB)).await.unwrap();
+        node.create_volume("new", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
         node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
@@ -246,11 +246,11 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         assert!(matches!(same, NodeError::SameDrive(..)), "{same}");
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         for size in [0, 4095, u64::MAX - 4095] {
-            let error = node.create_volume("tank", volume("v0", size)).await.unwrap_err();
+            let error = node.create_volume("tank", node.table().claim_new(), volume("v0", size)).await.unwrap_err();
             assert!(matches!(error, NodeError::Size(_)), "{size}: {error}");
         }
-        node.create_volume("tank", volume("v0", 2 * MIB)).await.unwrap();
-        let again = node.create_volume("tank", volume("v0", MIB)).await.unwrap_err();
+        node.create_volume("tank", node.table().claim_new(), volume("v0", 2 * MIB)).await.unwrap();
+        let again = node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap_err();
         assert!(matches!(again, NodeError::VolumeExists { .. }), "{again}");
         let shrunk = node.resize_volume("tank", "v0".into(), MIB, false).await.unwrap_err();
         assert!(matches!(shrunk, NodeError::Shrinks { .. }), "{shrunk}");

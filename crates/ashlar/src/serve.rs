@@ -5,6 +5,7 @@ mod bay;
 mod config;
 mod convert;
 mod errors;
+mod memory;
 mod notify;
 mod reactors;
 mod requests;
@@ -54,7 +55,7 @@ pub struct Running {
 /// # Errors
 /// Why it cannot serve. Pools that cannot be opened are no reason: the status says so.
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
-    let state = StateDir::open(&config.state)?;
+    let mut state = StateDir::open(&config.state)?;
     let socket = Socket::bind(&config.socket)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let target = Target::new(TargetConfig {
@@ -66,7 +67,11 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
     let node = Node::new(table, reactors.clone(), config.store.clone());
     let unavailable = open_pools(&node, &state).await;
-    if let Err(error) = reactors.serve(&target).await {
+    let served = match state.note_nsids(node.table().nsid_high()) {
+        Ok(()) => reactors.serve(&target).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = served {
         reactors.stop_serving().await;
         close_pools(&node).await;
         return Err(error);
@@ -112,7 +117,12 @@ impl Running {
         if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
             tracing::warn!("connections did not end in time and are cut off");
         }
+        let changes_ended = tokio::time::timeout(STOP_WAIT, self.appliance.end_changes()).await;
+        if changes_ended.is_err() {
+            tracing::warn!("a change to the pools does not end in time and is cut off");
+        }
         close_pools(&self.node).await;
+        drop(changes_ended);
         let api_abort = self.api.abort_handle();
         if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {
             api_abort.abort();

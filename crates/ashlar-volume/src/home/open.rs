@@ -1,6 +1,6 @@
 //! Opening a pool: its drives by their labels, its volumes by their attributes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -100,8 +100,9 @@ impl<B: DriveBay> Home<B> {
         let (store, opened) = opened.map_err(|error| NodeError::Open { name: name.clone(), error })?;
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
-        let changing = Mutex::default();
-        let pool = Rc::new(OpenPool { uuid, name, store, opened, drives, notes, volumes, changing });
+        let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
+        let pool =
+            Rc::new(OpenPool { uuid, name, store, opened, drives, notes, volumes, is_leaving, changing });
         if let Err(error) = self.open_volumes(&pool).await {
             pool.all_volumes().iter().for_each(|volume| self.table.release(volume.attributes().nsid));
             let _ = pool.store.close().await;

@@ -9,7 +9,7 @@ use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 use super::{Home, OpenPool, OpenVolume};
 use crate::attributes::{Attributes, HOSTS_MAX};
 use crate::bay::DriveBay;
-use crate::door::{AccessList, HostNqn};
+use crate::door::{AccessList, HostNqn, Nsid};
 use crate::error::NodeError;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
@@ -88,11 +88,16 @@ fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// Makes a volume.
+    /// Makes a volume under a number that was claimed for it.
     ///
     /// # Errors
     /// [`NodeError`]; there is no such volume then.
-    pub async fn create_volume(&self, uuid: PoolUuid, new: NewVolume) -> Result<VolumeReport, NodeError> {
+    pub async fn create_volume(
+        &self,
+        uuid: PoolUuid,
+        nsid: Nsid,
+        new: NewVolume,
+    ) -> Result<VolumeReport, NodeError> {
         let blocks = blocks_of(new.size_bytes)?;
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
@@ -100,14 +105,14 @@ impl<B: DriveBay> Home<B> {
         let attributes = Attributes {
             name: new.name,
             uuid: VolumeUuid(random_uuid(&self.world)),
-            nsid: self.table.claim(None),
+            nsid,
             lba_bytes: new.lba_bytes,
             access: new.access,
             write_protected: false,
             made_at: self.world.unix_seconds(),
         };
         let created = pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
-        let id = created.inspect_err(|_| self.table.release(attributes.nsid))?;
+        let id = created?;
         let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
         self.table.put([pool.row(self.index, &open)]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ashlar_block::{Clock, Spawn};
 use ashlar_store::PoolStatus;
 
-use super::{Home, OpenPool};
+use super::{Home, OpenPool, PoolDrive};
 use crate::bay::DriveBay;
 use crate::door::HealthFigures;
 use crate::table::Table;
@@ -32,15 +32,16 @@ impl<B: DriveBay> Home<B> {
     }
 }
 
-/// Brings the pool's figures to where other reactors read them. False once the pool is closed.
+/// Brings the pool's figures to where other reactors read them. False once the pool is being closed: figures
+/// that come after that would stay for ever.
 fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
-    let Some(pool) = pool.upgrade() else { return false };
+    let Some(pool) = pool.upgrade().filter(|pool| !pool.is_leaving.get()) else { return false };
     pool.volumes.borrow().values().for_each(super::OpenVolume::refresh);
     table.set_health(pool.uuid, health(&pool.store.status()));
     true
 }
 
-/// A drive that has vanished is given up by the first write that meets it: a checkpoint is one.
+/// Drives that have vanished are given up by the first write that meets them: a checkpoint is one.
 async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     let Some(pool) = pool.upgrade() else { return };
     let status = pool.store.status();
@@ -48,12 +49,15 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
         let member = status.drives.iter().find(|drive| drive.uuid == uuid);
         member.is_some_and(|drive| drive.condition == ashlar_store::DriveCondition::Online)
     };
-    let lost = pool.drives.iter().find(|d| online(d.uuid) && !bay.is_present(&d.drive.device));
-    if let Some(lost) = lost {
-        tracing::error!(pool = pool.name, drive = lost.drive.facts.spec, "a drive is gone");
-        if let Err(error) = pool.store.checkpoint().await {
-            tracing::error!(pool = pool.name, %error, "writing the pool's root without the drive");
-        }
+    // Each is looked at, so that one root is written without all that are gone.
+    let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);
+    let lost: Vec<&str> = pool.drives.iter().filter(is_lost).map(|d| d.drive.facts.spec.as_str()).collect();
+    if lost.is_empty() {
+        return;
+    }
+    tracing::error!(pool = pool.name, drives = lost.join(", "), "drives are gone");
+    if let Err(error) = pool.store.checkpoint().await {
+        tracing::error!(pool = pool.name, %error, "writing the pool's root without them");
     }
 }
 

@@ -121,6 +121,17 @@ impl StateDir {
         self.node = node;
         Ok(())
     }
+
+    /// Notes durably that numbers up to `high` have been given out.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn note_nsids(&mut self, high: u32) -> anyhow::Result<()> {
+        if self.node.nsid_high >= high {
+            return Ok(());
+        }
+        self.change(|node| node.nsid_high = high)
+    }
 }
 
 fn file_in(directory: &Path) -> PathBuf {

@@ -1,0 +1,154 @@
+//! What changes the node: each is done, durable and remembered when its method returns.
+
+use ashlar_control::types::{
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, ImportPool, NameDrive, NameHosts, Pool, Volume,
+};
+use ashlar_control::{ApiError, ErrorKind};
+use ashlar_store::OpenPolicy;
+use ashlar_volume::{AccessChange, NodeError, PoolRecord};
+
+use super::super::errors::api_error;
+use super::super::{convert, requests};
+use super::Shared;
+
+impl Shared {
+    pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
+        let new = requests::new_pool(&request)?;
+        let _changing = self.changing.lock().await;
+        if self.memory().unavailable_pool(&new.name).is_some() {
+            return Err(api_error(NodeError::PoolExists(new.name)));
+        }
+        let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
+        self.remember(&record).await
+    }
+
+    pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        let drives = self.members_among(&request.drives).await?;
+        let policy = OpenPolicy { degraded: request.degraded };
+        let record = self.node.open_pool(request.pool, drives, policy).await.map_err(api_error)?;
+        self.remember(&record).await
+    }
+
+    /// Remembers a pool that has been opened, with the numbers that its volumes brought.
+    async fn remember(&self, record: &PoolRecord) -> Result<Pool, ApiError> {
+        self.memory().remember(record)?;
+        self.remember_nsids()?;
+        let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
+        Ok(convert::pool(&report, self.memory().pool(&record.uuid.to_string())))
+    }
+
+    /// Numbers that were given out are never given out again, also after a restart.
+    fn remember_nsids(&self) -> Result<(), ApiError> {
+        self.memory().remember_nsids(self.node.table().nsid_high())
+    }
+
+    /// Of drives in directories, those that belong to pools.
+    async fn members_among(&self, drives: &[String]) -> Result<Vec<String>, ApiError> {
+        let (expanded, looked) = requests::expand_directories(drives)?;
+        if !looked {
+            return Ok(expanded);
+        }
+        let mut members = Vec::new();
+        for drive in expanded {
+            let reading = self.node.inspect_drive(drive.clone()).await;
+            if drives.contains(&drive) || reading.is_ok_and(|r| convert::drive_info(&r).state == "member") {
+                members.push(drive);
+            }
+        }
+        Ok(members)
+    }
+
+    pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
+        let _changing = self.changing.lock().await;
+        let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
+        if let Some(uuid) = unavailable {
+            return self.memory().forget(&uuid);
+        }
+        let uuid = self.node.close_pool(&pool).await.map_err(api_error)?;
+        self.memory().forget(&uuid.to_string())
+    }
+
+    pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
+        let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
+        self.memory().forget(&uuid.to_string())?;
+        destroyed.map(drop)
+    }
+
+    pub(super) async fn clear_label(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
+        let _changing = self.changing.lock().await;
+        let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
+        Ok(convert::drive_info(&reading))
+    }
+
+    /// Makes a volume. Its number is noted before: a number that a host may have seen is never another
+    /// volume's, whatever happens in between.
+    pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
+        let new = requests::new_volume(&request)?;
+        self.check_available(&request.pool)?;
+        let nsid = self.node.table().claim_new();
+        let noted = self.remember_nsids().inspect_err(|_| self.node.table().release(nsid));
+        noted?;
+        let report = self.node.create_volume(&request.pool, nsid, new).await.map_err(api_error)?;
+        Ok(convert::volume(&report))
+    }
+
+    pub(super) async fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+    ) -> Result<Volume, ApiError> {
+        let new_name = request.name.as_deref().map(str::parse).transpose();
+        let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
+        self.check_available(&pool)?;
+        let mut report = None;
+        if let Some(bytes) = request.size_bytes {
+            let resized = self.node.resize_volume(&pool, volume.clone(), bytes, request.force).await;
+            report = Some(resized.map_err(api_error)?);
+        }
+        if let Some(name) = new_name {
+            report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
+        }
+        let nothing =
+            || ApiError::new(ErrorKind::Invalid, "nothing_to_change", "neither name nor size is given");
+        report.as_ref().map(convert::volume).ok_or_else(nothing)
+    }
+
+    pub(super) async fn delete_volume(&self, pool: String, volume: String) -> Result<(), ApiError> {
+        self.check_available(&pool)?;
+        self.node.delete_volume(&pool, volume).await.map_err(api_error)
+    }
+
+    pub(super) async fn allow(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+    ) -> Result<Volume, ApiError> {
+        self.change_access(pool, volume, requests::allow(&request.hosts)?).await
+    }
+
+    pub(super) async fn deny(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+    ) -> Result<Volume, ApiError> {
+        self.change_access(pool, volume, requests::deny(&request.hosts)?).await
+    }
+
+    async fn change_access(
+        &self,
+        pool: String,
+        volume: String,
+        change: AccessChange,
+    ) -> Result<Volume, ApiError> {
+        self.check_available(&pool)?;
+        let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
+        Ok(convert::volume(&report))
+    }
+}
