@@ -2,7 +2,7 @@
 
 mod support;
 
-use ashlar_nvme::admin::{AdminCommand, GetLogPage};
+use ashlar_nvme::admin::{AdminCommand, FeatureSelect, GetLogPage};
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::feature::{event_bits, id};
 use ashlar_nvme::identify::{cns, namespaces_of_list};
@@ -190,6 +190,13 @@ fn a_host_sees_only_what_allows_it() {
     assert_eq!(namespaces_of_list(&list).collect::<Vec<_>>(), [1]);
     assert!(admin.identify(cns::NAMESPACE, 2).1.iter().all(|byte| *byte == 0));
     assert_eq!(admin.identify(cns::NAMESPACE_DESCRIPTORS, 2).0.code(), Status::INVALID_NAMESPACE);
+    for feature in [id::WRITE_PROTECTION, id::ERROR_RECOVERY] {
+        for select in [FeatureSelect::Current, FeatureSelect::Default, FeatureSelect::Supported] {
+            let get = AdminCommand::GetFeatures { feature, select, parameter: 0 };
+            assert_eq!(admin.admin_command(get, 1, 0).0, Status::SUCCESS);
+            assert_eq!(admin.admin_command(get, 2, 0).0.code(), Status::INVALID_NAMESPACE, "{feature:#x}");
+        }
+    }
     let mut sqe = IoCommand::Read(BlockRange { start: 0, count: 1 }).to_sqe(io.cid(), 2);
     sqe.sgl = SglDescriptor::transport(4096);
     assert_eq!(io.exchange(sqe, &[]).0.status().code(), Status::INVALID_NAMESPACE);

@@ -309,3 +309,29 @@ fn a_host_that_takes_nothing_is_given_up_and_its_memory_freed() {
     let (_other, mut io) = rig.host();
     assert_eq!(io.read(0, 256).0, Status::SUCCESS);
 }
+
+#[test]
+fn a_host_that_asks_for_much_and_sends_nothing_stops_itself_alone() {
+    let limits = Limits {
+        connection_bytes_max: 2 << 20,
+        host_bytes_max: 4 << 20,
+        reactor_bytes_max: 8 << 20,
+        ..Limits::default()
+    };
+    let rig = Rig::with_limits(limits);
+    let silent_admin = rig.admin();
+    let mut silent: Vec<Queue> = (1..=16).map(|id| Queue::io(rig.io, &silent_admin, id)).collect();
+    for queue in &mut silent {
+        for lba in [0, 256] {
+            let sqe = queue.write_sqe(lba, SglDescriptor::transport(1 << 20));
+            queue.send_command(sqe, &[]);
+        }
+    }
+    for queue in &mut silent[..2] {
+        assert!(matches!(queue.receive(), Some((Pdu::R2t(_), _))), "it is asked for data");
+    }
+    let other = Queue::admin(rig.io, SUBSYSTEM, "nqn.2014-08.org.example:other");
+    let mut io = Queue::io(rig.io, &other, 1);
+    assert_eq!(io.write(0, &vec![1; 1 << 20]), Status::SUCCESS);
+    assert_eq!(io.read(0, 256).0, Status::SUCCESS);
+}

@@ -6,6 +6,7 @@ use std::net::Shutdown;
 
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData};
 use ashlar_nvme::pdu::{DataHeader, Digests, Pdu};
+use ashlar_nvme::property::{Configuration, offset};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_volume::Nsid;
@@ -141,4 +142,19 @@ fn a_namespace_replaced_under_load_is_the_new_one_at_once() {
         rig.door.add(Nsid(1), MemoryVolumeOptions::new(1 << 20));
         assert_eq!(io.read(0, 1).1, [0; 4096]);
     }
+}
+
+#[test]
+fn a_controller_that_is_enabled_again_before_it_was_disabled_stays_ready() {
+    let rig = Rig::start();
+    let (mut admin, mut io) = rig.host();
+    rig.volume.hold(true);
+    let sqe = io.write_sqe(0, SglDescriptor::in_capsule(4096));
+    io.send_command(sqe, &[1; 4096]);
+    eventually("the write runs", || rig.volume.held_count() == 1);
+    admin.set_cc(Configuration(0x0046_0000));
+    admin.set_cc(Configuration::enable());
+    rig.volume.hold(false);
+    while io.receive().is_some() {}
+    assert_eq!(admin.property(offset::CSTS) & 1, 1);
 }

@@ -158,7 +158,8 @@ async fn establish_admin<D: Door>(
     }
     let association = registry.admit(host, wire.peer, is_discovery, &wire.life);
     let association = association.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
-    wire.set_queue(shape, association.clone(), None);
+    let host_budget = connection.service.hosts.of(&association.host.nqn);
+    wire.set_queue(shape, association.clone(), host_budget, None);
     tracing::info!(
         host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
         discovery = is_discovery, "host connected"
@@ -193,7 +194,7 @@ fn establish_io<D: Door>(
         service.in_capsule.try_reserve(in_capsule_bytes).ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
     let joined = service.target.registry.join(data.controller_id.get(), host, shape.id, &wire.life);
     let association = joined.map_err(Refusal::from)?;
-    wire.set_queue(shape, association.clone(), Some(in_capsule));
+    wire.set_queue(shape, association.clone(), service.hosts.of(&host.nqn), Some(in_capsule));
     connection.set_role(Role::Io(IoQueue::new(service.clone(), wire.clone(), association.clone())));
     Ok(association)
 }

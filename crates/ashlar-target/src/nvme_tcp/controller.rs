@@ -187,7 +187,10 @@ impl<D: Door> Controller<D> {
         let controller = self.clone();
         spawn(async move {
             controller.io_queues_ended().await;
-            controller.status.set(ControllerStatus::default());
+            // A host that enables the controller again before that is not told otherwise afterwards.
+            if !controller.configuration.get().enabled() {
+                controller.status.set(ControllerStatus::default());
+            }
         });
     }
 

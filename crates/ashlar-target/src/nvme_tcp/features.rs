@@ -90,7 +90,8 @@ pub(super) fn get<D: Door>(
     select: FeatureSelect,
     parameter: u32,
 ) {
-    let capabilities = match capabilities(feature, controller.is_discovery()) {
+    let checked = check_namespace(controller, Nsid(ticket.sqe().nsid.get()));
+    let capabilities = match checked.and_then(|()| capabilities(feature, controller.is_discovery())) {
         Ok(capabilities) => capabilities,
         Err(rejection) => return ticket.reject(rejection),
     };
@@ -112,6 +113,15 @@ pub(super) fn get<D: Door>(
         (_, FeatureSelect::Current) => complete(ticket, current(controller, feature, parameter)),
         _ => complete(ticket, default(controller, feature)),
     }
+}
+
+/// A host is told nothing about a namespace that it may not see, not even what is the same for all of them.
+fn check_namespace<D: Door>(controller: &Controller<D>, nsid: Nsid) -> Result<(), Rejection> {
+    if controller.is_discovery() || matches!(nsid.0, 0 | NSID_ALL) {
+        return Ok(());
+    }
+    let (door, host) = (&controller.service.door, &controller.host().nqn);
+    door.with_namespace(host, nsid, |_, _| ()).ok_or(NAMESPACE_INVALID)
 }
 
 fn complete(ticket: Ticket, value: Result<u32, Rejection>) {

@@ -36,6 +36,10 @@ pub struct Limits {
     /// Data that one connection may have in memory, beside in-capsule data: at least twice
     /// `transfer_bytes_max`, as a fused operation needs.
     pub connection_bytes_max: u64,
+    /// Data that all connections of one host to one reactor may have in memory, beside in-capsule data: at
+    /// least `connection_bytes_max`. A part of `reactor_bytes_max`, so that a host which asks for much and
+    /// then is silent stops itself alone.
+    pub host_bytes_max: u64,
     /// Data of one reactor's connections in memory, beside in-capsule data: at least
     /// `connection_bytes_max`.
     pub reactor_bytes_max: u64,
@@ -61,6 +65,7 @@ impl Default for Limits {
             in_capsule_total_bytes_max: 4 << 30,
             transfer_bytes_max: 1 << 20,
             connection_bytes_max: 16 << 20,
+            host_bytes_max: 128 << 20,
             reactor_bytes_max: 1 << 30,
             keep_alive_min: Duration::from_secs(1),
             keep_alive_max: Duration::from_secs(600),
@@ -126,11 +131,12 @@ impl Limits {
             let bounds = "at least twice transfer_bytes_max";
             return wrong("connection_bytes_max", self.connection_bytes_max, bounds);
         }
-        if self.reactor_bytes_max < self.connection_bytes_max {
-            let bounds = "at least connection_bytes_max";
-            return wrong("reactor_bytes_max", self.reactor_bytes_max, bounds);
+        let shared =
+            [("host_bytes_max", self.host_bytes_max), ("reactor_bytes_max", self.reactor_bytes_max)];
+        match shared.into_iter().find(|(_, bytes)| *bytes < self.connection_bytes_max) {
+            Some((name, bytes)) => wrong(name, bytes, "at least connection_bytes_max"),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn check_times(&self) -> Result<(), LimitsError> {

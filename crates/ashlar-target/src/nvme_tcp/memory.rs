@@ -1,11 +1,13 @@
 //! How much payload memory may be taken: a budget that hands out its bytes first come, first served.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
+
+use ashlar_volume::HostNqn;
 
 /// A number of bytes that can be reserved. Clones share it.
 #[derive(Clone)]
@@ -129,26 +131,67 @@ impl Drop for Reservation {
     }
 }
 
-/// Payload memory of one connection: within the connection's budget and its reactor's.
-#[derive(Clone)]
+/// The budgets of the hosts that are connected to one reactor: each host has one, over all its connections.
+pub(super) struct HostBudgets {
+    bytes: u64,
+    hosts: RefCell<BTreeMap<HostNqn, Weak<RefCell<State>>>>,
+}
+
+impl HostBudgets {
+    /// Budgets of `bytes` each.
+    pub(super) fn new(bytes: u64) -> Self {
+        HostBudgets { bytes, hosts: RefCell::default() }
+    }
+
+    /// The budget of `host`, which lasts as long as one of its connections has it.
+    pub(super) fn of(&self, host: &HostNqn) -> Budget {
+        let mut hosts = self.hosts.borrow_mut();
+        if let Some(state) = hosts.get(host).and_then(Weak::upgrade) {
+            return Budget { state };
+        }
+        hosts.retain(|_, state| state.strong_count() > 0);
+        let budget = Budget::new(self.bytes);
+        hosts.insert(host.clone(), Rc::downgrade(&budget.state));
+        budget
+    }
+}
+
+/// Payload memory of one connection: within the budgets of the connection, of its host and of its reactor.
 pub(super) struct PayloadMemory {
-    pub(super) connection: Budget,
-    pub(super) reactor: Budget,
+    connection: Budget,
+    /// Known once the connection has told whose it is.
+    host: OnceCell<Budget>,
+    reactor: Budget,
 }
 
 /// Payload memory taken.
 pub(super) struct Payload {
     _connection: Reservation,
+    _host: Option<Reservation>,
     _reactor: Reservation,
 }
 
 impl PayloadMemory {
-    /// Takes `bytes`. The connection's own budget comes first, so that a connection at its bound does not
+    /// Of a connection that may take `connection_bytes`, and that no host has claimed yet.
+    pub(super) fn new(connection_bytes: u64, reactor: Budget) -> Self {
+        PayloadMemory { connection: Budget::new(connection_bytes), host: OnceCell::new(), reactor }
+    }
+
+    /// From now on what the connection takes is its host's too.
+    pub(super) fn belongs_to(&self, host: Budget) {
+        let _ = self.host.set(host);
+    }
+
+    /// Takes `bytes`. The narrower budget comes first, so that a connection or a host at its bound does not
     /// stand in the reactor's queue before others.
     pub(super) async fn take(&self, bytes: u64) -> Payload {
         let connection = self.connection.reserve(bytes).await;
+        let host = match self.host.get() {
+            Some(host) => Some(host.reserve(bytes).await),
+            None => None,
+        };
         let reactor = self.reactor.reserve(bytes).await;
-        Payload { _connection: connection, _reactor: reactor }
+        Payload { _connection: connection, _host: host, _reactor: reactor }
     }
 }
 

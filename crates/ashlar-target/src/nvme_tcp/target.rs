@@ -14,7 +14,7 @@ use ashlar_volume::Door;
 
 use super::connection;
 use super::limits::{Limits, LimitsError};
-use super::memory::Budget;
+use super::memory::{Budget, HostBudgets};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
 use super::signal::Letter;
@@ -84,6 +84,7 @@ impl Target {
             target: self.shared.clone(),
             door,
             memory: Budget::new(self.shared.limits.reactor_bytes_max),
+            hosts: HostBudgets::new(self.shared.limits.host_bytes_max),
             in_capsule: Budget::new(self.shared.limits.in_capsule_total_bytes_max),
             traffic,
             discarded: Rc::default(),
@@ -154,6 +155,8 @@ pub(super) struct ServiceState<D: Door> {
     pub(super) door: D,
     /// For data that R2Ts ask for, and for what is read.
     pub(super) memory: Budget,
+    /// What of it each host may have.
+    pub(super) hosts: HostBudgets,
     /// For in-capsule data.
     pub(super) in_capsule: Budget,
     pub(super) traffic: Arc<Traffic>,

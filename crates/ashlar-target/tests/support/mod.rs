@@ -114,6 +114,7 @@ pub struct Queue {
     pub stream: TcpStream,
     pub framing: Framing,
     pub controller_id: u16,
+    host: String,
     decoder: Decoder,
     input: Vec<u8>,
     next_cid: u16,
@@ -134,6 +135,7 @@ impl Queue {
             stream,
             framing: Framing::HANDSHAKE,
             controller_id: CNTLID_DYNAMIC,
+            host: HOST.to_owned(),
             decoder: Decoder::new(Receiver::Host, limits),
             input: Vec::new(),
             next_cid: 0,
@@ -164,6 +166,7 @@ impl Queue {
     /// An admin queue whose controller is enabled.
     pub fn admin(address: SocketAddr, subsystem: &str, host: &str) -> Self {
         let mut queue = Self::shaken(address, Digests::NONE);
+        host.clone_into(&mut queue.host);
         let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, subsystem, host);
         let (cqe, _) = queue.connect(&connect_command(0), &data);
         assert_eq!(cqe.status(), Status::SUCCESS);
@@ -179,7 +182,7 @@ impl Queue {
 
     pub fn io_with(address: SocketAddr, admin: &Queue, command: Connect, digests: Digests) -> Self {
         let mut queue = Self::shaken(address, digests);
-        let data = ConnectData::new(HOST_ID, admin.controller_id, SUBSYSTEM, HOST);
+        let data = ConnectData::new(HOST_ID, admin.controller_id, SUBSYSTEM, &admin.host);
         let (cqe, _) = queue.connect(&command, &data);
         assert_eq!(cqe.status(), Status::SUCCESS);
         queue

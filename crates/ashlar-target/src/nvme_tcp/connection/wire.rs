@@ -54,10 +54,7 @@ pub(in crate::nvme_tcp) struct Wire {
 impl Wire {
     pub fn new<D: Door>(service: &ServiceState<D>, peer: SocketAddr, local: IpAddr) -> Rc<Self> {
         let limits = service.target.limits.clone();
-        let memory = PayloadMemory {
-            connection: Budget::new(limits.connection_bytes_max),
-            reactor: service.memory.clone(),
-        };
+        let memory = PayloadMemory::new(limits.connection_bytes_max, service.memory.clone());
         let queue = QueueShape { id: 0, entries: ENTRIES_BEFORE_CONNECT, has_flow_control: true };
         Rc::new(Wire {
             peer,
@@ -79,14 +76,17 @@ impl Wire {
         })
     }
 
-    /// The queue that Connect made, and the memory set aside for in-capsule data of all its entries.
+    /// The queue that Connect made, its host's budget, and the memory set aside for in-capsule data of all its
+    /// entries.
     pub fn set_queue(
         &self,
         queue: QueueShape,
         association: Arc<Association>,
+        host_budget: Budget,
         in_capsule: Option<Reservation>,
     ) {
         self.queue.set(queue);
+        self.memory.belongs_to(host_budget);
         let _ = self.association.set(association);
         if let Some(in_capsule) = in_capsule {
             let _ = self.in_capsule.set(in_capsule);

@@ -2,7 +2,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use super::{Budget, Reservation};
+use ashlar_volume::HostNqn;
+
+use super::{Budget, HostBudgets, Reservation};
 
 fn poll(future: std::pin::Pin<&mut impl Future<Output = Reservation>>) -> Option<Reservation> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
@@ -46,4 +48,16 @@ fn who_stops_waiting_holds_nobody_up() {
         assert!(poll(large.as_mut()).is_none());
     }
     assert!(budget.try_reserve(40).is_some());
+}
+
+#[test]
+fn a_host_has_one_budget_for_all_its_connections_and_none_when_they_are_gone() {
+    let host = |name: &str| HostNqn::new(&format!("nqn.2014-08.org.example:{name}")).unwrap();
+    let hosts = HostBudgets::new(100);
+    let (first, second) = (hosts.of(&host("a")), hosts.of(&host("a")));
+    let _taken = first.try_reserve(60).unwrap();
+    assert!(second.try_reserve(60).is_none());
+    assert!(hosts.of(&host("b")).try_reserve(60).is_some());
+    hosts.of(&host("c"));
+    assert_eq!(hosts.hosts.borrow().len(), 2, "who has left is forgotten when another comes");
 }
