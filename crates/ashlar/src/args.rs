@@ -82,8 +82,9 @@ pub enum ClientCommand {
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
   ashlar serve --state ./data --listen 127.0.0.1:4420 --discovery none --reactors 2
 
-The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory,
-over_provisioning_percent, and a table [limits].")]
+The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory_bytes,
+over_provisioning_percent; a table [pools] with member_wait_seconds, how long a start waits for drives that are
+late [default: 10]; and a table [limits] of what hosts may take.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]
@@ -103,9 +104,10 @@ pub struct ServeArguments {
     /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]
     #[arg(long, value_name = "MICROSECONDS")]
     pub spin_us: Option<u64>,
-    /// Memory for the map of each pool [default: 5 % of the memory, at least 256MiB]
+    /// Memory for the map, counted per pool: two pools take twice as much [default: 5 % of the memory, at least
+    /// 256MiB]
     #[arg(long, value_name = "SIZE")]
-    pub map_memory: Option<ByteSize>,
+    pub map_memory_bytes: Option<ByteSize>,
 }
 
 /// The demonstration's options.

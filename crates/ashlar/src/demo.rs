@@ -47,7 +47,7 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         discovery: Some(arguments.discovery.clone()),
         reactors: None,
         spin_us: None,
-        map_memory: None,
+        map_memory_bytes: None,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod causes;
 mod cli;
 mod demo;
 mod serve;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ashlar: {error:#}");
+            eprintln!("ashlar: {}", causes::with_causes(error.as_ref()));
             ExitCode::FAILURE
         }
     }

@@ -412,7 +412,7 @@ fn a_wrong_configuration_is_refused_with_its_line_and_key() {
     assert_says(&with("[limits]\nconnection_max = 3\n"), &["line 2", "connection_max"]);
     assert_says(&with("[limits]\nqueue_entries_max = 1\n"), &["queue_entries_max is 1", "2 to 65536"]);
     assert_says(&with("reactors = 0"), &["reactors is 0", "1 to 64"]);
-    assert_says(&with("map_memory = \"1KiB\""), &["map_memory is 1KiB", "at least"]);
+    assert_says(&with("map_memory_bytes = \"1KiB\""), &["map_memory_bytes is 1KiB", "at least"]);
     let mut command = place.serve();
     command.args(["--listen", "somewhere"]);
     assert_says(&refused(command), &["'somewhere' is not an address"]);

@@ -8,6 +8,8 @@ use ashlar_block::DeviceError;
 use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, OpenMode};
 use ashlar_volume::{BayDrive, DriveBay, DriveFacts};
 
+use crate::causes::with_causes;
+
 /// The drives of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineBay;
@@ -84,18 +86,4 @@ fn facts(spec: &str, device: &Drive) -> DriveFacts {
         model: info.model.clone(),
         serial: info.serial.clone(),
     }
-}
-
-/// An error with all that caused it, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
-        }
-        cause = error.source();
-    }
-    text
 }

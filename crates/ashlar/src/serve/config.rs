@@ -12,6 +12,9 @@ use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind};
 use serde::Deserialize;
 
 use crate::args::ServeArguments;
+use limits::LimitsTable;
+
+mod limits;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -22,6 +25,10 @@ const MAP_MEMORY_BYTES_MIN: u64 = 16 << 20;
 /// The default, in so many parts of the memory, and its least.
 const MAP_MEMORY_PART: u64 = 20;
 const MAP_MEMORY_BYTES_DEFAULT_MIN: u64 = 256 << 20;
+
+/// How long a start waits for drives that are late, by default and at most.
+const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
+const MEMBER_WAIT_SECONDS_MAX: u64 = 3600;
 
 /// Everything that the daemon was told, checked.
 #[derive(Clone, Debug)]
@@ -38,8 +45,27 @@ pub struct Config {
     pub spin: Duration,
     /// How pools are opened.
     pub store: Options,
+    /// How long a start waits for drives that its pools had when they were last open.
+    pub member_wait: Duration,
     /// What hosts may take.
     pub limits: Limits,
+}
+
+/// A size as people write it, a number of bytes included.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum SizeText {
+    Bytes(u64),
+    Text(String),
+}
+
+impl SizeText {
+    fn parse(&self) -> anyhow::Result<ByteSize> {
+        match self {
+            SizeText::Bytes(bytes) => Ok(ByteSize(*bytes)),
+            SizeText::Text(text) => Ok(text.parse()?),
+        }
+    }
 }
 
 /// The configuration file.
@@ -51,26 +77,19 @@ struct File {
     socket: Option<PathBuf>,
     reactors: Option<usize>,
     spin_us: Option<u64>,
-    map_memory: Option<String>,
+    map_memory_bytes: Option<SizeText>,
     over_provisioning_percent: Option<u64>,
     #[serde(default)]
     limits: LimitsTable,
+    #[serde(default)]
+    pools: PoolsTable,
 }
 
-/// The table `[limits]`: see [`Limits`] for what each is.
+/// The table `[pools]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LimitsTable {
-    connections_max: Option<u32>,
-    connecting_max: Option<u32>,
-    io_queues_max: Option<u16>,
-    queue_entries_max: Option<u32>,
-    transfer_bytes_max: Option<u32>,
-    in_capsule_bytes_max: Option<u32>,
-    connection_bytes_max: Option<u64>,
-    reactor_bytes_max: Option<u64>,
-    handshake_timeout_seconds: Option<u64>,
-    keep_alive_max_seconds: Option<u64>,
+struct PoolsTable {
+    member_wait_seconds: Option<u64>,
 }
 
 impl Config {
@@ -100,7 +119,8 @@ impl Config {
             reactors,
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
-            limits: limits(&file.limits)?,
+            member_wait: member_wait(&file.pools)?,
+            limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
         })
     }
 }
@@ -140,11 +160,11 @@ fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
 }
 
 fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
-    let from_file: Option<ByteSize> =
-        file.map_memory.as_deref().map(str::parse).transpose().context("map_memory")?;
-    let map_memory = arguments.map_memory.or(from_file).unwrap_or_else(default_map_memory);
+    let from_file = file.map_memory_bytes.as_ref().map(SizeText::parse).transpose();
+    let from_file = from_file.context("map_memory_bytes")?;
+    let map_memory = arguments.map_memory_bytes.or(from_file).unwrap_or_else(default_map_memory);
     let least = ByteSize(MAP_MEMORY_BYTES_MIN);
-    ensure!(map_memory >= least, "map_memory is {map_memory}: it must be at least {least}");
+    ensure!(map_memory >= least, "map_memory_bytes is {map_memory}: it must be at least {least}");
     let defaults = Options::default();
     let percent = file.over_provisioning_percent.unwrap_or(defaults.over_provisioning_percent);
     ensure!(
@@ -155,27 +175,23 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
 }
 
 fn default_map_memory() -> ByteSize {
-    let info = rustix::system::sysinfo();
-    let bytes = info.totalram as u64 * u64::from(info.mem_unit);
-    ByteSize((bytes / MAP_MEMORY_PART).max(MAP_MEMORY_BYTES_DEFAULT_MIN))
+    ByteSize((memory_bytes() / MAP_MEMORY_PART).max(MAP_MEMORY_BYTES_DEFAULT_MIN))
 }
 
-fn limits(table: &LimitsTable) -> anyhow::Result<Limits> {
-    let defaults = Limits::default();
-    let seconds = |value: Option<u64>, default| value.map_or(default, Duration::from_secs);
-    let limits = Limits {
-        connections_max: table.connections_max.unwrap_or(defaults.connections_max),
-        connecting_max: table.connecting_max.unwrap_or(defaults.connecting_max),
-        io_queues_max: table.io_queues_max.unwrap_or(defaults.io_queues_max),
-        queue_entries_max: table.queue_entries_max.unwrap_or(defaults.queue_entries_max),
-        transfer_bytes_max: table.transfer_bytes_max.unwrap_or(defaults.transfer_bytes_max),
-        in_capsule_bytes_max: table.in_capsule_bytes_max.unwrap_or(defaults.in_capsule_bytes_max),
-        connection_bytes_max: table.connection_bytes_max.unwrap_or(defaults.connection_bytes_max),
-        reactor_bytes_max: table.reactor_bytes_max.unwrap_or(defaults.reactor_bytes_max),
-        handshake_timeout: seconds(table.handshake_timeout_seconds, defaults.handshake_timeout),
-        keep_alive_max: seconds(table.keep_alive_max_seconds, defaults.keep_alive_max),
-        ..defaults
-    };
-    limits.check().context("in the table [limits]")?;
-    Ok(limits)
+/// The machine's memory.
+fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    info.totalram as u64 * u64::from(info.mem_unit)
 }
+
+fn member_wait(table: &PoolsTable) -> anyhow::Result<Duration> {
+    let seconds = table.member_wait_seconds.unwrap_or(MEMBER_WAIT_SECONDS_DEFAULT);
+    ensure!(
+        seconds <= MEMBER_WAIT_SECONDS_MAX,
+        "member_wait_seconds is {seconds}: it must be at most {MEMBER_WAIT_SECONDS_MAX}, in the table [pools]"
+    );
+    Ok(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+use super::*;
+
+fn resolve(text: &str) -> anyhow::Result<Config> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), text).unwrap();
+    let arguments = ServeArguments {
+        state: "/state".into(),
+        config: Some(file.path().to_owned()),
+        listen: Vec::new(),
+        discovery: None,
+        reactors: None,
+        spin_us: None,
+        map_memory_bytes: None,
+    };
+    Config::resolve(&arguments, None)
+}
+
+#[test]
+fn memory_for_the_map_is_a_number_of_bytes_or_a_size() {
+    for text in ["map_memory_bytes = 67108864", "map_memory_bytes = \"64MiB\""] {
+        assert_eq!(resolve(text).unwrap().store.map_memory_bytes, 64 << 20, "{text}");
+    }
+    let error = format!("{:#}", resolve("map_memory_bytes = 1").unwrap_err());
+    assert!(error.contains("map_memory_bytes is 1B: it must be at least 16MiB"), "{error}");
+}
+
+#[test]
+fn the_wait_for_late_drives_can_be_set_within_its_bound() {
+    assert_eq!(resolve("").unwrap().member_wait, Duration::from_secs(10));
+    assert_eq!(resolve("[pools]\nmember_wait_seconds = 0").unwrap().member_wait, Duration::ZERO);
+    let error = resolve("[pools]\nmember_wait_seconds = 9999").unwrap_err();
+    assert!(error.to_string().contains("at most 3600"), "{error}");
+}
+
+#[test]
+fn an_unknown_key_is_refused_by_name() {
+    let error = format!("{:#}", resolve("map_memory = \"64MiB\"").unwrap_err());
+    assert!(error.contains("map_memory") && error.contains("map_memory_bytes"), "{error}");
+}
