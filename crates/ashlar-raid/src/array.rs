@@ -9,11 +9,14 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
-use crate::geometry::{ColumnMask, DriveLayout, Geometry};
+use crate::geometry::{COLUMNS_MAX, ColumnMask, DriveLayout, Geometry};
 use crate::parity;
 
 /// Times that a column write is tried before its drive is given up.
 const WRITE_TRIES: usize = 2;
+
+/// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
+const PIECEWISE_SECTORS_MAX: usize = 3;
 
 /// A member drive that is being used.
 pub struct Member<D> {
@@ -267,7 +270,12 @@ impl<D: Device> Array<D> {
             Ok(_) => Source::Lie,
             Err(_) => Source::Missing,
         };
-        let buf = self.read_around(geometry, column, &sectors, check).await?;
+        let buf = match self.read_around(geometry, column, &sectors, &check).await {
+            Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
+                self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
+            }
+            read => read?,
+        };
         if source == Source::Lie
             && let Some(member) = self.member(geometry.columns[column].drive)
         {
@@ -347,25 +355,62 @@ impl<D: Device> Array<D> {
         }
         Err(ReadError::Wrong { column })
     }
+
+    /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`
+    /// accepts all together: neighbouring rows may have lost different columns.
+    async fn read_piecewise(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Option<AlignedBuf> {
+        let mut whole: Vec<Vec<u8>> = vec![Vec::new()];
+        for row in sectors.clone() {
+            let variants = self.sector_variants(geometry, column, row).await;
+            let with = |start: &Vec<u8>| {
+                variants.iter().map(|sector| [start.as_slice(), sector].concat()).collect::<Vec<_>>()
+            };
+            whole = whole.iter().flat_map(with).collect();
+        }
+        whole.into_iter().find(|bytes| check(bytes)).map(|bytes| AlignedBuf::copy_of(&bytes))
+    }
+
+    /// Every way to have one sector: as it is, then reconstructed.
+    async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
+        let read = self.read_all(geometry, &(row..row + 1)).await;
+        let mut others = ColumnMask::default();
+        (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).for_each(|other| others.add(other));
+        let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
+        let reconstructed = choices(others, geometry.data()).map(|sources| {
+            let mut out = vec![0; SECTOR_BYTES];
+            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            out
+        });
+        read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()
+    }
 }
 
 /// Every choice of `count` columns among `readable`; none if there are fewer.
 pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
-    let extra = readable.count().checked_sub(count);
-    let columns: Vec<usize> = (0..32).filter(|column| readable.has(*column)).collect();
-    // Leaving `extra` of the readable columns out; at most two are left out wherever Ashlar runs today, so
-    // that walking all subsets of the columns is cheap.
-    (0u64..1 << columns.len()).filter(move |left_out| Some(left_out.count_ones() as usize) == extra).map(
-        move |left_out| {
-            let mut mask = ColumnMask::default();
-            columns
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| left_out >> index & 1 == 0)
-                .for_each(|(_, column)| mask.add(*column));
-            mask
-        },
-    )
+    let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
+    let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
+    left_out.into_iter().flatten().map(move |left_out| {
+        let mut mask = ColumnMask::default();
+        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).for_each(|nth| mask.add(columns[nth]));
+        mask
+    })
+}
+
+/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A, 7.1.3: the next
+/// larger word with as many ones).
+fn subsets(of: usize, size: usize) -> impl Iterator<Item = u64> {
+    let next = |set: &u64| {
+        let lowest = set & set.wrapping_neg();
+        let ripple = set + lowest;
+        (lowest > 0).then(|| ripple | (((set ^ ripple) >> 2) / lowest))
+    };
+    std::iter::successors(Some((1u64 << size) - 1), next).take_while(move |set| *set < 1 << of)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! How much room there is, and who may take it.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, IoError, World};
+use futures_util::future::{Either, select};
 
 use crate::format::location::SLOT_BYTES;
 use crate::pool::Pool;
@@ -131,8 +133,11 @@ impl<W: World> Pool<W> {
     /// to reclaim.
     pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
         self.enough_drives()?;
-        self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
-        self.wait_for_deltas().await;
+        self.while_there_is_room(async {
+            self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
+            self.wait_for_deltas().await;
+        })
+        .await?;
         let since = self.world.now();
         while self.room() < bytes {
             let waited = self.world.now().since(since);
@@ -145,12 +150,19 @@ impl<W: World> Pool<W> {
             self.orders.make_room();
             self.world.sleep(ROOM_POLL).await;
         }
-        self.running()?;
-        if self.array.out_of_room() {
-            let why = "the file system under a file-backed drive is full: make room there";
-            return Err(IoError::new(Cause::CapacityExceeded, why));
+        self.running()
+    }
+
+    /// Waits for `done`, but not while the file system under a file-backed drive is full: then nothing gets on.
+    pub async fn while_there_is_room(&self, done: impl Future<Output = ()>) -> Result<(), IoError> {
+        if !self.array.out_of_room() {
+            let lacks_room = pin!(self.array.lacks_room());
+            if let Either::Left(_) = select(pin!(done), lacks_room).await {
+                return Ok(());
+            }
         }
-        Ok(())
+        let why = "the file system under a file-backed drive is full: make room there";
+        Err(IoError::new(Cause::CapacityExceeded, why))
     }
 
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes, there is none.

@@ -1,6 +1,6 @@
 //! The volumes of a pool, as far as the store must know them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{Lba, VolumeId};
 use bytes::Bytes;
@@ -54,6 +54,13 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Families that hosts have no volume of any more.
+    pub fn gone(&self) -> BTreeSet<Family> {
+        let of = |state| self.volumes.values().filter(move |volume| volume.state == state).map(|v| v.family);
+        let live: BTreeSet<Family> = of(VolumeState::Live).collect();
+        of(VolumeState::Deleting).filter(|family| !live.contains(family)).collect()
+    }
+
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`. Nothing at all for
     /// the catalog of a pool that never had a volume: its first root is written before any segment can be.

@@ -15,6 +15,7 @@ use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES};
 use crate::pool::Pool;
+use crate::segments::Claim;
 use crate::types::{Key, Lsn, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 
 /// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
@@ -26,6 +27,12 @@ type Answer = Result<(), IoError>;
 struct Unit {
     items: Vec<Item>,
     answer: Option<oneshot::Sender<Answer>>,
+}
+
+impl Unit {
+    fn stores_nothing(&self) -> bool {
+        self.items.iter().all(|item| item.fragment.is_none())
+    }
 }
 
 /// A batch of units that has its number. Batches publish in order.
@@ -53,10 +60,14 @@ pub(crate) struct CommitQueue {
     in_flight: Cell<usize>,
     journaled: RefCell<Vec<Journaled>>,
     journaled_room: Cell<Room>,
+    /// Tasks that stripe what was journaled.
+    stripers: Cell<usize>,
     /// Bytes of fragments that wait or are in flight.
     pending_bytes: Cell<usize>,
     /// Rung when there is something to submit, or a batch is done.
     rung: Notify,
+    /// Rung when one of the stripers has ended.
+    striped: Notify,
     /// Rung when there are fewer bytes pending.
     drained: Notify,
     stopping: Cell<bool>,
@@ -99,17 +110,33 @@ impl CommitQueue {
         }
     }
 
-    /// Answers those whose writes have not been submitted with an error, and forgets the writes.
+    /// Answers those whose writes have not been submitted with an error, and forgets the writes. What only gives
+    /// space back stays.
     pub fn refuse_waiting(&self, error: &IoError) {
-        let waiting = self.waiting.take();
-        self.waiting_room.set(Room::default());
-        for unit in waiting {
+        let (kept, refused): (VecDeque<Unit>, VecDeque<Unit>) =
+            self.waiting.take().into_iter().partition(Unit::stores_nothing);
+        self.wait_with(kept);
+        for unit in refused {
             self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
             // The receiver may have gone: its host has.
             unit.answer.map(|answer| answer.send(Err(error.clone())));
         }
         self.drained.notify_waiters();
         self.rung.notify_one();
+    }
+
+    /// These are what waits from now on.
+    fn wait_with(&self, waiting: VecDeque<Unit>) {
+        let mut room = Room::default();
+        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| room.add(item));
+        self.waiting_room.set(room);
+        *self.waiting.borrow_mut() = waiting;
+    }
+
+    /// What waits may take of the window: what only gives space back is upkeep.
+    fn claim(&self) -> Claim {
+        let gives_back = self.waiting.borrow().iter().all(Unit::stores_nothing);
+        if gives_back { Claim::Upkeep } else { StreamId::Host.claim() }
     }
 
     /// Nothing waits and nothing is in flight.
@@ -219,14 +246,12 @@ impl<W: World> Pool<W> {
         loop {
             let window_formed = self.root_changed.notified();
             let refused = self.commit.drained.notified();
-            match self
-                .try_append(StreamId::Host, StreamId::Host.claim(), |room| self.take_units(room, units))
-                .await
-            {
+            let claim = self.commit.claim();
+            match self.try_append(StreamId::Host, claim, |room| self.take_units(room, units)).await {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.running().ok()?;
-                    self.orders.want_window(StreamId::Host.claim());
+                    self.orders.want_window(claim);
                     select(pin!(window_formed), pin!(refused)).await;
                     if self.commit.waiting.borrow().is_empty() {
                         return None;
@@ -241,9 +266,9 @@ impl<W: World> Pool<W> {
         let mut waiting = self.commit.waiting.borrow_mut();
         let count = fitting(&waiting, room);
         taken.extend(waiting.drain(..count));
-        let mut left = Room::default();
-        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| left.add(item));
-        self.commit.waiting_room.set(left);
+        let left = std::mem::take(&mut *waiting);
+        drop(waiting);
+        self.commit.wait_with(left);
         taken.iter_mut().flat_map(|unit| std::mem::take(&mut unit.items)).collect()
     }
 
@@ -277,7 +302,13 @@ impl<W: World> Pool<W> {
         let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
         self.commit.pending_bytes.set(pending);
         self.commit.drained.notify_waiters();
+        let gone = self.catalog.borrow().gone();
         for (item, pointer) in done.items.into_iter().zip(done.pointers) {
+            // Its host was told that the write failed, and has deleted the volume since: a purge that has begun
+            // looks at no block twice.
+            if gone.contains(&item.key.family) {
+                continue;
+            }
             self.publish_item(&item, pointer);
             if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer)
             {
@@ -333,9 +364,24 @@ impl<W: World> Pool<W> {
         }
     }
 
+    /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any more.
+    pub async fn finish_striping(self: &Rc<Self>) {
+        self.clone().stripe_journaled().await;
+        while self.commit.stripers.get() > 0 {
+            self.commit.striped.notified().await;
+        }
+    }
+
     /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
     /// leaves behind stays in the journal, where garbage collection finds it.
-    pub async fn stripe_journaled(self: Rc<Self>) {
+    async fn stripe_journaled(self: Rc<Self>) {
+        self.commit.stripers.set(self.commit.stripers.get() + 1);
+        self.stripe_kept().await;
+        self.commit.stripers.set(self.commit.stripers.get() - 1);
+        self.commit.striped.notify_one();
+    }
+
+    async fn stripe_kept(&self) {
         let kept = self.commit.journaled.take();
         self.commit.journaled_room.set(Room::default());
         let current = |fragment: &Journaled| {

@@ -10,7 +10,7 @@ use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
 
 use crate::catalog::Catalog;
 use crate::format::location::SegmentId;
-use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, SLOT_COUNT, ShardRoot, TableRoot};
+use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
 use crate::format::table::table_bytes_max;
 use crate::log::Log;
@@ -28,6 +28,8 @@ const CHUNK_BYTES_USUAL_MAX: u64 = 16 << 20;
 const CHUNK_BYTES_MAX: u64 = 64 << 20;
 /// Chunks that the smallest drive is cut into, nearly.
 const CHUNKS_PER_DRIVE: u64 = 4096;
+/// Bytes at either end of a drive that are zeroed when it is taken or given back.
+const WIPED_BYTES: u64 = 1 << 20;
 /// Fewest striped segments with which garbage collection can work.
 pub const SEGMENTS_MIN: u64 = 32;
 /// Members of a pool, at most.
@@ -208,13 +210,19 @@ pub fn random_uuid<W: World>(world: &W) -> [u8; 16] {
     bytes
 }
 
-/// Takes away whatever makes a drive a member of a pool: superblocks and roots.
+/// Takes away whatever makes a drive a member of a pool, or of anything else that keeps its labels where others do
+/// (GPT, MD, ZFS, LUKS, LVM): superblocks, roots, and what lies near the start and the end.
 pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceError> {
-    let zeros = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    drive.write(Superblock::FIRST_OFFSET, zeros.clone(), Durability::Stable).await?;
-    drive.write(Superblock::second_offset(size_bytes), zeros, Durability::Stable).await?;
-    let roots = AlignedBuf::zeroed(SLOT_COUNT as usize * SLOT_BYTES).freeze();
-    drive.write(Superblock::root_offset(0), roots, Durability::Stable).await
+    let whole = size_bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
+    let head = WIPED_BYTES.min(whole);
+    let tail = WIPED_BYTES.min(whole - head);
+    for (offset, bytes) in [(0, head), (whole - tail, tail)] {
+        let zeros = AlignedBuf::zeroed(bytes as usize).freeze();
+        if bytes > 0 {
+            drive.write(offset, zeros, Durability::Stable).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes both copies of a superblock.

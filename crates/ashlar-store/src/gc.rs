@@ -86,6 +86,8 @@ impl From<IoError> for Stop {
 impl<W: World> Pool<W> {
     /// Moves what lives in the segment elsewhere.
     pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
+        // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
+        let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
         let emptied = match kind {
             SegmentKind::Metadata => self.relocate_pages(victim).await,

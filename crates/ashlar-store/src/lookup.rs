@@ -1,17 +1,18 @@
 //! Looking blocks up in the map, reading pages where that is needed.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, IoError, World};
+use ashlar_block::{Cause, IoError, Lba, World};
 
 use crate::format::location::Pointer;
 use crate::format::page::{PageEntry, Value};
 use crate::map::cache::PageCache;
 use crate::map::shard::{Look, Pages};
 use crate::pool::Pool;
-use crate::types::{Key, ShardId};
+use crate::types::{Family, GroupKey, Key, Layer, ShardId};
 
 /// The cache, and the pages that one lookup has read: those must be at hand at its last look, even if the cache has
 /// thrown them out by then.
@@ -52,6 +53,12 @@ impl<W: World> Pool<W> {
                 if again == Look::Needs(pointer) { Err(error) } else { Ok(None) }
             }
         }
+    }
+
+    /// The groups of a volume in which there may be anything of `blocks`.
+    pub fn gibs_that_hold(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> BTreeSet<GroupKey> {
+        let shards = self.shards.borrow();
+        shards.iter().flat_map(|shard| shard.groups_that_hold(family, layer, blocks)).collect()
     }
 
     /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup itself.

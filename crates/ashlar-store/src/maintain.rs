@@ -11,6 +11,7 @@ use crate::lookup::map_unreadable;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::Claim;
+use crate::store::VOLUME_BLOCKS_MAX;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, SHARD_COUNT, ShardId};
 
 /// Entries of one page.
@@ -25,6 +26,17 @@ struct Merged {
 }
 
 impl Merged {
+    /// Hides what is `known` to have a newer value in the buffer: the next root has that in its deltas.
+    fn hide(&mut self, known: impl Fn(&Key) -> bool, group: GroupKey) {
+        let hidden = &mut self.hidden;
+        self.values.retain(|(block, layer), value| {
+            let lba = group.first_block().plus(u64::from(*block));
+            let keep = !known(&Key { family: group.family, lba, layer: *layer });
+            hidden.extend(value.filter(|_| !keep));
+            keep
+        });
+    }
+
     /// Adds the next older run.
     fn add_pages(&mut self, entries: &[PageEntry]) {
         for entry in entries {
@@ -101,12 +113,12 @@ impl<W: World> Pool<W> {
         Ok(groups.into_iter().map(run).collect())
     }
 
-    /// Puts the runs of a group together, and discards what they hid.
+    /// Puts the runs of a group together, and discards what they and the buffer hid.
     pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<Merging, AppendError> {
         let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else {
             return Ok(Merging::Done);
         };
-        let merged = match self.read_merged(&runs).await {
+        let mut merged = match self.read_merged(&runs).await {
             Ok(merged) => merged,
             Err(error) => {
                 tracing::error!("{:?} of {id:?} cannot be merged: {error}", group);
@@ -114,6 +126,7 @@ impl<W: World> Pool<W> {
                 return Ok(Merging::Unreadable);
             }
         };
+        self.with_shard(id, |shard| merged.hide(|key| shard.buffer.get(key).is_some(), group));
         let entries: Vec<PageEntry> = merged
             .values
             .into_iter()
@@ -146,17 +159,21 @@ impl<W: World> Pool<W> {
         Ok(merged)
     }
 
-    /// Discards the blocks of a deleted volume and forgets it. Resumes by itself if it is interrupted.
+    /// Discards the blocks of a deleted volume and forgets it. Resumes by itself if it is interrupted. If a part of
+    /// its map cannot be read it stays, until the pool is opened again.
     pub async fn purge(&self, id: VolumeId) -> Result<(), AppendError> {
         let volume = self.catalog.borrow().volumes[&id].clone();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
-            let whole = Lba(0)..Lba(u64::from(u32::MAX));
+            let whole = Lba(0)..Lba(VOLUME_BLOCKS_MAX);
             let unmerged = self.with_shard(shard, |shard| {
                 shard.set_zero(volume.family, volume.layer, &whole, &self.ledger);
                 shard.groups_of(volume.family)
             });
             for group in unmerged {
-                self.merge(shard, group).await?;
+                if self.merge(shard, group).await? == Merging::Unreadable {
+                    self.unpurgeable.borrow_mut().insert(id);
+                    return Ok(());
+                }
             }
         }
         self.forget(id, volume.family);

@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, DriveId, IoError, PoolUuid, World};
+use ashlar_block::{Cause, DriveId, IoError, PoolUuid, VolumeId, World};
 use ashlar_raid::Array;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 use crate::append::Streams;
 use crate::catalog::Catalog;
@@ -108,6 +108,10 @@ pub(crate) struct Pool<W: World> {
     pub sweep_stuck: Cell<bool>,
     /// Segments that hold what cannot be read.
     pub unmovable: RefCell<BTreeSet<SegmentId>>,
+    /// Held while a volume is resized.
+    pub resizing: Mutex<()>,
+    /// Deleted volumes of which a part of the map cannot be read.
+    pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     /// The catalog's directory and pages, as the root has them.
     pub catalog_pages: RefCell<Vec<Pointer>>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
@@ -161,6 +165,8 @@ impl<W: World> Pool<W> {
             sweep: Cell::default(),
             sweep_stuck: Cell::default(),
             unmovable: RefCell::default(),
+            resizing: Mutex::default(),
+            unpurgeable: RefCell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),
             checkpointed_bytes: Cell::new(0),
             counters: Cell::default(),

@@ -28,7 +28,7 @@ use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Image};
-use crate::segments::{Claim, Numbers, Segments, Stripe};
+use crate::segments::{Claim, Numbers, Segment, Segments, Stripe};
 use crate::types::{Family, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Segments that are read back at a time.
@@ -368,6 +368,10 @@ impl<W: World> Pool<W> {
     // --- what was written since ---------------------------------------------------------------------------------
 
     async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
+        if root.clean {
+            self.settle_clean();
+            return Ok(());
+        }
         tracing::debug!(generation = root.generation.0, floor = root.replay_floor.0, "replaying");
         let found = self.scan(root).await;
         let complete = complete_through(found.values().flatten());
@@ -385,9 +389,19 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// A clean root has nothing behind it: what lies in its window is older.
+    fn settle_clean(&self) {
+        let mut segments = self.segments.borrow_mut();
+        let of = |state| move |(id, segment): (SegmentId, &Segment)| (segment.state == state).then_some(id);
+        let window: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Window)).collect();
+        let open: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Open)).collect();
+        window.into_iter().for_each(|id| segments.reuse_window(id));
+        open.into_iter().for_each(|id| segments.seal(id, self.world.unix_seconds()));
+    }
+
     /// The batches of every segment that may hold some that the maps do not know.
     async fn scan(&self, root: &Root) -> BTreeMap<SegmentId, Vec<Found>> {
-        let unknown = |segment: &crate::segments::Segment| match segment.state {
+        let unknown = |segment: &Segment| match segment.state {
             SegmentState::Window | SegmentState::Open => true,
             SegmentState::Sealed | SegmentState::Condemned => segment.last_lsn >= root.replay_floor,
         };
@@ -401,13 +415,7 @@ impl<W: World> Pool<W> {
         let mut found = BTreeMap::new();
         for some in ids.chunks(SCANS_AT_A_TIME) {
             let scans = some.iter().map(|(id, geometry)| async move {
-                // A clean root has nothing behind it: what lies in its window is older.
-                let batches = if root.clean {
-                    Vec::new()
-                } else {
-                    self.batches_of(*id, geometry, root.incarnation()).await
-                };
-                (*id, batches)
+                (*id, self.batches_of(*id, geometry, root.incarnation()).await)
             });
             found.extend(join_all(scans).await);
         }

@@ -16,7 +16,7 @@ use crate::types::Incarnation;
 /// Rows that are read at a time.
 const ROWS_AT_A_TIME: u32 = 64;
 
-/// A segment's rows in memory, read as they are needed. Unreadable sectors are `None`.
+/// A segment's rows in memory, read front to back as they are needed. Unreadable sectors are `None`.
 pub(crate) struct Image<'a, W: World> {
     pool: &'a Pool<W>,
     geometry: &'a Geometry,
@@ -46,8 +46,10 @@ impl<'a, W: World> Image<'a, W> {
         Image { pool, geometry, rows: pool.identity.segment_rows, pieces: BTreeMap::new() }
     }
 
-    /// Reads what of the rows is not in memory yet.
+    /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a segment may be larger
+    /// than there is memory for.
     pub async fn load(&mut self, first: u32, end: u32) {
+        self.pieces = self.pieces.split_off(&(first / ROWS_AT_A_TIME));
         for piece in first / ROWS_AT_A_TIME..end.min(self.rows).div_ceil(ROWS_AT_A_TIME) {
             if !self.pieces.contains_key(&piece) {
                 let columns = self.read_piece(piece).await;

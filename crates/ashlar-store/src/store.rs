@@ -1,6 +1,7 @@
 //! The store as those above it see it: volumes of blocks.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ use crate::ledger::Usage;
 use crate::options::Options;
 use crate::pool::{Counters, Pool};
 use crate::recover::{self, FoundDrive, OpenError, OpenPolicy, Opened};
-use crate::types::{Family, Key, Layer, SHARD_COUNT, ShardId};
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
@@ -30,8 +31,8 @@ pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
 pub const ATOMIC_WRITE_BYTES: u32 = (ATOMIC_BLOCKS_MAX * BLOCK_BYTES) as u32;
 /// See [`ATOMIC_WRITE_BYTES`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
-/// Blocks that one record may zero.
-const ZERO_BLOCKS_MAX: u64 = 1 << 18;
+/// Blocks that are looked at in one turn for what is to be zeroed.
+const ZERO_WINDOW_BLOCKS: u64 = 256 * GIB_BLOCKS;
 
 /// An open pool. Clones are the same one.
 pub struct Store<W: World> {
@@ -116,7 +117,9 @@ impl<W: World> Store<W> {
         world.spawn(pool.clone().commit_loop());
         world.spawn(pool.clone().upkeep_loop());
         world.spawn(pool.clone().room_loop());
-        Ok((Store { pool }, opened))
+        let store = Store { pool };
+        world.spawn(store.clone().zero_tails());
+        Ok((store, opened))
     }
 
     /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
@@ -140,7 +143,7 @@ impl<W: World> Store<W> {
         let pool = &self.pool;
         pool.commit.stop();
         pool.commit.stopped().await;
-        pool.clone().stripe_journaled().await;
+        pool.finish_striping().await;
         pool.checkpoint_now().await?;
         pool.orders.stop();
         pool.orders.stopped().await;
@@ -189,13 +192,30 @@ impl<W: World> Store<W> {
     /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it returns.
     pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
         check_size(blocks)?;
+        let _turn = self.pool.resizing.lock().await;
         let before = self.live(id)?.blocks;
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
             self.change(id, |volume| volume.blocks = blocks).await?;
-            return self.zero_range(id, Lba(blocks), before - blocks).await;
+            return self.zero_range(id, Lba(blocks)..Lba(before)).await;
         }
+        // A crash may have come between the two when it was made smaller.
+        self.zero_range(id, Lba(before)..Lba(blocks)).await?;
         self.change(id, |volume| volume.blocks = blocks).await
+    }
+
+    /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made smaller.
+    async fn zero_tails(self) {
+        let _turn = self.pool.resizing.lock().await;
+        for (id, volume) in self.volumes() {
+            let zeroed = match volume.state {
+                VolumeState::Live => self.zero_range(id, volume.end()..Lba(VOLUME_BLOCKS_MAX)).await,
+                VolumeState::Deleting => Ok(()),
+            };
+            if let Err(error) = zeroed {
+                tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}");
+            }
+        }
     }
 
     /// Deletes a volume. It is gone when this returns; its space comes back in the background.
@@ -240,6 +260,8 @@ impl<W: World> Store<W> {
         let bytes: usize = fragments.iter().flatten().map(|fragment| fragment.slots() * SLOT_BYTES).sum();
         if bytes > 0 {
             self.pool.admit(bytes as u64).await?;
+            // It may have been resized or deleted meanwhile.
+            self.place(id, lba, count as u64)?;
         }
         self.pool.count(|counters| {
             counters.blocks_written += count as u64;
@@ -254,35 +276,52 @@ impl<W: World> Store<W> {
     /// Makes blocks read as zeros and gives their space back; durable when it returns.
     pub async fn zero(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
         self.place(id, lba, count)?;
-        self.zero_range(id, lba, count).await
+        self.zero_range(id, lba..lba.plus(count)).await
     }
 
-    async fn zero_range(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
+    async fn zero_range(&self, id: VolumeId, blocks: Range<Lba>) -> Result<(), IoError> {
         let volume = self.live(id)?;
-        let end = lba.0 + count;
-        let starts = (lba.0..end).step_by(ZERO_BLOCKS_MAX as usize);
-        let pieces = starts.map(|start| (Lba(start), ZERO_BLOCKS_MAX.min(end - start)));
-        let zero = |(lba, blocks): (Lba, u64)| async move {
-            let key = Key { family: volume.family, lba, layer: volume.layer };
-            // A write that is on its way, though its host was told that it failed, must not come after the zeros.
-            if self.pool.commit.is_idle() && !self.may_hold(key, blocks) {
-                return Ok(());
-            }
-            self.pool.wait_for_deltas().await;
-            self.pool.commit(vec![Item { kind: RecordKind::ZeroRange { blocks }, key, fragment: None }]).await
-        };
-        for piece in pieces {
-            zero(piece).await?;
+        let key = Key { family: volume.family, lba: blocks.start, layer: volume.layer };
+        let mut rest = blocks;
+        if !self.pool.commit.is_idle() && rest.start < rest.end {
+            // A write that is on its way, though its host was told that it failed, must not come after the zeros: one
+            // record goes behind it, and when that is done, the maps tell of it.
+            let first = next_piece(&mut rest);
+            self.zero_pieces(key, vec![first]).await?;
+        }
+        while rest.start < rest.end {
+            let window = rest.start..rest.end.min(rest.start.plus(ZERO_WINDOW_BLOCKS));
+            rest.start = window.end;
+            let held = self.pieces_that_hold(key, window);
+            self.zero_pieces(key, held).await?;
+            self.pool.world.yield_now().await;
         }
         Ok(())
     }
 
-    /// Whether there may be anything in the range. If not, there is nothing to be zeroed.
-    fn may_hold(&self, key: Key, blocks: u64) -> bool {
-        let range = key.lba..key.lba.plus(blocks);
-        let holds =
-            |id: u8| self.pool.with_shard(ShardId(id), |shard| shard.may_hold(key.family, key.layer, &range));
-        (0..SHARD_COUNT as u8).any(holds)
+    /// The parts of a range, one for each GiB, that hold anything: the others need no zeros.
+    fn pieces_that_hold(&self, key: Key, mut range: Range<Lba>) -> Vec<Range<Lba>> {
+        let held = self.pool.gibs_that_hold(key.family, key.layer, &range);
+        let mut pieces = Vec::new();
+        while range.start < range.end {
+            let piece = next_piece(&mut range);
+            if held.contains(&GroupKey::of(key.family, piece.start)) {
+                pieces.push(piece);
+            }
+        }
+        pieces
+    }
+
+    async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        self.pool.while_there_is_room(self.pool.wait_for_deltas()).await?;
+        let zero = |piece: Range<Lba>| {
+            let kind = RecordKind::ZeroRange { blocks: piece.end.0 - piece.start.0 };
+            self.pool.commit(vec![Item { kind, key: Key { lba: piece.start, ..key }, fragment: None }])
+        };
+        join_all(pieces.into_iter().map(zero)).await.into_iter().collect()
     }
 
     fn place(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(Family, Layer, bool), IoError> {
@@ -354,6 +393,14 @@ impl<W: World> Store<W> {
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
         self.pool.audit_now().await
     }
+}
+
+/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn stays short.
+fn next_piece(range: &mut Range<Lba>) -> Range<Lba> {
+    let end = Lba((range.start.0 / GIB_BLOCKS + 1) * GIB_BLOCKS).min(range.end);
+    let piece = range.start..end;
+    range.start = end;
+    piece
 }
 
 fn check_size(blocks: u64) -> Result<(), IoError> {

@@ -1,7 +1,7 @@
 //! The sweep that must end before segment numbers come back; `segments/numbers.rs` says why.
 //!
-//! It distributes every shard's buffer, so that no run's entry is hidden by it alone, and merges every group that has
-//! more than one run. What comes meanwhile hides only names of segments that lived when the sweep began.
+//! It merges every group of which anything may be hidden: by another of its runs, or by the buffer. What comes
+//! meanwhile hides only names of segments that lived when the sweep began.
 
 use ashlar_block::World;
 
@@ -10,25 +10,17 @@ use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::types::{GroupKey, SHARD_COUNT, ShardId};
 
-/// Parts that a sweep's progress is told in: each shard is distributed, then merged.
-pub(crate) const PROGRESS_PARTS: u64 = 2 * SHARD_COUNT as u64;
-
-/// What a sweep does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
-    /// A checkpoint, so that all of the buffers is in deltas.
-    Settle,
-    Distribute(u8),
-    /// The first group of the shard after this one that needs it.
-    Merge(u8, Option<GroupKey>),
-}
+/// Parts that a sweep's progress is told in.
+const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
 
 /// A sweep on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sweep {
     /// The quarter whose numbers it sets free.
     quarter: u64,
-    step: Step,
+    /// What comes next: the first group of this shard after this one that has anything to merge.
+    shard: u8,
+    after: Option<GroupKey>,
 }
 
 /// How much a sweep is needed.
@@ -44,19 +36,18 @@ pub(crate) enum SweepNeed {
 
 impl Sweep {
     fn new(quarter: u64) -> Self {
-        Sweep { quarter, step: Step::Settle }
+        Sweep { quarter, shard: 0, after: None }
     }
 
+    /// In [`PROGRESS_PARTS`]; never all of them.
     fn progress(&self) -> u64 {
-        match self.step {
-            Step::Settle => 0,
-            Step::Distribute(shard) => u64::from(shard),
-            Step::Merge(shard, _) => SHARD_COUNT as u64 + u64::from(shard),
-        }
+        u64::from(self.shard)
     }
 
-    fn at(self, step: Step) -> Self {
-        Sweep { step, ..self }
+    /// What comes after the last group of a shard, unless that was all.
+    fn next_shard(self) -> Option<Self> {
+        let shard = self.shard + 1;
+        (usize::from(shard) < SHARD_COUNT).then_some(Sweep { shard, after: None, ..self })
     }
 }
 
@@ -81,61 +72,41 @@ impl<W: World> Pool<W> {
     pub async fn sweep_on(&self) -> Result<(), AppendError> {
         let Some(due) = self.segments.borrow().numbers().sweep_due() else { return Ok(()) };
         let sweep = self.sweep.get().unwrap_or(Sweep::new(due));
-        let next = match sweep.step {
-            Step::Settle => {
-                self.ordered_checkpoint().await;
-                self.running().map_err(|_| AppendError::Halted)?;
-                Some(sweep.at(Step::Distribute(0)))
-            }
-            Step::Distribute(shard) => {
-                self.distribute(ShardId(shard)).await?;
-                Some(sweep.at(after_distributing(shard)))
-            }
-            Step::Merge(shard, after) => self.sweep_group(sweep, shard, after).await?,
+        let shard = ShardId(sweep.shard);
+        let next = match self.with_shard(shard, |shard| shard.next_mergeable(sweep.after)) {
+            None => sweep.next_shard(),
+            Some(group) => match self.merge(shard, group).await? {
+                Merging::Done => Some(Sweep { after: Some(group), ..sweep }),
+                Merging::Unreadable => {
+                    self.give_up_sweep(group);
+                    return Ok(());
+                }
+            },
         };
         self.sweep.set(next);
+        if next.is_none() {
+            self.end_sweep(sweep.quarter);
+        }
         Ok(())
     }
 
-    /// Merges the next group of a shard that has something to merge. `None` when the sweep has ended.
-    async fn sweep_group(
-        &self,
-        sweep: Sweep,
-        shard: u8,
-        after: Option<GroupKey>,
-    ) -> Result<Option<Sweep>, AppendError> {
-        let Some(group) = self.with_shard(ShardId(shard), |shard| shard.next_mergeable(after)) else {
-            return Ok(match shard + 1 {
-                next if usize::from(next) < SHARD_COUNT => Some(sweep.at(Step::Merge(next, None))),
-                _ => self.end_sweep(sweep),
-            });
-        };
-        if self.merge(ShardId(shard), group).await? == Merging::Unreadable {
-            tracing::error!(
-                pool = self.identity.name,
-                "segment numbers cannot be used again while {group:?} of the map cannot be read: \
-                 return the missing drives"
-            );
-            self.sweep_stuck.set(true);
-            return Ok(None);
-        }
-        Ok(Some(sweep.at(Step::Merge(shard, Some(group)))))
+    fn give_up_sweep(&self, group: GroupKey) {
+        tracing::error!(
+            pool = self.identity.name,
+            "segment numbers cannot be used again while {group:?} of the map cannot be read: return the missing drives"
+        );
+        self.sweep_stuck.set(true);
+        self.sweep.set(None);
     }
 
-    fn end_sweep(&self, sweep: Sweep) -> Option<Sweep> {
-        tracing::debug!(quarter = sweep.quarter, "the sweep has ended");
-        self.segments.borrow_mut().sweep_done(sweep.quarter);
+    fn end_sweep(&self, quarter: u64) {
+        tracing::debug!(quarter, "the sweep has ended");
+        self.segments.borrow_mut().sweep_done(quarter);
         self.count(|counters| counters.sweeps += 1);
         // A number that comes back is another segment.
         self.unmovable.borrow_mut().clear();
         self.pages.clear();
-        None
     }
-}
-
-fn after_distributing(shard: u8) -> Step {
-    let next = shard + 1;
-    if usize::from(next) < SHARD_COUNT { Step::Distribute(next) } else { Step::Merge(0, None) }
 }
 
 #[cfg(test)]

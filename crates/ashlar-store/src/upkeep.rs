@@ -439,7 +439,10 @@ impl<W: World> Pool<W> {
             || self.orders.room_wanted.get()
             || self.orders.hosts_want_window.get()
             || self.orders.moves_want_window.get();
-        let deleting = |volume: &VolumeEntry| volume.state == VolumeState::Deleting;
+        let unpurgeable = self.unpurgeable.borrow();
+        let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
+            volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
+        };
         Situation {
             halted: self.halted().is_some(),
             drive_lost: self.orders.drive_lost.get(),
@@ -463,13 +466,7 @@ impl<W: World> Pool<W> {
             room_wanted: self.orders.room_wanted.get(),
             fullest_shard: fullest.expect("a pool has shards"),
             unmerged,
-            deleting: self
-                .catalog
-                .borrow()
-                .volumes
-                .iter()
-                .find(|(_, volume)| deleting(volume))
-                .map(|(id, _)| *id),
+            deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },
         }

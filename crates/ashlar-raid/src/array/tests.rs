@@ -83,3 +83,35 @@ fn more_losses_than_parity_are_an_error_for_reads_and_writes() {
     let read = now(array.read_checked(&geometry, 0, 0..1, |_| true));
     assert!(matches!(read, Err(ReadError::TooFewColumns { available: 2, needed: 3, .. })));
 }
+
+#[test]
+fn neighbouring_rows_may_have_lost_different_columns() {
+    let (array, geometry) = (array(4), geometry(4, 1));
+    let columns = rows(&geometry);
+    now(array.write_rows(&geometry, 0, &columns)).map(|_| ()).expect("all drives work");
+    for (drive, row) in [(1u16, 0), (2, 1)] {
+        let member = array.working(DriveId(drive)).expect("works");
+        let offset = member.layout.offset(u32::from(drive), row * SECTOR_BYTES as u32);
+        now(member.device.write(offset, AlignedBuf::zeroed(SECTOR_BYTES).freeze(), Durability::Stable))
+            .expect("in range");
+    }
+    let right = columns[1].clone();
+    let (read, source) = now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right))
+        .expect("each row has lost one column");
+    assert_eq!((&read[..], source), (&right[..], Source::Lie));
+}
+
+#[test]
+fn choices_are_all_the_ways_to_leave_columns_out() {
+    let mask = |columns: &[usize]| {
+        let mut mask = ColumnMask::default();
+        columns.iter().for_each(|column| mask.add(*column));
+        mask
+    };
+    let of = |columns: &[usize], count| choices(mask(columns), count).collect::<Vec<_>>();
+    assert_eq!(of(&[0, 3, 5], 3), [mask(&[0, 3, 5])]);
+    assert_eq!(of(&[0, 3, 5], 2), [mask(&[3, 5]), mask(&[0, 5]), mask(&[0, 3])]);
+    assert_eq!(of(&[0, 3], 3), []);
+    let widest: Vec<usize> = (0..COLUMNS_MAX).collect();
+    assert_eq!(choices(mask(&widest), COLUMNS_MAX - 2).count(), 32 * 31 / 2);
+}

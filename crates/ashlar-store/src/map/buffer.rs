@@ -10,7 +10,7 @@ use std::ops::Range;
 use ashlar_block::Lba;
 
 use crate::format::page::Value;
-use crate::types::{Family, Key, Layer};
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Memory that an entry takes, nearly.
 pub const ENTRY_BYTES: usize = 56;
@@ -56,6 +56,14 @@ impl Buffer {
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+
+    /// Whether the buffer has anything of a group.
+    pub fn knows_of(&self, group: &GroupKey) -> bool {
+        let key = |lba| Key { family: group.family, lba, layer: Layer(0) };
+        let (first, end) = (key(group.first_block()), key(group.first_block().plus(GIB_BLOCKS)));
+        let parts = [&self.fresh, &self.freezing, &self.settled];
+        parts.into_iter().any(|part| part.range(first..end).next().is_some())
     }
 
     /// A checkpoint begins: what is fresh will be written as deltas.

@@ -112,15 +112,18 @@ impl Shard {
         groups.into_iter().for_each(|group| self.hide(group, layer, blocks, ledger));
     }
 
-    /// Whether the shard may have anything in `blocks`.
-    pub fn may_hold(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> bool {
+    /// The groups in which the shard may have anything of `blocks`.
+    pub fn groups_that_hold(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+    ) -> impl Iterator<Item = GroupKey> {
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
-        self.groups.range(GroupKey::of(family, blocks.start)..=last).next().is_some()
-            || self
-                .buffer
-                .keys(family, layer, blocks.clone())
-                .iter()
-                .any(|key| self.buffer.get(key) != Some(None))
+        let on_disk = self.groups.range(GroupKey::of(family, blocks.start)..=last).map(|(group, _)| *group);
+        let buffered = self.buffer.keys(family, layer, blocks.clone());
+        let buffered = buffered.into_iter().filter(|key| self.buffer.get(key) != Some(None));
+        on_disk.chain(buffered.map(|key| GroupKey::of(key.family, key.lba)))
     }
 
     /// Hides what the runs of `group` say of `blocks`.
@@ -191,11 +194,11 @@ impl Shard {
         self.groups.range(first..=last).map(|(group, _)| *group).collect()
     }
 
-    /// The first group after `after` that has anything to merge.
+    /// The first group after `after` of which anything may be hidden.
     pub fn next_mergeable(&self, after: Option<GroupKey>) -> Option<GroupKey> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut groups = self.groups.range((after, Bound::Unbounded));
-        groups.find(|(_, runs)| runs.len() > 1).map(|(group, _)| *group)
+        groups.find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group)).map(|(group, _)| *group)
     }
 
     /// Pages of runs that lie in `segment`, with their groups.

@@ -8,11 +8,9 @@ fn a_sweep_waits_for_idle_times_until_it_falls_behind() {
 }
 
 #[test]
-fn progress_grows_with_every_shard_and_is_whole_only_at_the_end() {
-    let mut steps = vec![Step::Settle];
-    steps.extend((0..SHARD_COUNT as u8).map(Step::Distribute));
-    steps.extend((0..SHARD_COUNT as u8).map(|shard| Step::Merge(shard, None)));
-    let progress: Vec<u64> = steps.into_iter().map(|step| Sweep { quarter: 4, step }.progress()).collect();
-    assert!(progress.is_sorted());
-    assert!(progress.iter().all(|parts| *parts < PROGRESS_PARTS));
+fn a_sweep_goes_through_every_shard_once() {
+    let steps: Vec<Sweep> = std::iter::successors(Some(Sweep::new(4)), |sweep| sweep.next_shard()).collect();
+    assert_eq!(steps.len(), SHARD_COUNT);
+    assert!(steps.is_sorted_by_key(Sweep::progress));
+    assert!(steps.iter().all(|sweep| sweep.progress() < PROGRESS_PARTS));
 }
