@@ -1,16 +1,25 @@
 //! `cargo run -p sim -- --seeds N [--seed S]`: the whole store on bad drives, as often as wanted.
 
+mod check;
+mod content;
 mod drive;
+mod drives;
+mod hosts;
 mod model;
+mod outcome;
+mod plan;
+mod platter;
 mod scenario;
+mod start;
+mod volumes;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
-use scenario::Outcome;
+use outcome::Outcome;
 
 /// Runs the whole store on simulated, faulty drives with power cuts, and checks every block against a model.
 ///
@@ -49,7 +58,7 @@ impl Totals {
     fn add(&mut self, seed: u64, result: Result<Outcome, String>) {
         self.seeds += 1;
         match result {
-            Ok(outcome) => self.outcome = self.outcome.plus(&outcome),
+            Ok(outcome) => self.outcome += outcome,
             Err(error) => self.failures.push((seed, error)),
         }
     }
@@ -66,8 +75,9 @@ fn main() -> anyhow::Result<()> {
     if let Some(seed) = arguments.seed {
         return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
     }
+    let started = Instant::now();
     let totals = run_all(&arguments);
-    report(&totals);
+    report(&totals, started.elapsed());
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
     Ok(())
 }
@@ -79,7 +89,6 @@ fn run_all(arguments: &Arguments) -> Totals {
     let enough = |states: u64| arguments.states.is_some_and(|wanted| states >= wanted);
     let threads =
         arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let started = Instant::now();
     let worker = || {
         let mut totals = Totals::default();
         while !enough(states.load(Ordering::Relaxed)) && totals.failures.is_empty() {
@@ -88,7 +97,7 @@ fn run_all(arguments: &Arguments) -> Totals {
                 break;
             }
             let result = run_seed(seed);
-            states.fetch_add(result.as_ref().map_or(0, |outcome| outcome.crashes), Ordering::Relaxed);
+            states.fetch_add(result.as_ref().map_or(0, Outcome::crash_states), Ordering::Relaxed);
             totals.add(seed, result);
         }
         totals
@@ -99,11 +108,10 @@ fn run_all(arguments: &Arguments) -> Totals {
         for worker in workers {
             let totals = worker.join().expect("panics are caught");
             all.seeds += totals.seeds;
-            all.outcome = all.outcome.plus(&totals.outcome);
+            all.outcome += totals.outcome;
             all.failures.extend(totals.failures);
         }
     });
-    println!("{:.1} s", started.elapsed().as_secs_f64());
     all
 }
 
@@ -115,19 +123,31 @@ fn run_seed(seed: u64) -> Result<Outcome, String> {
     })
 }
 
-fn report(totals: &Totals) {
+fn report(totals: &Totals, elapsed: Duration) {
     let outcome = &totals.outcome;
+    let states = outcome.crash_states();
     println!(
-        "seeds {}  crash states {}  (during recovery {})",
-        totals.seeds, outcome.crashes, outcome.recovery_crashes
+        "seeds {}  crash states {states}  ({} at work, {} in recovery, {} in creation)  {:.1} s, {:.0}/s",
+        totals.seeds,
+        outcome.work_cuts,
+        outcome.recovery_cuts,
+        outcome.creation_cuts,
+        elapsed.as_secs_f64(),
+        states as f64 / elapsed.as_secs_f64()
+    );
+    println!("clean stops {}  failed opens {}", outcome.clean_stops, outcome.failed_opens);
+    println!(
+        "acknowledged {}  refused {}  resized {}  replayed batches {}  torn {}  rewritten {}",
+        outcome.acknowledged,
+        outcome.refused,
+        outcome.resized,
+        outcome.replayed,
+        outcome.torn,
+        outcome.rewritten
     );
     println!(
-        "acknowledged {}  replayed batches {}  torn {}  rewritten {}",
-        outcome.acknowledged, outcome.replayed, outcome.torn, outcome.rewritten
-    );
-    println!(
-        "segments collected {}  sweeps {}  starts without a drive {}  lies corrected {}",
-        outcome.collected, outcome.sweeps, outcome.drives_lost, outcome.lies_corrected
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  lies corrected {}",
+        outcome.collected, outcome.sweeps, outcome.drives_lost, outcome.drives_healed, outcome.lies_corrected
     );
     for (seed, error) in &totals.failures {
         println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");

@@ -1,146 +1,235 @@
 //! What the blocks of a volume may read as.
 //!
-//! A block has a version that was acknowledged last, and perhaps some that were on their way when something went
-//! wrong: until it is read again it may hold any of those, and from then on only the one that was read.
+//! A block has a version that is settled, and perhaps some that were on their way when something went wrong: until it is
+//! read again it may hold any of those, and from then on only the one that was read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-use ashlar_block::{BLOCK_BYTES, XorShift};
+pub use crate::content::Version;
 
-/// What was written to a block: 0 is zeros, others make content.
-pub type Version = u64;
+/// A version that a block may hold instead of the settled one.
+#[derive(Clone, Copy, Debug)]
+struct Maybe {
+    version: Version,
+    /// It may also come after the block was read without it: its write waits for room under a drive.
+    late: bool,
+}
 
 /// What a block may hold.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    acknowledged: Version,
-    on_their_way: BTreeSet<Version>,
+    settled: Version,
+    /// In the order in which they were begun.
+    maybe: Vec<Maybe>,
 }
 
-/// A write of several blocks that is all there or not at all.
+impl Block {
+    fn allows(&self, version: Version) -> bool {
+        self.settled == version || self.maybe.iter().any(|maybe| maybe.version == version)
+    }
+
+    fn settle(&mut self, version: Version) {
+        (self.settled, self.maybe) = (version, Vec::new());
+    }
+
+    /// It was read. What is late and was begun after what was read may still come.
+    fn decide(&mut self, version: Version) {
+        if self.settled != version {
+            let read = self.maybe.iter().rposition(|maybe| maybe.version == version);
+            self.maybe.drain(..=read.expect("allowed"));
+            self.settled = version;
+        }
+        self.maybe.retain(|maybe| maybe.late);
+    }
+}
+
+/// A change of blocks that are next to each other.
 #[derive(Clone, Debug)]
-struct Atomic {
-    blocks: Vec<u64>,
+struct Change {
+    blocks: Range<u64>,
     version: Version,
+    /// After a crash all of it must be there, or nothing.
+    atomic: bool,
+}
+
+impl Change {
+    fn overlaps(&self, blocks: &Range<u64>) -> bool {
+        self.blocks.start < blocks.end && blocks.start < self.blocks.end
+    }
+}
+
+/// Names a change that is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ticket(u64);
+
+/// What a host has been told of its change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// It is not done, and never will be.
+    Refused,
+    /// It may have been done or not.
+    Failed,
+    /// Room was lacking under a drive: it may have been done, may come later, or never.
+    Late,
 }
 
 /// One volume, as it may be.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Model {
+    /// Blocks that something was ever written to. All others hold zeros.
     blocks: BTreeMap<u64, Block>,
-    busy: BTreeSet<u64>,
+    size_blocks: u64,
+    /// A size that was asked for and not confirmed.
+    other_size: Option<u64>,
+    in_flight: BTreeMap<Ticket, Change>,
+    next_ticket: u64,
+    /// Atomic writes that have failed since the last start.
+    failed: Vec<Change>,
     /// Atomic writes that were on their way when the power was cut.
-    undecided: Vec<Atomic>,
-    in_flight: BTreeMap<Version, Atomic>,
+    undecided: Vec<Change>,
 }
 
 impl Model {
-    /// A write (or, with version 0, a trim) of `blocks` begins. False if one of them is being written already.
-    pub fn begin(&mut self, blocks: &[u64], version: Version, atomic: bool) -> bool {
-        if blocks.iter().any(|block| self.busy.contains(block)) {
-            return false;
-        }
-        for block in blocks {
-            self.busy.insert(*block);
-            self.blocks.entry(*block).or_default().on_their_way.insert(version);
-        }
-        if atomic && version != 0 {
-            self.in_flight.insert(version, Atomic { blocks: blocks.to_vec(), version });
-        }
-        true
-    }
-
-    /// It has been acknowledged.
-    pub fn acknowledge(&mut self, blocks: &[u64], version: Version) {
-        self.in_flight.remove(&version);
-        for block in blocks {
-            self.busy.remove(block);
-            *self.blocks.entry(*block).or_default() =
-                Block { acknowledged: version, on_their_way: BTreeSet::new() };
+    /// An empty volume.
+    pub fn new(size_blocks: u64) -> Self {
+        Model {
+            blocks: BTreeMap::new(),
+            size_blocks,
+            other_size: None,
+            in_flight: BTreeMap::new(),
+            next_ticket: 0,
+            failed: Vec::new(),
+            undecided: Vec::new(),
         }
     }
 
-    /// It has failed: it may have been done or not.
-    pub fn failed(&mut self, blocks: &[u64], version: Version) {
-        self.in_flight.remove(&version);
-        for block in blocks {
-            self.busy.remove(block);
+    // --- changes ------------------------------------------------------------------------------------------------
+
+    /// A write (or, with version 0, a trim) of `blocks` begins. `None` if one of them is being changed already.
+    pub fn begin(&mut self, blocks: Range<u64>, version: Version, atomic: bool) -> Option<Ticket> {
+        if self.is_busy(&blocks) {
+            return None;
+        }
+        self.failed.retain(|write| !write.overlaps(&blocks));
+        self.undecided.retain(|write| !write.overlaps(&blocks));
+        if version != 0 {
+            for block in blocks.clone() {
+                self.blocks.entry(block).or_default();
+            }
+        }
+        let maybe = Maybe { version, late: false };
+        self.blocks.range_mut(blocks.clone()).for_each(|(_, block)| block.maybe.push(maybe));
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.in_flight.insert(ticket, Change { blocks, version, atomic: atomic && version != 0 });
+        Some(ticket)
+    }
+
+    /// The change has been answered.
+    pub fn end(&mut self, ticket: Ticket, answer: Answer) {
+        let change = self.in_flight.remove(&ticket).expect("begun, and ended once");
+        let blocks = self.blocks.range_mut(change.blocks.clone()).map(|(_, block)| block);
+        match answer {
+            Answer::Done => blocks.for_each(|block| block.settle(change.version)),
+            Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - 1)),
+            Answer::Late => {
+                blocks.flat_map(|block| block.maybe.last_mut()).for_each(|maybe| maybe.late = true)
+            }
+            Answer::Failed => {}
+        }
+        if change.atomic && matches!(answer, Answer::Late | Answer::Failed) {
+            self.failed.push(change);
         }
     }
 
-    /// The power has been cut.
-    pub fn cut(&mut self) {
-        self.busy.clear();
-        self.undecided = std::mem::take(&mut self.in_flight).into_values().collect();
+    /// The pool was stopped, or the power was cut: what has not come by now comes at the next start or never.
+    pub fn stop(&mut self) {
+        let in_flight = std::mem::take(&mut self.in_flight).into_values().filter(|change| change.atomic);
+        self.undecided.extend(in_flight.chain(self.failed.drain(..)));
+        self.blocks.values_mut().flat_map(|block| &mut block.maybe).for_each(|maybe| maybe.late = false);
     }
 
-    /// Whether a block may hold `version`.
-    pub fn allows(&self, block: u64, version: Version) -> bool {
-        match self.blocks.get(&block) {
-            None => version == 0,
-            Some(block) => block.acknowledged == version || block.on_their_way.contains(&version),
-        }
+    fn is_busy(&self, blocks: &Range<u64>) -> bool {
+        self.in_flight.values().any(|change| change.overlaps(blocks))
     }
+
+    // --- the size -----------------------------------------------------------------------------------------------
+
+    /// Blocks that hosts may use, however a change of the size ends.
+    pub fn usable_blocks(&self) -> u64 {
+        self.other_size.map_or(self.size_blocks, |other| other.min(self.size_blocks))
+    }
+
+    /// A change of the size begins. `None` if one is on its way, or blocks behind the new end are being changed.
+    pub fn begin_resize(&mut self, blocks: u64) -> Option<Ticket> {
+        if self.other_size.is_some() {
+            return None;
+        }
+        let ticket = self.begin(blocks..u64::MAX, 0, false)?;
+        self.other_size = Some(blocks);
+        Some(ticket)
+    }
+
+    /// The volume has been seen with this size. What lies behind the end of one that was made smaller is gone.
+    pub fn see_size(&mut self, blocks: u64) -> Result<(), String> {
+        if blocks != self.size_blocks && Some(blocks) != self.other_size {
+            let (size, other) = (self.size_blocks, self.other_size);
+            return Err(format!("the volume has {blocks} blocks, and may have {size} or {other:?}"));
+        }
+        if blocks < self.size_blocks {
+            self.blocks.range_mut(blocks..).for_each(|(_, block)| block.settle(0));
+        }
+        (self.size_blocks, self.other_size) = (blocks, None);
+        Ok(())
+    }
+
+    // --- reads --------------------------------------------------------------------------------------------------
 
     /// What a block may hold.
     pub fn versions(&self, block: u64) -> Vec<Version> {
         let Some(block) = self.blocks.get(&block) else { return vec![0] };
-        block.on_their_way.iter().copied().chain([block.acknowledged]).collect()
+        block.maybe.iter().map(|maybe| maybe.version).chain([block.settled]).collect()
     }
 
-    /// A block was read while nothing was on its way to it: it holds that from now on.
-    pub fn decide(&mut self, block: u64, version: Version) {
-        if !self.busy.contains(&block) {
-            *self.blocks.entry(block).or_default() =
-                Block { acknowledged: version, on_their_way: BTreeSet::new() };
+    /// A block was read. False if it may not hold that.
+    pub fn read(&mut self, block: u64, version: Version) -> bool {
+        let busy = self.is_busy(&(block..block + 1));
+        let Some(block) = self.blocks.get_mut(&block) else { return version == 0 };
+        let allowed = block.allows(version);
+        if allowed && !busy {
+            block.decide(version);
         }
+        allowed
     }
 
-    /// After a restart every block has been read into `found`: atomic writes must be there whole or not at all.
-    pub fn check_atomic(&mut self, found: &BTreeMap<u64, Version>) -> Result<(), String> {
+    /// After a start every block has been read: atomic writes must be there whole or not at all.
+    pub fn check_atomic(&mut self) -> Result<(), String> {
         for write in std::mem::take(&mut self.undecided) {
-            let there = write.blocks.iter().filter(|block| found.get(block) == Some(&write.version)).count();
-            if there != 0 && there != write.blocks.len() {
-                return Err(format!(
-                    "a write of {} blocks is there with {there} of them",
-                    write.blocks.len()
-                ));
+            let range = self.blocks.range(write.blocks.clone());
+            let there = range.filter(|(_, block)| block.settled == write.version).count() as u64;
+            let blocks = write.blocks.end - write.blocks.start;
+            if there != 0 && there != blocks {
+                return Err(format!("a write of {:?} is there with {there} of its blocks", write.blocks));
             }
         }
         Ok(())
     }
 
-    /// Blocks that may hold something.
-    pub fn known_blocks(&self) -> Vec<u64> {
-        self.blocks.keys().copied().collect()
+    /// Blocks before the end that something was ever written to, as runs of at most `run_max` neighbours.
+    pub fn known_runs(&self, run_max: u64) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for block in self.blocks.range(..self.size_blocks).map(|(block, _)| *block) {
+            match runs.last_mut() {
+                Some(run) if run.end == block && run.end - run.start < run_max => run.end += 1,
+                _ => runs.push(block..block + 1),
+            }
+        }
+        runs
     }
 }
 
-/// The content of a version of a block. How well it compresses depends on the version.
-pub fn content(block: u64, version: Version) -> Vec<u8> {
-    if version == 0 {
-        return vec![0; BLOCK_BYTES];
-    }
-    let mut rng = XorShift::new(version.wrapping_mul(0x1_0001).wrapping_add(block));
-    let noisy = match rng.below(4) {
-        0 => BLOCK_BYTES,
-        1 => BLOCK_BYTES - 300,
-        _ => rng.below(BLOCK_BYTES as u64) as usize,
-    };
-    let mut bytes = vec![0x5a; BLOCK_BYTES];
-    bytes[..16].copy_from_slice(&[block.to_le_bytes(), version.to_le_bytes()].concat());
-    bytes[16..noisy.max(16)].chunks_mut(8).for_each(|chunk| {
-        let noise = rng.next_u64().to_le_bytes();
-        chunk.copy_from_slice(&noise[..chunk.len()]);
-    });
-    bytes
-}
-
-/// The version that these bytes are of, if they are the right bytes of one.
-pub fn version_of(block: u64, bytes: &[u8]) -> Option<Version> {
-    if bytes.iter().all(|byte| *byte == 0) {
-        return Some(0);
-    }
-    let version = Version::from_le_bytes(bytes[8..16].try_into().expect("8 bytes"));
-    (version != 0 && bytes == content(block, version)).then_some(version)
-}
+#[cfg(test)]
+mod tests;

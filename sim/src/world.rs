@@ -30,7 +30,10 @@ impl Wake for TaskWaker {
     }
 }
 
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+struct Task {
+    future: Pin<Box<dyn Future<Output = ()>>>,
+    waker: Waker,
+}
 
 #[derive(Default)]
 struct Tasks {
@@ -47,6 +50,8 @@ struct Inner {
     /// By time, then by order of coming.
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     timer_count: Cell<u64>,
+    operations: Cell<u64>,
+    opened: Cell<bool>,
 }
 
 /// The simulated world. Clones are the same one.
@@ -63,7 +68,7 @@ pub enum Ended {
 }
 
 /// Polls of one run, at most: more means that tasks wake each other for ever.
-const STEPS_MAX: u64 = 50_000_000;
+const STEPS_MAX: u64 = 5_000_000;
 
 impl SimWorld {
     /// The world of a seed, with its clock at `start`.
@@ -75,7 +80,29 @@ impl SimWorld {
             woken: Arc::default(),
             timers: RefCell::default(),
             timer_count: Cell::new(0),
+            operations: Cell::new(0),
+            opened: Cell::new(false),
         }))
+    }
+
+    /// The pool has been opened: hosts are at work.
+    pub fn set_opened(&self) {
+        self.0.opened.set(true);
+    }
+
+    /// Whether the pool has been opened.
+    pub fn is_opened(&self) -> bool {
+        self.0.opened.get()
+    }
+
+    /// A drive has done an operation, or refused it.
+    pub fn count_operation(&self) {
+        self.0.operations.set(self.0.operations.get() + 1);
+    }
+
+    /// Operations that drives have done in this world.
+    pub fn operations(&self) -> u64 {
+        self.0.operations.get()
     }
 
     /// A number below `bound`.
@@ -127,8 +154,8 @@ impl SimWorld {
         let chosen = self.below(ready) as usize;
         let id = self.0.tasks.borrow_mut().ready.swap_remove(chosen);
         let Some(mut task) = ({ self.0.tasks.borrow_mut().waiting.remove(&id) }) else { return };
-        let waker = Waker::from(Arc::new(TaskWaker { id, woken: self.0.woken.clone() }));
-        if task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        let polled = task.future.as_mut().poll(&mut Context::from_waker(&task.waker));
+        if polled.is_pending() {
             self.0.tasks.borrow_mut().waiting.insert(id, task);
         }
     }
@@ -181,7 +208,8 @@ impl Spawn for SimWorld {
         let mut tasks = self.0.tasks.borrow_mut();
         let id = tasks.next;
         tasks.next += 1;
-        tasks.waiting.insert(id, Box::pin(task));
+        let waker = Waker::from(Arc::new(TaskWaker { id, woken: self.0.woken.clone() }));
+        tasks.waiting.insert(id, Task { future: Box::pin(task), waker });
         tasks.ready.push(id);
     }
 

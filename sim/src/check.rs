@@ -1,0 +1,67 @@
+//! Comparing what the pool says with what it may say.
+
+use std::ops::Range;
+
+use ashlar_block::{BLOCK_BYTES, Lba, VolumeId};
+use ashlar_store::VolumeState;
+
+use crate::content::version_of;
+use crate::hosts::Run;
+use crate::model::{Model, Version};
+use crate::start::Pool;
+
+/// Blocks that are read at a time when everything is.
+const RUN_BLOCKS: u64 = 32;
+
+impl Run {
+    /// Reads every block that something was ever written to, now and then twice. Nothing else goes on meanwhile.
+    pub async fn check_all(&self, pool: &Pool) -> Result<(), String> {
+        let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
+        for id in ids {
+            let volumes = pool.volumes();
+            let volume = volumes.get(&id).filter(|volume| volume.state == VolumeState::Live);
+            let blocks = volume.ok_or_else(|| format!("{id:?} is gone"))?.blocks;
+            self.known.model(id, |model| model.see_size(blocks))?;
+            self.check_volume(pool, id, RUN_BLOCKS).await?;
+            self.known.model(id, Model::check_atomic).map_err(|error| format!("{id:?}: {error}"))?;
+            if self.world.once_in(4) {
+                let run_blocks = 1 + self.world.below(RUN_BLOCKS);
+                self.check_volume(pool, id, run_blocks).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn check_volume(&self, pool: &Pool, id: VolumeId, run_blocks: u64) -> Result<(), String> {
+        for blocks in self.known.model(id, |model| model.known_runs(run_blocks)) {
+            self.check_blocks(pool, id, blocks).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads blocks, and remembers what they hold.
+    pub async fn check_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
+        let before: Vec<Vec<Version>> =
+            self.known.model(id, |model| blocks.clone().map(|block| model.versions(block)).collect());
+        let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize).await;
+        let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
+        for ((block, before), bytes) in blocks.zip(before).zip(bytes.chunks(BLOCK_BYTES)) {
+            let Some(version) = version_of(block, bytes) else {
+                return Err(format!("block {block} of {id:?} reads as nothing that was ever written to it"));
+            };
+            // A write may have ended while the read went on.
+            let allowed = self.known.model(id, |model| model.read(block, version));
+            if !allowed && !before.contains(&version) {
+                let why = format!("reads as version {version}, and may be {before:?}");
+                return Err(format!("block {block} of {id:?} {why}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The counts of what lives, against a walk over the whole map.
+    pub async fn audit(&self, pool: &Pool) -> Result<(), String> {
+        let audit = pool.audit().await.map_err(|error| format!("audit: {error}"))?;
+        if audit.wrong.is_empty() { Ok(()) } else { Err(format!("audit: {}", audit.wrong.join("; "))) }
+    }
+}

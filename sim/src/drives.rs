@@ -1,0 +1,129 @@
+//! The drives of a pool: which are bad at a start, and which may be so at the next.
+//!
+//! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that lies stays bad for good, for
+//! nobody knows what is wrong on it. One that fails openly is bad only until the pool has been opened with it again and
+//! has kept it: from then on it has all that it should, and another may fail instead. One that the pool has given up
+//! counts for ever.
+
+use std::collections::BTreeSet;
+
+use ashlar_block::XorShift;
+
+use crate::drive::SimDrive;
+use crate::plan::Plan;
+use crate::platter::{Faults, SharedPlatter};
+use crate::world::SimWorld;
+
+/// The drives, and what is known to be wrong with them.
+pub struct Drives {
+    platters: Vec<SharedPlatter>,
+    bad_max: usize,
+    liars: BTreeSet<usize>,
+    /// Bad drives that the pool has not kept through a start since.
+    suspects: BTreeSet<usize>,
+    /// At this start. Holds the liars and the suspects.
+    bad: BTreeSet<usize>,
+    /// Those that are not even there.
+    away: BTreeSet<usize>,
+    /// What any drive may do.
+    usual: Faults,
+}
+
+impl Drives {
+    pub fn new(plan: &Plan) -> Self {
+        let usual = Faults {
+            stall: if plan.stalls { 2000 } else { 0 },
+            no_space: if plan.sparse { 3000 } else { 0 },
+            ..Faults::default()
+        };
+        Drives {
+            platters: (0..plan.drives).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
+            bad_max: if plan.failing { plan.level.parity() } else { 0 },
+            liars: plan.liars.iter().copied().collect(),
+            suspects: BTreeSet::new(),
+            bad: BTreeSet::new(),
+            away: BTreeSet::new(),
+            usual,
+        }
+    }
+
+    /// All of them, in a world.
+    pub fn all(&self, world: &SimWorld) -> Vec<SimDrive> {
+        self.platters.iter().map(|platter| SimDrive::new(world, platter)).collect()
+    }
+
+    /// Those that are there at this start.
+    pub fn present(&self, world: &SimWorld) -> Vec<SimDrive> {
+        let there = (0..self.platters.len()).filter(|drive| !self.away.contains(drive));
+        there.map(|drive| SimDrive::new(world, &self.platters[drive])).collect()
+    }
+
+    /// Drives that the pool must not lose at this start.
+    pub fn must_stay(&self) -> Vec<usize> {
+        (0..self.platters.len()).filter(|drive| !self.bad.contains(drive)).collect()
+    }
+
+    pub fn cut_power(&self, world: &SimWorld) {
+        self.platters.iter().for_each(|platter| platter.cut_power(world));
+    }
+
+    /// Nothing goes wrong from now on but what has gone wrong already.
+    pub fn heal(&self) {
+        self.platters.iter().for_each(SharedPlatter::heal);
+    }
+
+    /// Before a start: who is bad, who is away.
+    pub fn choose_bad(&mut self, rng: &mut XorShift) {
+        self.heal();
+        self.bad = self.liars.union(&self.suspects).copied().collect();
+        while self.bad.len() < self.bad_max && rng.below(2) == 0 {
+            self.bad.insert(rng.below(self.platters.len() as u64) as usize);
+        }
+        self.away = self.bad.iter().copied().filter(|_| rng.below(5) == 0).collect();
+        for (drive, platter) in self.platters.iter().enumerate() {
+            let bad = self.bad.contains(&drive) && rng.below(4) > 0;
+            let faults = if bad { failing(rng, self.usual) } else { self.usual };
+            let lies = self.liars.contains(&drive);
+            platter.0.borrow_mut().faults = if lies { lying(rng, faults) } else { faults };
+        }
+    }
+
+    /// The last start: the bad drives are there, and no worse than they were.
+    pub fn choose_none(&mut self) {
+        self.heal();
+        self.bad = self.liars.union(&self.suspects).copied().collect();
+        self.away.clear();
+    }
+
+    /// After a start that ended with these drives in use (`None`: it did not come to that). Returns how many healed.
+    pub fn settle(&mut self, online: Option<&[bool]>) -> u64 {
+        let Some(online) = online else {
+            self.suspects.clone_from(&self.bad);
+            return 0;
+        };
+        let before = std::mem::take(&mut self.suspects);
+        self.suspects = self.bad.iter().copied().filter(|drive| !online[*drive]).collect();
+        before.difference(&self.suspects).count() as u64
+    }
+}
+
+fn rare(rng: &mut XorShift, times: u64) -> u64 {
+    if rng.below(3) == 0 { 1 + rng.below(times) } else { 0 }
+}
+
+/// Open failures.
+fn failing(rng: &mut XorShift, faults: Faults) -> Faults {
+    Faults {
+        read_error: rare(rng, 200),
+        write_error: rare(rng, 3000),
+        flush_error: rare(rng, 60),
+        glitch: rare(rng, 4000),
+        vanish: rare(rng, 8000),
+        ..faults
+    }
+}
+
+/// Failures that the drive does not tell of.
+fn lying(rng: &mut XorShift, faults: Faults) -> Faults {
+    Faults { lost_write: rare(rng, 400), misdirected_write: rare(rng, 800), rot: rare(rng, 400), ..faults }
+}

@@ -1,0 +1,269 @@
+//! The hosts of one start: what they know, and what they do.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use bytes::Bytes;
+
+use crate::content;
+use crate::drive::SimDrive;
+use crate::model::{Answer, Model, Ticket, Version};
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::start::{self, Pool};
+use crate::world::SimWorld;
+
+/// By when a file system that was full has room again, and what waited for it is written.
+const ROOM_IS_BACK: Duration = Duration::from_secs(10);
+
+/// Drive operations that a refused change counts as.
+const REFUSAL_OPERATIONS: u64 = 10;
+
+/// What is known outside of the pool, and outlives its starts.
+#[derive(Default)]
+pub struct Known {
+    pub models: RefCell<BTreeMap<VolumeId, Model>>,
+    /// Volumes whose deletion has been acknowledged.
+    pub deleted: RefCell<BTreeSet<VolumeId>>,
+    last_version: Cell<Version>,
+    pub outcome: Cell<Outcome>,
+    failure: RefCell<Option<String>>,
+}
+
+impl Known {
+    fn next_version(&self) -> Version {
+        self.last_version.set(self.last_version.get() + 1);
+        self.last_version.get()
+    }
+
+    pub fn count(&self, change: impl FnOnce(&mut Outcome)) {
+        let mut outcome = self.outcome.get();
+        change(&mut outcome);
+        self.outcome.set(outcome);
+    }
+
+    /// Something is wrong: the run ends. The first to say so is heard.
+    pub fn fail(&self, why: String) {
+        self.failure.borrow_mut().get_or_insert(why);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    /// What is wrong, if anything.
+    pub fn failure(&self) -> Result<(), String> {
+        self.failure.borrow_mut().take().map_or(Ok(()), Err)
+    }
+
+    /// Works on one volume's model.
+    pub fn model<T>(&self, id: VolumeId, work: impl FnOnce(&mut Model) -> T) -> T {
+        work(self.models.borrow_mut().get_mut(&id).expect("chosen from the models"))
+    }
+}
+
+/// One start of the pool, and its hosts.
+pub struct Run {
+    pub world: SimWorld,
+    pub plan: Rc<Plan>,
+    pub known: Rc<Known>,
+    actions_left: Cell<u64>,
+    pool: RefCell<Option<Pool>>,
+    closing: Cell<bool>,
+}
+
+impl Run {
+    pub fn new(world: &SimWorld, plan: &Rc<Plan>, known: &Rc<Known>, actions: u64) -> Self {
+        Run {
+            world: world.clone(),
+            plan: plan.clone(),
+            known: known.clone(),
+            actions_left: Cell::new(actions),
+            pool: RefCell::new(None),
+            closing: Cell::new(false),
+        }
+    }
+
+    /// The pool, if it was opened.
+    pub fn take_pool(&self) -> Option<Pool> {
+        self.pool.borrow_mut().take()
+    }
+
+    /// The pool is being closed, or has been: from then on it is right that it takes nothing.
+    pub fn is_closing(&self) -> bool {
+        self.closing.get()
+    }
+
+    /// From the opening to a clean stop.
+    pub async fn whole(self: Rc<Self>, drives: Vec<SimDrive>) {
+        match start::open(&self.world, drives, self.plan.map_memory_bytes).await {
+            Ok((pool, opened)) => {
+                self.known.count(|outcome| {
+                    outcome.replayed += opened.replayed;
+                    outcome.torn += opened.torn;
+                    outcome.rewritten += opened.rewritten;
+                });
+                *self.pool.borrow_mut() = Some(pool.clone());
+                self.world.set_opened();
+                self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
+            }
+            Err(error) if start::may_fail_so(&error) => {}
+            Err(error) => self.known.fail(format!("open: {error}")),
+        }
+    }
+
+    async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
+        self.check_all(pool).await?;
+        self.audit(pool).await?;
+        if self.actions_left.get() > 0 {
+            self.delete_volumes(pool).await?;
+            self.make_volumes(pool).await?;
+            self.clone().work(pool).await?;
+            if self.plan.sparse {
+                self.world.sleep(ROOM_IS_BACK).await;
+            }
+            self.check_all(pool).await?;
+            self.audit(pool).await?;
+        }
+        self.closing.set(pool.halted().is_none());
+        match pool.close().await {
+            Err(error) if pool.halted().is_none() => Err(format!("close: {error}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// All hosts at once, until each is done.
+    async fn work(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
+        let mut done = Vec::new();
+        for _ in 0..self.plan.hosts {
+            let result: Rc<Cell<Option<Result<(), String>>>> = Rc::default();
+            let (this, pool, own) = (self.clone(), pool.clone(), result.clone());
+            self.world.spawn(async move { own.set(Some(this.host(&pool).await)) });
+            done.push(result);
+        }
+        for result in done {
+            loop {
+                match result.take() {
+                    Some(ended) => break ended?,
+                    None => self.world.sleep(Duration::from_millis(20)).await,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One host: one action after the other.
+    async fn host(&self, pool: &Pool) -> Result<(), String> {
+        while self.actions_left.get() > 0 && pool.halted().is_none() {
+            self.actions_left.set(self.actions_left.get() - 1);
+            let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
+            let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else {
+                return Ok(());
+            };
+            match self.world.below(20) {
+                0..=10 => self.write(pool, id).await?,
+                11 | 12 => self.zero(pool, id).await?,
+                13 if self.world.once_in(40) => drop(pool.checkpoint().await),
+                13 if self.world.once_in(20) => self.resize(pool, id).await?,
+                14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,
+                _ => self.read(pool, id).await?,
+            }
+        }
+        Ok(())
+    }
+
+    // --- actions ------------------------------------------------------------------------------------------------
+
+    async fn write(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        let count = match self.world.below(16) {
+            0..=7 => 1,
+            8..=13 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
+            14 => self.plan.atomic_blocks(),
+            _ => 1 + self.world.below(100),
+        };
+        let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
+        let version = if self.world.once_in(30) { 0 } else { self.known.next_version() };
+        let atomic = self.plan.is_atomic(&blocks);
+        let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
+        let Some(ticket) = begun else { return Ok(()) };
+        let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
+        tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
+        self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
+    }
+
+    async fn zero(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        let count = if self.world.once_in(10) { u64::MAX } else { 1 + self.world.below(300) };
+        let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
+        let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
+        let Some(ticket) = begun else { return Ok(()) };
+        let zeroed = pool.zero(id, Lba(blocks.start), blocks.end - blocks.start).await;
+        tracing::debug!("{id:?} {blocks:?} zeroed: {zeroed:?}");
+        self.end(id, ticket, false, zeroed).map_err(|error| format!("zero: {error}"))
+    }
+
+    async fn read(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        match self.some_blocks(id, 1 + self.world.below(3)) {
+            Some(blocks) => self.check_blocks(pool, id, blocks).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is not in the volume now.
+    fn some_blocks(&self, id: VolumeId, count: u64) -> Option<Range<u64>> {
+        let islands = &self.plan.volume.islands;
+        let island = &islands[self.world.below(islands.len() as u64) as usize];
+        let blocks = island.end - island.start;
+        // Some blocks are written much more often than others.
+        let range = if self.world.once_in(2) { blocks } else { blocks.div_ceil(8) };
+        let first = island.start + self.world.below(range);
+        let usable = self.known.model(id, |model| model.usable_blocks());
+        let end = if count == u64::MAX { usable } else { (first + count).min(island.end).min(usable) };
+        (first < end).then_some(first..end)
+    }
+
+    /// A change has been answered.
+    pub fn end(
+        &self,
+        id: VolumeId,
+        ticket: Ticket,
+        atomic: bool,
+        done: Result<(), IoError>,
+    ) -> Result<(), String> {
+        let answer = match done {
+            Ok(()) => Answer::Done,
+            Err(error) => match error.cause {
+                Cause::CapacityExceeded if self.plan.sparse => Answer::Late,
+                // Of several units some may have been written.
+                Cause::CapacityExceeded if atomic => Answer::Refused,
+                Cause::CapacityExceeded | Cause::WriteFault | Cause::WriteProtected | Cause::NotReady => {
+                    Answer::Failed
+                }
+                _ => return Err(error.to_string()),
+            },
+        };
+        self.known.model(id, |model| model.end(ticket, answer));
+        if answer != Answer::Done {
+            // Hosts that are refused everything must come to an end, too.
+            (0..REFUSAL_OPERATIONS).for_each(|_| self.world.count_operation());
+        }
+        self.known.count(|outcome| match answer {
+            Answer::Done => outcome.acknowledged += 1,
+            Answer::Refused | Answer::Late => outcome.refused += 1,
+            Answer::Failed => {}
+        });
+        Ok(())
+    }
+}
+
+/// The bytes of one version of these blocks.
+pub fn content_of(blocks: &Range<u64>, version: Version) -> Bytes {
+    let mut bytes = AlignedBuf::stale((blocks.end - blocks.start) as usize * BLOCK_BYTES);
+    for (block, bytes) in blocks.clone().zip(bytes.chunks_mut(BLOCK_BYTES)) {
+        content::fill(block, version, bytes);
+    }
+    bytes.freeze()
+}

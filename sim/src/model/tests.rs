@@ -1,0 +1,68 @@
+use super::{Answer, Model};
+
+fn written(version: u64, answer: Answer) -> Model {
+    let mut model = Model::new(100);
+    let ticket = model.begin(10..14, version, true).expect("nothing else is on its way");
+    model.end(ticket, answer);
+    model
+}
+
+#[test]
+fn an_acknowledged_write_is_all_that_may_be_read() {
+    let mut model = written(7, Answer::Done);
+    assert!(!model.read(10, 0));
+    assert!(model.read(10, 7));
+    assert!(model.read(9, 0));
+}
+
+#[test]
+fn a_failed_write_is_decided_by_the_first_read() {
+    let mut model = written(7, Answer::Failed);
+    assert!(model.read(10, 0));
+    assert!(!model.read(10, 7));
+    assert!(model.read(11, 7));
+    assert!(!model.read(11, 0));
+}
+
+#[test]
+fn a_refused_write_may_never_appear() {
+    assert!(!written(7, Answer::Refused).read(10, 7));
+}
+
+#[test]
+fn a_late_write_may_come_after_a_read_but_not_go_again() {
+    let mut model = written(7, Answer::Late);
+    assert!(model.read(10, 0));
+    assert!(model.read(10, 7));
+    assert!(!model.read(10, 0));
+}
+
+#[test]
+fn a_late_write_is_decided_after_a_start() {
+    let mut model = written(7, Answer::Late);
+    model.stop();
+    assert!(model.read(10, 0));
+    assert!(!model.read(10, 7));
+}
+
+#[test]
+fn a_write_that_the_power_cut_split_is_found() {
+    let mut model = Model::new(100);
+    model.begin(10..14, 7, true).expect("nothing else is on its way");
+    model.stop();
+    (10..13).for_each(|block| assert!(model.read(block, 7)));
+    assert!(model.read(13, 0));
+    assert!(model.check_atomic().is_err());
+}
+
+#[test]
+fn what_lies_behind_a_smaller_size_is_gone() {
+    let mut model = written(7, Answer::Done);
+    let ticket = model.begin_resize(12).expect("nothing else is on its way");
+    model.stop();
+    model.see_size(12).expect("one of the two");
+    assert!(model.read(11, 7));
+    assert!(!model.read(12, 7));
+    assert_eq!(model.usable_blocks(), 12);
+    let _ = ticket;
+}

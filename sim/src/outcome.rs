@@ -1,0 +1,68 @@
+//! What has happened in a seed, or in many.
+
+use std::ops::AddAssign;
+
+/// Counts of what the runs of a seed have met.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Outcome {
+    /// Power cuts while hosts were at work, and the starts that followed.
+    pub work_cuts: u64,
+    /// Power cuts during recovery.
+    pub recovery_cuts: u64,
+    /// Power cuts while a pool was being made.
+    pub creation_cuts: u64,
+    /// Starts that were closed in order.
+    pub clean_stops: u64,
+    /// Starts at which the pool could not be opened, because a bad drive died on the way.
+    pub failed_opens: u64,
+    /// Acknowledged writes and trims.
+    pub acknowledged: u64,
+    /// Writes and trims that were refused for want of space.
+    pub refused: u64,
+    /// Volumes that were made larger or smaller.
+    pub resized: u64,
+    /// Batches that were replayed.
+    pub replayed: u64,
+    /// Torn batches that were dropped.
+    pub torn: u64,
+    /// Batches that were written anew.
+    pub rewritten: u64,
+    /// Segments that garbage collection emptied.
+    pub collected: u64,
+    /// Sweeps of the map, after which segment numbers came back.
+    pub sweeps: u64,
+    /// Drives that starts were without in the end, summed.
+    pub drives_lost: u64,
+    /// Drives that had been bad, and of which a start has healed.
+    pub drives_healed: u64,
+    /// Wrong bytes that were corrected.
+    pub lies_corrected: u64,
+}
+
+impl Outcome {
+    /// Power cuts: states that the store had to recover from, and did.
+    pub fn crash_states(&self) -> u64 {
+        self.work_cuts + self.recovery_cuts + self.creation_cuts
+    }
+}
+
+impl AddAssign for Outcome {
+    fn add_assign(&mut self, other: Outcome) {
+        self.work_cuts += other.work_cuts;
+        self.recovery_cuts += other.recovery_cuts;
+        self.creation_cuts += other.creation_cuts;
+        self.clean_stops += other.clean_stops;
+        self.failed_opens += other.failed_opens;
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.resized += other.resized;
+        self.replayed += other.replayed;
+        self.torn += other.torn;
+        self.rewritten += other.rewritten;
+        self.collected += other.collected;
+        self.sweeps += other.sweeps;
+        self.drives_lost += other.drives_lost;
+        self.drives_healed += other.drives_healed;
+        self.lies_corrected += other.lies_corrected;
+    }
+}

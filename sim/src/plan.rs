@@ -1,0 +1,139 @@
+//! The shape of one seed's scenario.
+
+use std::ops::Range;
+
+use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
+use ashlar_raid::Level;
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, NewPool};
+
+const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
+/// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
+const ATOMIC_SPARE_ROWS: u64 = 4;
+
+/// Which parts of a volume hosts use.
+#[derive(Clone, Debug)]
+pub struct VolumePlan {
+    /// Its size.
+    pub blocks: u64,
+    /// Where hosts write.
+    pub islands: Vec<Range<u64>>,
+}
+
+impl VolumePlan {
+    fn compact(blocks: u64) -> Self {
+        VolumePlan { blocks, islands: vec![Range { start: 0, end: blocks }] }
+    }
+
+    /// More than 16 TiB, with little at its start, where the first GiB ends, where 2^32 blocks do, and at its end.
+    fn far_apart(used: u64) -> Self {
+        let (blocks, quarter) = (5 << 30, (used / 4).max(16));
+        let around = |at: u64| at - quarter / 2..at + quarter / 2;
+        let islands = vec![0..quarter, around(GIB_BLOCKS), around(1 << 32), blocks - quarter..blocks];
+        VolumePlan { blocks, islands }
+    }
+}
+
+/// All that a seed decides before anything happens.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub level: Level,
+    pub drives: usize,
+    pub drive_bytes: u64,
+    pub chunk_bytes: u32,
+    /// As few as there may be, or as many.
+    pub segment_numbers: Option<u32>,
+    pub volume: VolumePlan,
+    pub hosts: u64,
+    pub map_memory_bytes: usize,
+    /// Drives may be bad, as many as the level survives.
+    pub failing: bool,
+    /// Drives that are bad and never say so; no more than the level survives.
+    pub liars: Vec<usize>,
+    /// Drives, good ones too, take very long now and then.
+    pub stalls: bool,
+    /// The drives are files, and what they lie on is full now and then.
+    pub sparse: bool,
+    /// Starts.
+    pub starts: u64,
+}
+
+impl Plan {
+    pub fn of(rng: &mut XorShift) -> Self {
+        let (level, drives) = match rng.below(6) {
+            0 => (Level::Raid0, 1 + rng.below(3) as usize),
+            1 => (Level::Raid1, 2 + rng.below(3) as usize),
+            2 | 3 => (Level::Raid5, 3 + rng.below(4) as usize),
+            _ => (Level::Raid6, 4 + rng.below(4) as usize),
+        };
+        let chunk_bytes = match rng.below(16) {
+            0 => 1 << 20,
+            1..=4 => 128 << 10,
+            _ => 64 << 10,
+        };
+        let chunks = 40 + rng.below(24);
+        let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
+        let segments_max = drive_bytes / u64::from(chunk_bytes) * drives as u64 / (level.parity() as u64 + 1);
+        let failing = rng.below(4) > 0;
+        let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
+        // From a nearly empty pool to one that is over-full when nothing compresses.
+        let used = 32 + rng.below(usable_blocks.min(20_000) * 9 / 20);
+        Plan {
+            level,
+            drives,
+            drive_bytes,
+            chunk_bytes,
+            segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
+            volume: if rng.below(5) == 0 { VolumePlan::far_apart(used) } else { VolumePlan::compact(used) },
+            hosts: 1 + rng.below(12),
+            map_memory_bytes: if rng.below(2) == 0 { 32 << 10 } else { 4 << 20 },
+            failing,
+            liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
+            stalls: rng.below(3) == 0,
+            sparse: rng.below(8) == 0,
+            starts: 3 + rng.below(10),
+        }
+    }
+
+    /// The pool to be made.
+    pub fn new_pool(&self) -> NewPool {
+        NewPool {
+            name: "sim".into(),
+            level: self.level,
+            chunk_bytes: Some(self.chunk_bytes),
+            segment_numbers: self.segment_numbers,
+        }
+    }
+
+    /// Blocks of the largest write that is never split.
+    pub fn atomic_blocks(&self) -> u64 {
+        let rows = u64::from(self.chunk_bytes) / SECTOR_BYTES as u64;
+        (u64::from(ATOMIC_WRITE_BYTES) / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
+    }
+
+    /// Whether a write of these blocks must be there whole after a crash, or not at all.
+    pub fn is_atomic(&self, blocks: &Range<u64>) -> bool {
+        let boundary = u64::from(ATOMIC_BOUNDARY_BYTES) / BLOCK_BYTES as u64;
+        let within = blocks.start / boundary == (blocks.end - 1) / boundary;
+        within && blocks.end - blocks.start <= self.atomic_blocks()
+    }
+}
+
+/// What the pool can hold, if need be with as many drives lost as it survives.
+fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -> u64 {
+    let lost = if failing { level.parity() } else { 0 };
+    let width = level.data_columns(drives).expect("chosen to fit") + level.parity();
+    let width = width.min(drives - lost).max(level.parity() + 1);
+    let columns = (drives - lost) as u64 * drive_bytes / BLOCK_BYTES as u64;
+    columns * (width - level.parity()) as u64 / width as u64
+}
+
+fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {
+    let mut liars = Vec::new();
+    while liars.len() < parity && rng.below(3) == 0 {
+        let drive = rng.below(drives as u64) as usize;
+        if !liars.contains(&drive) {
+            liars.push(drive);
+        }
+    }
+    liars
+}
