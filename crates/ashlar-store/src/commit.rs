@@ -249,6 +249,10 @@ impl<W: World> Pool<W> {
             let claim = self.commit.claim();
             match self.try_append(StreamId::Host, claim, |room| self.take_units(room, units)).await {
                 Ok(appended) => return Some(appended),
+                Err(WindowEmpty) if claim == Claim::Upkeep => {
+                    self.zero_by_checkpoint().await;
+                    return None;
+                }
                 Err(WindowEmpty) => {
                     self.running().ok()?;
                     self.orders.want_window(claim);
@@ -259,6 +263,31 @@ impl<W: World> Pool<W> {
                 }
             }
         }
+    }
+
+    /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which there is no segment
+    /// left for records can be emptied this way.
+    async fn zero_by_checkpoint(&self) {
+        // What was submitted before comes before it.
+        loop {
+            let published = self.commit.drained.notified();
+            if self.running().is_err() {
+                return;
+            }
+            if self.commit.submitted.borrow().is_empty() {
+                break;
+            }
+            published.await;
+        }
+        let mut waiting = self.commit.waiting.take();
+        let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
+        self.commit.wait_with(waiting.split_off(stores));
+        for item in waiting.iter().flat_map(|unit| &unit.items) {
+            self.publish_item(item, None);
+        }
+        let done = self.checkpoint_now().await;
+        // The receivers may have gone: their hosts have.
+        waiting.into_iter().filter_map(|unit| unit.answer).for_each(|answer| drop(answer.send(done.clone())));
     }
 
     /// Takes as many units as fit; returns their items.

@@ -1,12 +1,14 @@
 //! Making a pool of drives.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{
     AlignedBuf, ByteSize, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES, World,
 };
 use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
+use futures_util::future::{Either, select};
 
 use crate::catalog::Catalog;
 use crate::format::location::SegmentId;
@@ -28,6 +30,8 @@ const CHUNK_BYTES_USUAL_MAX: u64 = 16 << 20;
 const CHUNK_BYTES_MAX: u64 = 64 << 20;
 /// Chunks that the smallest drive is cut into, nearly.
 const CHUNKS_PER_DRIVE: u64 = 4096;
+/// The root of a pool of which not all superblocks are written.
+pub(crate) const FIRST_ROOT: RootGeneration = RootGeneration(1);
 /// Bytes at either end of a drive that are zeroed when it is taken or given back.
 const WIPED_BYTES: u64 = 1 << 20;
 /// Fewest striped segments with which garbage collection can work.
@@ -90,6 +94,9 @@ pub enum CreateError {
         /// What happened.
         error: DeviceError,
     },
+    /// A file-backed drive cannot be written.
+    #[error("the file system under a file-backed drive is full: make room there, then create the pool again")]
+    FileSystemFull,
     /// Writing the first checkpoint failed.
     #[error("{0}")]
     Checkpoint(String),
@@ -145,7 +152,7 @@ fn chunk_bytes(smallest_bytes: u64, segments_max: impl Fn(u64) -> u64) -> u64 {
 }
 
 /// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves drives that belong
-/// to no pool.
+/// to no pool, or to one that cannot be opened without all of them.
 pub async fn create<W: World>(
     world: &W,
     new: &NewPool,
@@ -161,14 +168,16 @@ pub async fn create<W: World>(
     for (index, drive) in drives.iter().enumerate() {
         wipe(drive, sizes[index]).await.map_err(|error| CreateError::Drive { index, error })?;
     }
-    let drives = first_checkpoint(world, &superblocks, drives).await?;
-    // The superblocks come last: they make the drives a pool.
+    let pool = new_pool(world, &superblocks, drives);
+    checkpoint(&pool).await?;
+    // The superblocks make the drives a pool; the second root says that all of them are there.
     for (index, superblock) in superblocks.iter().enumerate() {
-        let drive = drives.member(DriveId(index as u16)).expect("no drive failed");
+        let drive = pool.array.member(DriveId(index as u16)).expect("no drive failed");
         write_superblock(&drive.device, superblock)
             .await
             .map_err(|error| CreateError::Drive { index, error })?;
     }
+    checkpoint(&pool).await?;
     Ok(superblocks[0].pool)
 }
 
@@ -234,22 +243,40 @@ pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> 
     drive.write(Superblock::FIRST_OFFSET, sector, Durability::Stable).await
 }
 
-/// Writes the root of the empty pool; returns the drives.
-async fn first_checkpoint<W: World>(
-    world: &W,
-    superblocks: &[Superblock],
-    drives: Vec<W::Device>,
-) -> Result<Rc<Array<W::Device>>, CreateError> {
+/// The empty pool, before its first root is written.
+fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Device>) -> Rc<Pool<W>> {
     let incarnation = Incarnation(world.random_u64());
+    let root = root_before_the_first(superblocks, incarnation);
+    let first = &superblocks[0];
+    let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
+    let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
+    let members = drives.into_iter().zip(superblocks);
+    let members = members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect();
+    Pool::new(Parts {
+        world: world.clone(),
+        options: Options::default(),
+        identity: Identity::of(first),
+        incarnation,
+        array: Rc::new(Array::new(members)),
+        segments: Segments::new(stripe, chunks, Numbers::fresh(first.segment_numbers)),
+        shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
+        log: Log::new(root.next_lsn),
+        catalog: Catalog::default(),
+        catalog_pages: Vec::new(),
+        root,
+        absent: BTreeSet::new(),
+    })
+}
+
+fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -> Root {
     let member = |superblock: &Superblock| MemberRecord {
         drive: superblock.drive,
         uuid: superblock.drive_uuid,
         state: MemberState::Present,
-        since: RootGeneration(1),
+        since: FIRST_ROOT,
     };
-    let first = &superblocks[0];
-    let root = Root {
-        pool: first.pool,
+    Root {
+        pool: superblocks[0].pool,
         generation: RootGeneration(0),
         next_lsn: Lsn(Lsn::REACTORS),
         replay_floor: Lsn(Lsn::REACTORS),
@@ -260,37 +287,24 @@ async fn first_checkpoint<W: World>(
         unclean_starts: 0,
         table: TableRoot { area: 1, ..TableRoot::default() },
         members: superblocks.iter().map(member).collect(),
-        line: vec![(incarnation, RootGeneration(1))],
+        line: vec![(incarnation, FIRST_ROOT)],
         catalog: None,
         shards: vec![ShardRoot::default(); SHARD_COUNT],
-    };
-    let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
-    let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
-    let members = drives.into_iter().zip(superblocks);
-    let array = Rc::new(Array::new(
-        members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect(),
-    ));
-    let pool = Pool::new(Parts {
-        world: world.clone(),
-        options: Options::default(),
-        identity: Identity::of(first),
-        incarnation,
-        array: array.clone(),
-        segments: Segments::new(stripe, chunks, Numbers::fresh(first.segment_numbers)),
-        shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
-        log: Log::new(root.next_lsn),
-        catalog: Catalog::default(),
-        catalog_pages: Vec::new(),
-        root,
-        absent: BTreeSet::new(),
-    });
-    pool.checkpoint(true).await.map_err(|error| CreateError::Checkpoint(error.to_string()))?;
-    for drive in superblocks.iter().map(|superblock| superblock.drive) {
-        if let Some(error) = array.member(drive).and_then(|member| member.failure()) {
-            return Err(CreateError::Drive { index: usize::from(drive.0), error });
-        }
     }
-    Ok(array)
+}
+
+/// Writes a root to all drives.
+async fn checkpoint<W: World>(pool: &Pool<W>) -> Result<(), CreateError> {
+    match select(pin!(pool.checkpoint(true)), pin!(pool.array.lacks_room())).await {
+        Either::Left((done, _)) => done.map_err(|error| CreateError::Checkpoint(error.to_string()))?,
+        Either::Right(_) => return Err(CreateError::FileSystemFull),
+    }
+    let failure = |index: usize| Some((index, pool.array.member(DriveId(index as u16))?.failure()?));
+    let drives = pool.root.borrow().members.len();
+    match (0..drives).find_map(failure) {
+        Some((index, error)) => Err(CreateError::Drive { index, error }),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

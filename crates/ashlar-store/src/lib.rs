@@ -16,10 +16,12 @@ mod create;
 pub mod format;
 mod gc;
 mod ledger;
+mod load;
 mod log;
 mod lookup;
 mod maintain;
 mod map;
+mod members;
 mod moves;
 mod options;
 mod pages;
@@ -38,9 +40,10 @@ pub use capacity::Space;
 pub use catalog::{VolumeEntry, VolumeState};
 pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
 pub use ledger::Usage;
+pub use members::{FoundDrive, OpenPolicy};
 pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
-pub use recover::{FoundDrive, OpenError, OpenPolicy, Opened};
+pub use recover::{OpenError, Opened};
 pub use store::{
     ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, DriveCondition, DriveStatus, PoolStatus, Store,
     VOLUME_BLOCKS_MAX,

@@ -2,45 +2,34 @@
 //!
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, IoError, PoolUuid, World};
+use ashlar_block::{DriveId, IoError, World};
 use ashlar_raid::{Array, Geometry, Member};
 use bytes::Bytes;
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::{Either, join_all, select};
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
 use crate::catalog::Catalog;
 use crate::compress::Fragment;
-use crate::format::codec::crc32c;
 use crate::format::header::{BatchHeader, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
-use crate::format::page::{Child, decode_delta, decode_leaf, decode_node};
-use crate::format::root::{MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT, ShardRoot};
-use crate::format::superblock::Superblock;
-use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table, decode_table};
+use crate::format::root::{MemberState, Root};
+use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table};
 use crate::log::Log;
-use crate::map::deltas::Deltas;
-use crate::map::index::Index;
 use crate::map::shard::Shard;
+use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Image};
 use crate::segments::{Claim, Numbers, Segment, Segments, Stripe};
-use crate::types::{Family, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Segments that are read back at a time.
 const SCANS_AT_A_TIME: usize = 4;
-
-/// A drive that has been found to be a member of the pool.
-pub struct FoundDrive<D> {
-    /// What its superblock says.
-    pub superblock: Superblock,
-    /// The drive.
-    pub device: D,
-}
 
 /// Why a pool cannot be opened.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,6 +56,15 @@ pub enum OpenError {
         /// How many may be.
         parity: usize,
     },
+    /// The making of the pool did not come to its end, and there is less of it than there was.
+    #[error(
+        "the pool's creation did not come to its end, and drives are missing ({}): clear the labels of the others and create it again",
+        names(missing)
+    )]
+    Unfinished {
+        /// Which.
+        missing: Vec<DriveId>,
+    },
     /// Opening without these drives has to be asked for.
     #[error("{} of {members} drives are missing ({}), which is half of them or more: bring them back, or say --degraded", missing.len(), names(missing))]
     Degraded {
@@ -89,6 +87,9 @@ pub enum OpenError {
     /// What was read is not what it should be.
     #[error("{0}")]
     Malformed(#[from] crate::format::codec::Malformed),
+    /// A file-backed drive cannot be written.
+    #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
+    FileSystemFull,
     /// Batches had to be written anew and there was no room.
     #[error("there is no room to write recovered batches anew")]
     NoRoom,
@@ -96,13 +97,6 @@ pub enum OpenError {
 
 fn names(drives: &[DriveId]) -> String {
     drives.iter().map(DriveId::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// What may be taken as said when a pool is opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OpenPolicy {
-    /// Open even if only half of the members or fewer are there.
-    pub degraded: bool,
 }
 
 /// What opening has found.
@@ -122,124 +116,6 @@ pub struct Opened {
     pub unclean: bool,
 }
 
-// --- the newest root, and who belongs to it --------------------------------------------------------------------
-
-/// The valid roots of one drive, newest last.
-async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
-    let mut roots = Vec::new();
-    for slot in 0..SLOT_COUNT {
-        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
-        if read.is_err() {
-            continue;
-        }
-        roots.extend(Root::decode(&buf).ok().filter(|root| root.pool == pool));
-    }
-    roots.sort_by_key(|root| root.generation);
-    roots
-}
-
-/// What a drive may be to the newest root.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Standing {
-    /// A member that has missed nothing that matters.
-    Member,
-    /// Its content is older than its absence.
-    Stale,
-    /// It belongs to another line that could have opened the pool by itself.
-    Diverged,
-}
-
-fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standing {
-    let record = root.members.iter().find(|member| member.drive == superblock.drive);
-    let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else {
-        return Standing::Stale;
-    };
-    // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
-    let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
-    match (on_line, record.state) {
-        (true, MemberState::Present) => Standing::Member,
-        (true, MemberState::Absent) => Standing::Stale,
-        (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
-        (false, _) => Standing::Stale,
-    }
-}
-
-/// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
-/// in `root`; one that does not is the root of a checkpoint that did not come to its end.
-fn went_on_without(own: &Root, root: &Root) -> bool {
-    let state = |root: &Root, drive| {
-        root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
-    };
-    own.members.iter().any(|member| {
-        member.state == MemberState::Absent && state(root, member.drive) == Some(MemberState::Present)
-    })
-}
-
-/// Which drives the pool is opened with.
-struct Chosen<D> {
-    root: Root,
-    members: Vec<FoundDrive<D>>,
-    stale: Vec<DriveId>,
-    missing: Vec<DriveId>,
-}
-
-async fn choose<D: Device>(drives: Vec<FoundDrive<D>>, policy: OpenPolicy) -> Result<Chosen<D>, OpenError> {
-    let pools: BTreeSet<PoolUuid> = drives.iter().map(|drive| drive.superblock.pool).collect();
-    let Some(pool) = pools.first().copied().filter(|_| pools.len() == 1) else {
-        return Err(OpenError::NotOnePool(pools.len()));
-    };
-    let mut seen: BTreeSet<DriveUuid> = BTreeSet::new();
-    if let Some(clone) = drives.iter().find(|drive| !seen.insert(drive.superblock.drive_uuid)) {
-        return Err(OpenError::Cloned(clone.superblock.drive));
-    }
-    let parity = usize::from(drives[0].superblock.parity);
-    let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
-    let newest = roots.iter().filter_map(|roots| roots.last()).max_by_key(|root| root.generation);
-    let root = newest.ok_or(OpenError::NoRoot)?.clone();
-    let mut chosen = Chosen { root, members: Vec::new(), stale: Vec::new(), missing: Vec::new() };
-    for (drive, roots) in drives.into_iter().zip(&roots) {
-        match standing(&chosen.root, &drive.superblock, roots.last()) {
-            Standing::Member => chosen.members.push(drive),
-            Standing::Stale => chosen.stale.push(drive.superblock.drive),
-            Standing::Diverged => return Err(OpenError::Diverged { drive: drive.superblock.drive }),
-        }
-    }
-    let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
-    let members = chosen.root.members.len();
-    chosen.missing =
-        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
-    if chosen.missing.len() > parity {
-        return Err(OpenError::TooManyMissing { missing: chosen.missing, members, parity });
-    }
-    // Drives whose absence is known already have been agreed to.
-    let known = |drive: &&DriveId| {
-        chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent)
-    };
-    let new = chosen.missing.iter().filter(|drive| !known(drive)).count();
-    if new > 0 && there.len() * 2 <= members && !policy.degraded {
-        return Err(OpenError::Degraded { missing: chosen.missing, members });
-    }
-    Ok(chosen)
-}
-
-async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Table, OpenError> {
-    let table = chosen.root.table;
-    for drive in &chosen.members {
-        let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
-        let offset = drive.superblock.table_offset(table.area);
-        if table.bytes > drive.superblock.table_bytes {
-            continue;
-        }
-        let (read, buf) = drive.device.read(offset, AlignedBuf::stale(bytes)).await;
-        if read.is_ok() && crc32c(&buf[..table.bytes as usize]) == table.crc {
-            return Ok(decode_table(&buf[..table.bytes as usize], table.entries, table.resting)?);
-        }
-    }
-    Err(OpenError::NoTable(chosen.root.generation))
-}
-
-// --- opening ---------------------------------------------------------------------------------------------------
-
 /// Opens the pool that `drives` belong to. No task of it runs yet.
 pub(crate) async fn open<W: World>(
     world: &W,
@@ -256,12 +132,11 @@ pub(crate) async fn open<W: World>(
         ..Opened::default()
     };
     let pool = assemble(world, chosen, table, options);
-    let root = pool.root.borrow().clone();
-    pool.load_catalog(&root).await?;
-    pool.load_shards(&root).await?;
-    pool.replay(&root, &mut opened).await?;
-    pool.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
-    pool.checkpoint(false).await?;
+    // A start that stops here has decided nothing. Its drives stay locked until what it had begun to write is done.
+    match select(pin!(pool.recover(&mut opened)), pin!(pool.array.lacks_room())).await {
+        Either::Left((recovered, _)) => recovered?,
+        Either::Right(_) => return Err(OpenError::FileSystemFull),
+    }
     Ok((pool, opened))
 }
 
@@ -305,67 +180,15 @@ struct Replay {
 }
 
 impl<W: World> Pool<W> {
-    // --- the maps, as of the root -------------------------------------------------------------------------------
-
-    async fn load_catalog(&self, root: &Root) -> Result<(), OpenError> {
-        let directories = self.read_directories(root.catalog).await?;
-        if directories.is_empty() {
-            return Ok(());
-        }
-        let pages: Vec<Pointer> =
-            directories.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
-        let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
-        let catalog = Catalog::decode(&bytes)?;
-        self.ledger.load(catalog.usages.clone());
-        *self.catalog.borrow_mut() = catalog;
-        *self.catalog_pages.borrow_mut() =
-            pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
-        Ok(())
+    /// Loads the maps, replays what was written since, and ends in a root that decides it.
+    async fn recover(&self, opened: &mut Opened) -> Result<(), OpenError> {
+        let root = self.root.borrow().clone();
+        self.load_catalog(&root).await?;
+        self.load_shards(&root).await?;
+        self.replay(&root, opened).await?;
+        self.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
+        Ok(self.checkpoint(false).await?)
     }
-
-    async fn load_shards(&self, root: &Root) -> Result<(), OpenError> {
-        let load = |(id, from): (usize, &ShardRoot)| self.load_shard(ShardId(id as u8), *from);
-        let shards = try_join_all(root.shards.iter().enumerate().map(load)).await?;
-        *self.shards.borrow_mut() = shards;
-        Ok(())
-    }
-
-    async fn load_shard(&self, id: ShardId, from: ShardRoot) -> Result<Shard, OpenError> {
-        let mut shard = Shard::new(id);
-        self.load_index(&mut shard, from).await?;
-        let directories = self.read_directories(from.deltas).await?;
-        for (_, directory) in directories.iter().rev() {
-            for page in try_join_all(directory.pages.iter().map(|page| self.read_page(*page))).await? {
-                for (key, value) in decode_delta(&page)? {
-                    let on_disk = shard.on_disk(&key);
-                    shard.buffer.load(key, value, on_disk);
-                }
-            }
-        }
-        shard.deltas = Deltas::loaded(directories);
-        Ok(shard)
-    }
-
-    async fn load_index(&self, shard: &mut Shard, from: ShardRoot) -> Result<(), OpenError> {
-        let Some(top) = from.index else { return Ok(()) };
-        let mut nodes = Vec::new();
-        let mut children: Vec<Child> = vec![(crate::types::GroupKey { family: Family(0), gib: 0 }, top)];
-        for _ in 0..from.index_height {
-            let pages = try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await?;
-            nodes.extend(children.iter().map(|(_, page)| *page));
-            children = pages.iter().map(|page| decode_node(page)).collect::<Result<Vec<_>, _>>()?.concat();
-        }
-        for page in try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await? {
-            for (group, runs) in decode_leaf(&page)? {
-                shard.groups.insert(group, runs);
-                shard.note_unmerged(group);
-            }
-        }
-        shard.index = Index::loaded(children, nodes, from.index_height, from.index);
-        Ok(())
-    }
-
-    // --- what was written since ---------------------------------------------------------------------------------
 
     async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
         if root.clean {

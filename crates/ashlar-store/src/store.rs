@@ -20,9 +20,10 @@ use crate::format::header::RecordKind;
 use crate::format::location::SLOT_BYTES;
 use crate::format::root::MemberState;
 use crate::ledger::Usage;
+use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
 use crate::pool::{Counters, Pool};
-use crate::recover::{self, FoundDrive, OpenError, OpenPolicy, Opened};
+use crate::recover::{self, OpenError, Opened};
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Blocks of the largest volume: 1 PiB.

@@ -174,7 +174,8 @@ impl Situation {
         match self.victim {
             _ if may_allocate || self.reclaimable > 0 => Task::Checkpoint,
             Some(victim) => Task::Collect(victim),
-            None => Task::Refuse,
+            // A deleted volume's space comes back without a page being written.
+            None => self.deleting.map_or(Task::Refuse, Task::Purge),
         }
     }
 
@@ -186,7 +187,7 @@ impl Situation {
     /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
     fn for_the_map(&self) -> Option<Task> {
         if !self.map_has_room() {
-            return None;
+            return self.deleting.map(Task::Purge);
         }
         if self.buffer_entries > self.buffer_entries_max {
             return Some(Task::Distribute(self.fullest_shard));

@@ -1,0 +1,171 @@
+//! Which drives a pool is opened with: the newest root, and who belongs to it.
+
+use std::collections::BTreeSet;
+
+use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, PoolUuid};
+use futures_util::future::join_all;
+
+use crate::create::FIRST_ROOT;
+use crate::format::codec::crc32c;
+use crate::format::root::{MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
+use crate::format::superblock::Superblock;
+use crate::format::table::{Table, decode_table};
+use crate::recover::OpenError;
+
+/// A drive that has been found to be a member of the pool.
+pub struct FoundDrive<D> {
+    /// What its superblock says.
+    pub superblock: Superblock,
+    /// The drive.
+    pub device: D,
+}
+
+/// What may be taken as said when a pool is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpenPolicy {
+    /// Open even if only half of the members or fewer are there.
+    pub degraded: bool,
+}
+
+/// The valid roots of one drive, newest last.
+async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
+    let mut roots = Vec::new();
+    for slot in 0..SLOT_COUNT {
+        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
+        if read.is_err() {
+            continue;
+        }
+        roots.extend(Root::decode(&buf).ok().filter(|root| root.pool == pool));
+    }
+    roots.sort_by_key(|root| root.generation);
+    roots
+}
+
+/// What a drive may be to the newest root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standing {
+    /// A member that has missed nothing that matters.
+    Member,
+    /// Its content is older than its absence.
+    Stale,
+    /// It belongs to another line that could have opened the pool by itself.
+    Diverged,
+}
+
+fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standing {
+    let record = root.members.iter().find(|member| member.drive == superblock.drive);
+    let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else {
+        return Standing::Stale;
+    };
+    // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
+    let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
+    match (on_line, record.state) {
+        (true, MemberState::Present) => Standing::Member,
+        (true, MemberState::Absent) => Standing::Stale,
+        (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
+        (false, _) => Standing::Stale,
+    }
+}
+
+/// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
+/// in `root`; one that does not is the root of a checkpoint that did not come to its end.
+fn went_on_without(own: &Root, root: &Root) -> bool {
+    let state = |root: &Root, drive| {
+        root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
+    };
+    own.members.iter().any(|member| {
+        member.state == MemberState::Absent && state(root, member.drive) == Some(MemberState::Present)
+    })
+}
+
+/// Whether so many drives are enough to open the pool of `root`. If those on another line were not, nothing was ever
+/// acknowledged on it: its root came to them and the power failed before it came to the others.
+fn could_have_opened(drives: usize, root: &Root, parity: usize) -> bool {
+    drives + parity >= root.members.len()
+}
+
+/// Which drives the pool is opened with.
+pub(crate) struct Chosen<D> {
+    /// The newest root.
+    pub root: Root,
+    pub members: Vec<FoundDrive<D>>,
+    /// Drives that were given and are not believed.
+    pub stale: Vec<DriveId>,
+    pub missing: Vec<DriveId>,
+}
+
+/// Finds the newest root, and who belongs to it.
+pub(crate) async fn choose<D: Device>(
+    drives: Vec<FoundDrive<D>>,
+    policy: OpenPolicy,
+) -> Result<Chosen<D>, OpenError> {
+    let pools: BTreeSet<PoolUuid> = drives.iter().map(|drive| drive.superblock.pool).collect();
+    let Some(pool) = pools.first().copied().filter(|_| pools.len() == 1) else {
+        return Err(OpenError::NotOnePool(pools.len()));
+    };
+    let mut seen: BTreeSet<DriveUuid> = BTreeSet::new();
+    if let Some(clone) = drives.iter().find(|drive| !seen.insert(drive.superblock.drive_uuid)) {
+        return Err(OpenError::Cloned(clone.superblock.drive));
+    }
+    let parity = usize::from(drives[0].superblock.parity);
+    let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
+    let newest = roots.iter().filter_map(|roots| roots.last()).max_by_key(|root| root.generation);
+    let root = newest.ok_or(OpenError::NoRoot)?.clone();
+    let mut chosen = Chosen { root, members: Vec::new(), stale: Vec::new(), missing: Vec::new() };
+    let mut diverged = Vec::new();
+    for (drive, roots) in drives.into_iter().zip(&roots) {
+        match standing(&chosen.root, &drive.superblock, roots.last()) {
+            Standing::Member => chosen.members.push(drive),
+            Standing::Stale => chosen.stale.push(drive.superblock.drive),
+            Standing::Diverged => diverged.push(drive.superblock.drive),
+        }
+    }
+    let not_given =
+        chosen.root.members.len().saturating_sub(chosen.members.len() + chosen.stale.len() + diverged.len());
+    if could_have_opened(diverged.len() + not_given, &chosen.root, parity)
+        && let Some(drive) = diverged.first()
+    {
+        return Err(OpenError::Diverged { drive: *drive });
+    }
+    chosen.stale.extend(diverged);
+    let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
+    let members = chosen.root.members.len();
+    chosen.missing =
+        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
+    // Who made the pool was stopped while the superblocks were written.
+    if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {
+        return Err(OpenError::Unfinished { missing: chosen.missing });
+    }
+    if chosen.missing.len() > parity {
+        return Err(OpenError::TooManyMissing { missing: chosen.missing, members, parity });
+    }
+    // Drives whose absence is known already have been agreed to.
+    let known = |drive: &&DriveId| {
+        chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent)
+    };
+    let new = chosen.missing.iter().filter(|drive| !known(drive)).count();
+    if new > 0 && there.len() * 2 <= members && !policy.degraded {
+        return Err(OpenError::Degraded { missing: chosen.missing, members });
+    }
+    Ok(chosen)
+}
+
+/// The segment table of the root.
+pub(crate) async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Table, OpenError> {
+    let table = chosen.root.table;
+    for drive in &chosen.members {
+        let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
+        let offset = drive.superblock.table_offset(table.area);
+        if table.bytes > drive.superblock.table_bytes {
+            continue;
+        }
+        let (read, buf) = drive.device.read(offset, AlignedBuf::stale(bytes)).await;
+        if read.is_ok() && crc32c(&buf[..table.bytes as usize]) == table.crc {
+            return Ok(decode_table(&buf[..table.bytes as usize], table.entries, table.resting)?);
+        }
+    }
+    Err(OpenError::NoTable(chosen.root.generation))
+}
+
+#[cfg(test)]
+mod tests;
