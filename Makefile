@@ -56,7 +56,7 @@ linux-test: ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
 
 bench: build ## the speed of the layers, as a table and as JSON
-	@$(BUILT)/release/ashlar bench
+	@$(BUILT)/release/ashlar bench --json-file $(BUILT)/bench.json
 
 clean: ## what was built; DATA stays
 	$(CARGO) clean

@@ -79,15 +79,13 @@ pub struct Pool {
     pub usable_bytes: u64,
     /// What of the usable may be live; the rest lets garbage collection work.
     pub limit_bytes: u64,
-    /// The same as `physical_used_bytes`.
-    pub live_bytes: u64,
     /// Written, no longer live, not reclaimed yet.
     pub garbage_bytes: u64,
     /// Room in segments that can be placed now.
     pub free_bytes: u64,
-    /// Compressed data that can surely be written now.
+    /// Compressed data that can surely be written now; 0 while it is read-only.
     pub safe_to_write_bytes: u64,
-    /// New data is refused.
+    /// New data is refused for lack of space.
     pub out_of_space: bool,
     /// Memory of the map.
     pub map_memory_bytes: u64,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice, SECTOR_BYTES,
 };
-use ashlar_reactor::now;
+use ashlar_reactor::{mailbox, now};
 use bytes::Bytes;
 
 use crate::counters::{DriveCounters, DriveStats};
@@ -71,10 +71,7 @@ impl Drive {
     /// If no reactor runs on this thread.
     pub fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
         match spec {
-            DriveSpec::Block { path } => open::open_block(path).map(Self::of_opened),
-            DriveSpec::File { path, size, sparse } => {
-                open::open_file(path, *size, *sparse, mode).map(Self::of_opened)
-            }
+            DriveSpec::Block { .. } | DriveSpec::File { .. } => open::open(spec, mode).map(Self::of_opened),
             DriveSpec::Memory { size } => {
                 let info = open::memory_info(DriveKind::Memory, *size);
                 Ok(Self::new(info, Backend::Memory(MemoryDevice::new(size.0))))
@@ -84,6 +81,29 @@ impl Drive {
                 Ok(Self::new(info, Backend::Null(NullDevice { size_bytes: size.0 })))
             }
         }
+    }
+
+    /// As [`Self::open`], for a reactor that has other things to do meanwhile: whatever may block is done by a
+    /// thread of its own.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    ///
+    /// # Panics
+    /// If no reactor runs on this thread.
+    pub async fn open_aside(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
+        if matches!(spec, DriveSpec::Memory { .. } | DriveSpec::Null { .. }) {
+            return Self::open(spec, mode);
+        }
+        let (mut sender, mut receiver) = mailbox::channel(1);
+        let on_thread = {
+            let spec = spec.clone();
+            // Whoever has stopped waiting wants the drive no more: it is closed again.
+            move || drop(sender.try_send(open::open(&spec, mode)))
+        };
+        let thread = std::thread::Builder::new().name("open-drive".to_owned()).spawn(on_thread);
+        thread.map_err(|source| OpenError::Thread { drive: spec.to_string(), source })?;
+        receiver.recv().await.expect("the thread answers before it ends").map(Self::of_opened)
     }
 
     fn of_opened(opened: Opened) -> Self {

@@ -131,6 +131,16 @@ pub enum OpenError {
         /// Bytes of its logical sector.
         sector_bytes: u32,
     },
+    /// There is no thread to open it with.
+    #[error(
+        "{drive}: no thread can be started to open it: the process is at a limit (ulimit -u, or its cgroup)"
+    )]
+    Thread {
+        /// The drive.
+        drive: String,
+        /// As the operating system says it.
+        source: io::Error,
+    },
     /// Anything else that the operating system reported.
     #[error("{}: {step} failed", path.display())]
     Os {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
-use crate::spec::DRIVE_BYTES_MIN;
+use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
 use crate::{lock, sysfs};
 
 /// How long a drive is waited for that only a process that has ended still has.
@@ -30,6 +30,18 @@ pub enum OpenMode {
 pub(crate) struct Opened {
     pub(crate) descriptor: OwnedFd,
     pub(crate) info: DriveInfo,
+}
+
+/// Opens a block device or a file, on any thread.
+///
+/// # Panics
+/// If the drive is neither.
+pub(crate) fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Opened, OpenError> {
+    match spec {
+        DriveSpec::Block { path } => open_block(path),
+        DriveSpec::File { path, size, sparse } => open_file(path, *size, *sparse, mode),
+        DriveSpec::Memory { .. } | DriveSpec::Null { .. } => unreachable!("memory is not opened"),
+    }
 }
 
 pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {

@@ -15,12 +15,12 @@ pub trait DriveBay: Clone + 'static {
     /// The world of this reactor.
     fn world(&self) -> Self::World;
 
-    /// Opens a drive for this process alone; makes it first if it is not there, `make` says so and its text
+    /// Opens a drive for this process alone, and holds nothing else of the reactor up; makes it first if it is not there, `make` says so and its text
     /// tells the size.
     ///
     /// # Errors
     /// A sentence that names the drive, the reason and the way out.
-    fn open(&self, spec: &str, make: bool) -> Result<BayDrive<Self::Device>, String>;
+    fn open(&self, spec: &str, make: bool) -> impl Future<Output = Result<BayDrive<Self::Device>, String>>;
 
     /// What tells whether two texts name the same drive; `None` if each names one of its own.
     fn identity(&self, spec: &str) -> Option<String>;

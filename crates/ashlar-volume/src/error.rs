@@ -83,12 +83,14 @@ pub enum NodeError {
         error: CreateError,
     },
     /// The store refused to open a pool.
-    #[error("pool '{name}': {error}")]
+    #[error("pool '{name}': {error}{why}")]
     Open {
         /// The pool.
         name: String,
         /// Why.
         error: OpenError,
+        /// What is known of drives that are missing, as a continuation; or nothing.
+        why: String,
     },
     /// A size that no volume can have.
     #[error("{0}")]

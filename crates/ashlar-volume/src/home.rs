@@ -18,6 +18,7 @@ use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 
 mod create;
+mod members;
 mod open;
 mod volumes;
 mod watch;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ashlar_block::PoolUuid;
 use ashlar_store::{OpenPolicy, Options};
@@ -108,7 +109,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
     }
 
-    /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several.
+    /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several. Members that it
+    /// counts on are waited for as long as `member_wait`.
     ///
     /// # Errors
     /// [`NodeError`]; nothing is open then.
@@ -117,12 +119,13 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         pool: Option<String>,
         drives: Vec<String>,
         policy: OpenPolicy,
+        member_wait: Duration,
     ) -> Result<PoolRecord, NodeError> {
         let reports = self.reports().await?;
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
         let options = self.options.clone();
-        let request = OpenRequest { pool, drives, names_taken, policy, options };
+        let request = OpenRequest { pool, drives, names_taken, policy, options, member_wait };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 

@@ -186,99 +186,58 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
     }
 }
 
-/// Has `work` done on the volume where it lives.
-async fn send<B, C, M, F, T>(courier: &C, place: Place, work: M) -> Result<T, IoError>
-where
-    B: DriveBay,
-    C: Courier<B>,
-    M: FnOnce(StoreVolume<B::World>) -> F + Send + 'static,
-    F: Future<Output = Result<T, IoError>> + 'static,
-    T: Send + 'static,
-{
-    let make = move |home: Rc<Home<B>>| async move {
-        match home.volume(place) {
-            Some(volume) => work(volume).await,
-            None => Err(Cause::NoSuchVolume.into()),
-        }
-    };
-    courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
+    /// Has `work` done on the volume where it lives.
+    async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
+    where
+        M: FnOnce(StoreVolume<B::World>) -> F + Send + 'static,
+        F: Future<Output = Result<T, IoError>> + 'static,
+        T: Send + 'static,
+    {
+        let (courier, place) = match &self.0 {
+            Reach::Here(volume) => return work(volume.clone()).await,
+            Reach::There(courier, place) => (courier, *place),
+        };
+        let make = move |home: Rc<Home<B>>| async move {
+            match home.volume(place) {
+                Some(volume) => work(volume).await,
+                None => Err(Cause::NoSuchVolume.into()),
+            }
+        };
+        courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+    }
 }
 
 impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.read(offset, bytes).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.read(offset, bytes).await }).await
-            }
-        }
+        self.on(move |volume| async move { volume.read(offset, bytes).await }).await
     }
 
     async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.write(offset, data).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.write(offset, data).await }).await
-            }
-        }
+        self.on(move |volume| async move { volume.write(offset, data).await }).await
     }
 
     async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.write_zeroes(offset, bytes).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.write_zeroes(offset, bytes).await })
-                    .await
-            }
-        }
+        self.on(move |volume| async move { volume.write_zeroes(offset, bytes).await }).await
     }
 
     async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.deallocate(range).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.deallocate(range).await }).await
-            }
-        }
+        self.on(move |volume| async move { volume.deallocate(range).await }).await
     }
 
     async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.compare(offset, expected).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.compare(offset, expected).await })
-                    .await
-            }
-        }
+        self.on(move |volume| async move { volume.compare(offset, expected).await }).await
     }
 
     async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.compare_and_write(offset, expected, data).await,
-            Reach::There(courier, place) => {
-                let work = move |volume: StoreVolume<B::World>| async move {
-                    volume.compare_and_write(offset, expected, data).await
-                };
-                send(courier, *place, work).await
-            }
-        }
+        self.on(move |volume| async move { volume.compare_and_write(offset, expected, data).await }).await
     }
 
     async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.verify(offset, bytes).await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.verify(offset, bytes).await }).await
-            }
-        }
+        self.on(move |volume| async move { volume.verify(offset, bytes).await }).await
     }
 
     async fn flush(&self) -> Result<(), IoError> {
-        match &self.0 {
-            Reach::Here(volume) => volume.flush().await,
-            Reach::There(courier, place) => {
-                send(courier, *place, move |volume| async move { volume.flush().await }).await
-            }
-        }
+        self.on(move |volume| async move { volume.flush().await }).await
     }
 }

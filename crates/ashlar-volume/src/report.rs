@@ -1,7 +1,7 @@
 //! What there is to say of pools and volumes.
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
-use ashlar_store::{DriveStatus, Opened, PoolStatus, Usage};
+use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Usage};
 
 use crate::bay::DriveFacts;
 use crate::door::{AccessList, Nsid};
@@ -33,6 +33,30 @@ pub struct PoolReport {
     pub volumes: Vec<VolumeReport>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
+}
+
+impl PoolReport {
+    /// Why the pool takes no new data, if it does not; reads go on.
+    pub fn read_only(&self) -> Option<String> {
+        read_only(&self.status)
+    }
+}
+
+/// Why a pool takes no new data: it has halted, or fewer drives are left than new data needs for the
+/// redundancy of the pool's level.
+pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
+    if status.halted.is_some() {
+        return status.halted.clone();
+    }
+    let online = status.drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
+    let needed = status.level.parity() + 1;
+    let why = || {
+        format!(
+            "{online} of {} drives are left, and new data needs {needed} to be safe: reads go on",
+            status.drives.len()
+        )
+    };
+    (online < needed).then(why)
 }
 
 /// A volume.

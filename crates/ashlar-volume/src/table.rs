@@ -37,6 +37,16 @@ pub(crate) struct Row {
 
 pub(crate) type Rows = BTreeMap<Nsid, Row>;
 
+/// What of [`HealthFigures`] a pool has a part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PoolHealth {
+    pub spare_percent: u8,
+    pub degraded: bool,
+    pub read_only: bool,
+    pub media_errors: u64,
+    pub unsafe_shutdowns: u64,
+}
+
 /// The namespace table of a node. One per node, shared by its reactors.
 pub struct Table {
     subsystem: SubsystemInfo,
@@ -50,7 +60,7 @@ struct Inner {
     claimed: BTreeSet<Nsid>,
     /// The highest number that was ever given out.
     nsid_high: u32,
-    health: BTreeMap<PoolUuid, HealthFigures>,
+    health: BTreeMap<PoolUuid, PoolHealth>,
     power_cycles: u64,
     waiting: Vec<Waker>,
 }
@@ -156,7 +166,7 @@ impl Table {
         self.inner().nsid_high
     }
 
-    pub(crate) fn set_health(&self, pool: PoolUuid, figures: HealthFigures) {
+    pub(crate) fn set_health(&self, pool: PoolUuid, figures: PoolHealth) {
         self.inner().health.insert(pool, figures);
     }
 

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use ashlar_block::Cause;
 use ashlar_store::OpenPolicy;
 use ashlar_volume::{AccessChange, AccessList, Door, FormatRequest, NewVolume, NodeError, Nsid, VolumeIo};
@@ -24,7 +26,10 @@ fn data_written_at_any_sector_is_read_back() {
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let small_sectors = NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) };
-        assert_eq!(node.create_volume("tank", node.table().claim_new(), small_sectors).await.unwrap().nsid, Nsid(1));
+        assert_eq!(
+            node.create_volume("tank", node.table().claim_new(), small_sectors).await.unwrap().nsid,
+            Nsid(1)
+        );
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             for (offset, bytes) in
@@ -50,7 +55,13 @@ fn zeroing_takes_exactly_what_was_asked_and_deallocating_whole_blocks_only() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) }).await.unwrap();
+        node.create_volume(
+            "tank",
+            node.table().claim_new(),
+            NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) },
+        )
+        .await
+        .unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let mut model = pattern(64 << 10, 1).to_vec();
@@ -73,7 +84,13 @@ fn writes_to_parts_of_one_block_at_once_lose_nothing() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), NewVolume { lba_bytes: 512, ..volume("v0", MIB) }).await.unwrap();
+        node.create_volume(
+            "tank",
+            node.table().claim_new(),
+            NewVolume { lba_bytes: 512, ..volume("v0", MIB) },
+        )
+        .await
+        .unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let write = |sector: u64| {
@@ -188,7 +205,7 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         .await;
         node.close_pool("tank").await.unwrap();
         assert!(node.reports().await.unwrap().is_empty());
-        node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
         let report = node.report("tank").await.unwrap();
         let back = report.volumes.iter().find(|volume| volume.name == "v1").unwrap();
         assert_eq!((back.uuid, back.nsid, back.size_bytes), (made.uuid, made.nsid, made.size_bytes));
@@ -208,7 +225,7 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
         node.create_volume("new", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
-        node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
             reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
@@ -228,7 +245,7 @@ fn a_drive_that_holds_something_is_not_taken_unasked() {
         node.close_pool("tank").await.unwrap();
         let held = node.create_pool(pool("other"), drives("a", 3), false).await.unwrap_err();
         assert!(held.to_string().contains("the Ashlar pool 'tank'"), "{held}");
-        node.open_pool(None, drives("a", 3), OpenPolicy::default()).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
         node.destroy_pool("tank").await.unwrap();
         // What is left is not a pool's label any more, but not nothing either.
         node.create_pool(pool("other"), drives("a", 3), true).await.unwrap();
@@ -246,11 +263,13 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         assert!(matches!(same, NodeError::SameDrive(..)), "{same}");
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         for size in [0, 4095, u64::MAX - 4095] {
-            let error = node.create_volume("tank", node.table().claim_new(), volume("v0", size)).await.unwrap_err();
+            let error =
+                node.create_volume("tank", node.table().claim_new(), volume("v0", size)).await.unwrap_err();
             assert!(matches!(error, NodeError::Size(_)), "{size}: {error}");
         }
         node.create_volume("tank", node.table().claim_new(), volume("v0", 2 * MIB)).await.unwrap();
-        let again = node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap_err();
+        let again =
+            node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap_err();
         assert!(matches!(again, NodeError::VolumeExists { .. }), "{again}");
         let shrunk = node.resize_volume("tank", "v0".into(), MIB, false).await.unwrap_err();
         assert!(matches!(shrunk, NodeError::Shrinks { .. }), "{shrunk}");

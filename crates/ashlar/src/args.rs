@@ -83,8 +83,7 @@ pub enum ClientCommand {
   ashlar serve --state ./data --listen 127.0.0.1:4420 --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory_bytes,
-over_provisioning_percent; a table [pools] with member_wait_seconds, how long a start waits for drives that are
-late [default: 10]; and a table [limits] of what hosts may take.")]
+over_provisioning_percent, member_wait_seconds; and a table [limits] of what hosts may take.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]
@@ -108,6 +107,10 @@ pub struct ServeArguments {
     /// 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
+    /// How long a start waits for drives that its pools had when they were last open, before they are given up
+    /// [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub member_wait_seconds: Option<u64>,
 }
 
 /// The demonstration's options.
@@ -133,7 +136,8 @@ pub struct DemoArguments {
 
 /// The benchmark's options.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:\n  ashlar bench\n  ashlar bench --seconds 10 --output json > figures.json")]
+#[command(after_help = "Examples:\n  ashlar bench\n  ashlar bench --seconds 10 --output json > figures.json
+  ashlar bench --json-file figures.json")]
 pub struct BenchArguments {
     /// How long each load is measured
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
@@ -141,6 +145,9 @@ pub struct BenchArguments {
     /// The pool's volume; five drives of its size are taken from memory, at least 512MiB each
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub volume_size: ByteSize,
+    /// Write the figures to this file as JSON, too
+    #[arg(long, value_name = "FILE")]
+    pub json_file: Option<PathBuf>,
 }
 
 /// About pools.

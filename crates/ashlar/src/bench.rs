@@ -5,9 +5,10 @@ mod daemon;
 mod servers;
 mod table;
 
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{Context, anyhow, ensure};
 use ashlar_bench::echo;
 use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
 use ashlar_bench::wire_bench::{self, Direction, Figures, Load};
@@ -96,9 +97,19 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
         let processors = std::thread::available_parallelism()?.get();
         anyhow::Ok(Report { version: env!("CARGO_PKG_VERSION"), processors, idle, loads })
     })??;
+    show(&report, arguments.json_file.as_deref(), output)
+}
+
+fn show(report: &Report, file: Option<&Path>, output: Output) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(report)?;
     match output {
-        Output::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-        Output::Table => println!("{}", table::report(&report)),
+        Output::Json => println!("{json}"),
+        Output::Table => println!("{}", table::report(report)),
+    }
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+    if output == Output::Table {
+        println!("\nThe same as JSON: {}", file.display());
     }
     Ok(())
 }

@@ -48,6 +48,7 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,
+        member_wait_seconds: None,
     }
 }
 
@@ -64,6 +65,7 @@ async fn show(
         subsystem_nqn: running.appliance.subsystem_nqn().to_owned(),
         host_nqn: volume.host_nqn,
         nsid: volume.nsid,
+        is_new: volume.is_new,
         state_file: state.join("demo.verify"),
         duration: Duration::from_secs(arguments.seconds),
     };

@@ -14,7 +14,7 @@ mod state;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ashlar_control::{Socket, router};
@@ -66,7 +66,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let reactor = ashlar_reactor::Config { spin: config.spin, ..ashlar_reactor::Config::default() };
     let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
     let node = Node::new(table, reactors.clone(), config.store.clone());
-    let unavailable = open_pools(&node, &state).await;
+    let unavailable = open_pools(&node, &state, config.member_wait).await;
     let served = match state.note_nsids(node.table().nsid_high()) {
         Ok(()) => reactors.serve(&target).await,
         Err(error) => Err(error),
@@ -84,8 +84,10 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     Ok(Running { appliance, node, reactors, threads, stop_api, api })
 }
 
-/// Opens the pools that the node has. What keeps one from opening is said, and kept with its UUID.
-async fn open_pools(node: &MachineNode, state: &StateDir) -> Vec<(String, String)> {
+/// Opens the pools that the node has, within `member_wait` where drives are late. What keeps one from opening
+/// is said, and kept with its UUID.
+async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration) -> Vec<(String, String)> {
+    let start = Instant::now();
     let mut unavailable = Vec::new();
     for pool in &state.node.pools {
         if pool.volatile {
@@ -94,7 +96,9 @@ async fn open_pools(node: &MachineNode, state: &StateDir) -> Vec<(String, String
             unavailable.push((pool.uuid.clone(), why.to_owned()));
             continue;
         }
-        let opened = node.open_pool(Some(pool.uuid.clone()), pool.specs(), OpenPolicy::default()).await;
+        let (uuid, policy) = (Some(pool.uuid.clone()), OpenPolicy::default());
+        let wait = member_wait.saturating_sub(start.elapsed());
+        let opened = node.open_pool(uuid, pool.specs(), policy, wait).await;
         if let Err(error) = opened {
             tracing::error!(pool = pool.name, %error, "a pool cannot be opened; the others are served");
             unavailable.push((pool.uuid.clone(), error.to_string()));

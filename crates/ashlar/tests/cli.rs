@@ -3,10 +3,6 @@
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
 use support::{Place, refused, spoil};
 
 const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f";
@@ -416,26 +412,6 @@ fn a_wrong_configuration_is_refused_with_its_line_and_key() {
     let mut command = place.serve();
     command.args(["--listen", "somewhere"]);
     assert_says(&refused(command), &["'somewhere' is not an address"]);
-}
-
-#[test]
-fn the_socket_is_the_owners_alone() {
-    let place = Place::new();
-    let _daemon = place.start();
-    assert_eq!(std::fs::metadata(place.socket()).unwrap().permissions().mode() & 0o777, 0o600);
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
-    // Somebody else needs to reach the binary and the socket before being refused there.
-    let (binary, nobody) = (place.path("binary"), 65534);
-    // By another process: a file that this one has open for writing cannot be run, not even once it is closed
-    // here, while a child of another test's still has it.
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ashlar")).arg(&binary).status().unwrap();
-    assert!(copied.success());
-    std::fs::set_permissions(place.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new(binary);
-    command.arg("--socket").arg(place.socket()).arg("status").uid(nobody).gid(nobody).current_dir("/");
-    assert_says(&refused(command), &["permission denied"]);
 }
 
 #[test]

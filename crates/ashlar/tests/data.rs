@@ -4,9 +4,10 @@
 mod support;
 
 use std::cell::RefCell;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
@@ -102,11 +103,14 @@ fn a_host_sees_what_it_is_allowed_and_is_listed_while_it_is_connected() {
 #[test]
 fn the_demonstration_finds_its_data_again() {
     let place = Place::new();
-    let demo = || {
+    let command = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ashlar"));
         command.arg("demo").arg("--state").arg(place.path("state")).env_remove("ASHLAR_SOCKET");
-        command.args(["--listen", "127.0.0.1:0", "--discovery", "127.0.0.1:0", "--seconds", "1", "--once"]);
-        let output = command.output().expect("the binary runs");
+        command.args(["--listen", "127.0.0.1:0", "--discovery", "127.0.0.1:0", "--once"]);
+        command
+    };
+    let demo = || {
+        let output = command().args(["--seconds", "1"]).output().expect("the binary runs");
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     };
@@ -117,4 +121,12 @@ fn the_demonstration_finds_its_data_again() {
         assert!(first.contains(part), "'{part}' is not in: {first}");
     }
     assert!(demo().contains("The data of the last run are as they were"));
+    let mut killed =
+        command().args(["--seconds", "3600"]).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let said = BufReader::new(killed.stdout.take().expect("it was piped")).lines();
+    assert!(said.map_while(Result::ok).any(|line| line.starts_with("Workload:")), "the workload runs");
+    killed.kill().expect("it runs");
+    killed.wait().expect("a child");
+    let after = demo();
+    assert!(after.contains("The last run did not come to its end"), "{after}");
 }

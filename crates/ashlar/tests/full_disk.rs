@@ -12,7 +12,7 @@ use std::process::Command;
 use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_block::AlignedBuf;
 use bytes::Bytes;
-use support::Place;
+use support::{Place, skip};
 
 const BLOCK_BYTES: usize = 4096;
 const BLOCKS_PER_WRITE: u64 = 16;
@@ -99,8 +99,7 @@ fn says(place: &Place, word: &str) -> bool {
 fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     let place = Place::new();
     let Some(disk) = SmallDisk::mount(place.path("disk"), 96) else {
-        println!("skipped: mounting a file system is not permitted here");
-        return;
+        return skip("mounting a file system is not permitted here");
     };
     let filler = disk.0.join("filler");
     fs::write(&filler, vec![1; 32 << 20]).expect("room");

@@ -131,8 +131,7 @@ impl Limits {
             let bounds = "at least twice transfer_bytes_max";
             return wrong("connection_bytes_max", self.connection_bytes_max, bounds);
         }
-        let shared =
-            [("host_bytes_max", self.host_bytes_max), ("reactor_bytes_max", self.reactor_bytes_max)];
+        let shared = [("host_bytes_max", self.host_bytes_max), ("reactor_bytes_max", self.reactor_bytes_max)];
         match shared.into_iter().find(|(_, bytes)| *bytes < self.connection_bytes_max) {
             Some((name, bytes)) => wrong(name, bytes, "at least connection_bytes_max"),
             None => Ok(()),

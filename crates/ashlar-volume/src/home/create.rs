@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{ByteSize, Device, PoolUuid};
-use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options};
+use futures_util::future::join_all;
 
+use super::members::{FoundMember, FoundPool};
 use super::{Home, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
@@ -43,14 +44,11 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// [`NodeError`]; the drives are as they were, and files that were made are gone again.
     pub async fn create_pool(&self, request: CreateRequest) -> Result<PoolRecord, NodeError> {
-        let drives = self.open_for_pool(&request.drives, true)?;
+        let drives = self.open_for_pool(&request.drives, true).await?;
         match self.create_on(&request, &drives).await {
             Ok(pool) => self.open_created(pool, drives, request).await,
             Err(error) => {
-                let made: Vec<String> =
-                    drives.iter().filter(|d| d.made).map(|d| d.facts.spec.clone()).collect();
-                drop(drives);
-                made.iter().for_each(|spec| self.bay.unmake(spec));
+                self.give_back(drives);
                 Err(error)
             }
         }
@@ -87,40 +85,40 @@ impl<B: DriveBay> Home<B> {
         drives: Taken<B>,
         request: CreateRequest,
     ) -> Result<PoolRecord, NodeError> {
-        let mut found = Vec::new();
         let mut members = Vec::new();
         for drive in drives {
             let superblock = read_superblock(&drive.device).await;
             let superblock =
                 superblock.map_err(|error| NodeError::Drive(format!("{}: {error}", drive.facts.spec)))?;
-            members.push(PoolDrive::new(&superblock, drive.clone()));
-            found.push(FoundDrive { superblock, device: drive.device });
+            members.push(FoundMember::new(superblock, drive));
         }
-        let notes = notes_on(&found, &members);
-        let name = request.new.name;
-        self.open_members(pool, name, found, members, notes, request.options, OpenPolicy::default()).await
+        let found = FoundPool { uuid: pool, name: request.new.name, members, others: Vec::new() };
+        self.open_members(found, request.options, OpenPolicy::default()).await
     }
 
-    /// Opens each drive once. None stays open after an error, and none that was made for it stays.
-    pub(super) fn open_for_pool(&self, specs: &[String], make: bool) -> Result<Taken<B>, NodeError> {
+    /// Opens each drive once, all at a time. None stays open after an error, and none that was made for it
+    /// stays.
+    pub(super) async fn open_for_pool(&self, specs: &[String], make: bool) -> Result<Taken<B>, NodeError> {
         if specs.is_empty() {
             return Err(NodeError::NoDrives);
         }
         self.check_distinct(specs)?;
-        let mut taken: Taken<B> = Vec::with_capacity(specs.len());
-        for spec in specs {
-            match self.bay.open(spec, make) {
-                Ok(drive) => taken.push(drive),
-                Err(error) => {
-                    let made = taken.iter().filter(|d| d.made).map(|d| d.facts.spec.clone());
-                    let made: Vec<String> = made.collect();
-                    drop(taken);
-                    made.iter().for_each(|spec| self.bay.unmake(spec));
-                    return Err(NodeError::Drive(error));
-                }
-            }
+        let opened = join_all(specs.iter().map(|spec| self.bay.open(spec, make))).await;
+        let (taken, mut refused): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+        let taken: Taken<B> = taken.into_iter().flatten().collect();
+        if refused.is_empty() {
+            return Ok(taken);
         }
-        Ok(taken)
+        self.give_back(taken);
+        Err(refused.swap_remove(0).err().map_or(NodeError::NoDrives, NodeError::Drive))
+    }
+
+    /// Closes drives, and removes those that were made.
+    fn give_back(&self, drives: Taken<B>) {
+        let made = drives.iter().filter(|drive| drive.made).map(|drive| drive.facts.spec.clone());
+        let made: Vec<String> = made.collect();
+        drop(drives);
+        made.iter().for_each(|spec| self.bay.unmake(spec));
     }
 
     fn check_distinct(&self, specs: &[String]) -> Result<(), NodeError> {
@@ -151,7 +149,7 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// When it cannot be opened or read.
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
-        let drives = self.open_for_pool(std::slice::from_ref(&spec), false)?;
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
         let content = inspect(&self.bay, &drive.device).await;
         let content = content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))?;
@@ -163,7 +161,7 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// When it holds something that is not Ashlar's, or cannot be written.
     pub async fn clear_label(self: &Rc<Self>, spec: String, force: bool) -> Result<DriveReading, NodeError> {
-        let drives = self.open_for_pool(std::slice::from_ref(&spec), false)?;
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
         let failed = |error: ashlar_block::DeviceError| NodeError::Drive(format!("{spec}: {error}"));
         let content = inspect(&self.bay, &drive.device).await.map_err(failed)?;
@@ -179,13 +177,6 @@ impl<B: DriveBay> Home<B> {
         };
         ashlar_store::wipe(&drive.device, size_bytes).await.map_err(failed)?;
         Ok(DriveReading { facts: drive.facts, content })
-    }
-}
-
-impl<D> PoolDrive<D> {
-    pub(super) fn new(superblock: &Superblock, drive: BayDrive<D>) -> Self {
-        let (id, uuid) = (superblock.drive, superblock.drive_uuid);
-        PoolDrive { id, uuid, drive, pool_bytes: superblock.drive_bytes }
     }
 }
 

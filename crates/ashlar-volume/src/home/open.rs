@@ -1,17 +1,19 @@
 //! Opening a pool: its drives by their labels, its volumes by their attributes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
-use ashlar_block::{PoolUuid, VolumeId};
-use ashlar_store::{FoundDrive, OpenPolicy, Options, Store, VolumeEntry, VolumeState};
+use ashlar_block::VolumeId;
+use ashlar_store::{OpenError, OpenPolicy, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
 use super::create::notes_on;
-use super::{Home, OpenPool, OpenVolume, PoolDrive};
+use super::members::{FoundMember, FoundPool};
+use super::{Home, OpenPool, OpenVolume};
 use crate::attributes::Attributes;
-use crate::bay::{DriveBay, DriveContent, inspect};
+use crate::bay::DriveBay;
 use crate::error::NodeError;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
@@ -29,13 +31,8 @@ pub struct OpenRequest {
     pub policy: OpenPolicy,
     /// How it is opened.
     pub options: Options,
-}
-
-/// What was found on the drives that were given.
-struct Found<D> {
-    members: Vec<(FoundDrive<D>, PoolDrive<D>)>,
-    /// Drives that are no members of any pool, and what they are.
-    others: Vec<String>,
+    /// How long members are waited for that the pool counts on and that are not there yet.
+    pub member_wait: Duration,
 }
 
 impl<B: DriveBay> Home<B> {
@@ -48,56 +45,25 @@ impl<B: DriveBay> Home<B> {
         if request.drives.is_empty() {
             return Err(NodeError::NoDrives);
         }
-        let mut found = self.find_members(&request.drives).await;
-        let (uuid, name) = choose_pool(&found, request.pool.as_deref())?;
-        if self.pools.borrow().contains_key(&uuid) || request.names_taken.contains(&name) {
-            return Err(NodeError::PoolExists(name));
+        let found = self.find_pool(&request).await?;
+        if self.pools.borrow().contains_key(&found.uuid) || request.names_taken.contains(&found.name) {
+            return Err(NodeError::PoolExists(found.name));
         }
-        found.members.retain(|(drive, _)| drive.superblock.pool == uuid);
-        let (drives, members): (Vec<_>, Vec<_>) = found.members.into_iter().unzip();
-        let mut notes = notes_on(&drives, &members);
-        notes.extend(found.others);
-        self.open_members(uuid, name, drives, members, notes, request.options, request.policy).await
+        self.open_members(found, request.options, request.policy).await
     }
 
-    async fn find_members(&self, specs: &[String]) -> Found<B::Device> {
-        let mut found = Found { members: Vec::new(), others: Vec::new() };
-        for spec in specs {
-            let drive = match self.open_for_pool(std::slice::from_ref(spec), false) {
-                Ok(mut drives) => drives.remove(0),
-                Err(error) => {
-                    found.others.push(error.to_string());
-                    continue;
-                }
-            };
-            match inspect(&self.bay, &drive.device).await {
-                Ok(DriveContent::Member(superblock)) => {
-                    let member = PoolDrive::new(&superblock, drive.clone());
-                    found
-                        .members
-                        .push((FoundDrive { superblock: *superblock, device: drive.device }, member));
-                }
-                Ok(DriveContent::Damaged(error)) => found.others.push(format!("{spec}: {error}")),
-                Ok(other) => found.others.push(format!("{spec} holds {}", other.describe())),
-                Err(error) => found.others.push(format!("{spec}: {error}")),
-            }
-        }
-        found
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the pool that is put together here")]
     pub(super) async fn open_members(
         &self,
-        uuid: PoolUuid,
-        name: String,
-        found: Vec<FoundDrive<B::Device>>,
-        drives: Vec<PoolDrive<B::Device>>,
-        notes: Vec<String>,
+        found: FoundPool<B::Device>,
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
+        let FoundPool { uuid, name, members, others } = found;
+        let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
+        let mut notes = notes_on(&found, &drives);
+        notes.extend(others.iter().cloned());
         let opened = Store::open(&self.world, found, options, policy).await;
-        let (store, opened) = opened.map_err(|error| NodeError::Open { name: name.clone(), error })?;
+        let (store, opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
         let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
@@ -148,29 +114,13 @@ impl<B: DriveBay> Home<B> {
     }
 }
 
-/// The pool that is meant, of those that the drives belong to.
-fn choose_pool<D>(found: &Found<D>, wanted: Option<&str>) -> Result<(PoolUuid, String), NodeError> {
-    let pool = |(drive, _): &(FoundDrive<D>, _)| (drive.superblock.pool, drive.superblock.pool_name.clone());
-    let pools: BTreeSet<(PoolUuid, String)> = found.members.iter().map(pool).collect();
-    let is_wanted = |(uuid, name): &(PoolUuid, String)| match wanted {
-        Some(wanted) => name == wanted || uuid.to_string() == wanted,
-        None => true,
+/// Where drives are missing, what the others are that were given says why.
+fn not_opened(name: &str, error: OpenError, others: &[String]) -> NodeError {
+    let is_missing = matches!(error, OpenError::TooManyMissing { .. } | OpenError::Degraded { .. });
+    let why = match others {
+        _ if !is_missing => String::new(),
+        [] => "; no drives were given that might be these".to_owned(),
+        others => format!("; of those that were given: {}", others.join("; ")),
     };
-    let mut meant: Vec<(PoolUuid, String)> = pools.into_iter().filter(is_wanted).collect();
-    match meant.len() {
-        1 => Ok(meant.remove(0)),
-        0 => {
-            let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
-            let why = if found.others.is_empty() {
-                "they belong to other pools".to_owned()
-            } else {
-                found.others.join("; ")
-            };
-            Err(NodeError::NoMembers { pool, why })
-        }
-        _ => {
-            let names = meant.iter().map(|(uuid, name)| format!("{name} {uuid}"));
-            Err(NodeError::SeveralPools(names.collect::<Vec<_>>().join(", ")))
-        }
-    }
+    NodeError::Open { name: name.to_owned(), error, why }
 }

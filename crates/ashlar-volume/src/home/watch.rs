@@ -8,8 +8,8 @@ use ashlar_store::PoolStatus;
 
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::DriveBay;
-use crate::door::HealthFigures;
-use crate::table::Table;
+use crate::report::read_only;
+use crate::table::{PoolHealth, Table};
 
 /// How often.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -61,16 +61,14 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     }
 }
 
-fn health(status: &PoolStatus) -> HealthFigures {
+fn health(status: &PoolStatus) -> PoolHealth {
     let space = &status.space;
     let spare = (space.safe_to_write * 100).checked_div(space.limit).unwrap_or(0);
-    HealthFigures {
+    PoolHealth {
         spare_percent: spare.min(100) as u8,
-        spare_threshold_percent: 0,
         degraded: status.is_degraded(),
-        read_only: status.halted.is_some(),
+        read_only: read_only(status).is_some(),
         media_errors: status.counters.blocks_unrecovered,
         unsafe_shutdowns: status.unclean_starts,
-        power_cycles: 0,
     }
 }

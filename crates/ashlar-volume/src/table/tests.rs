@@ -36,11 +36,11 @@ fn a_change_ends_the_wait_for_it() {
 #[test]
 fn health_is_that_of_the_worst_pool() {
     let table = table();
-    let pool = |spare_percent, degraded| HealthFigures {
+    let pool = |spare_percent, degraded| PoolHealth {
         spare_percent,
         degraded,
         media_errors: 2,
-        ..HealthFigures::default()
+        ..PoolHealth::default()
     };
     table.set_health(PoolUuid([1; 16]), pool(80, false));
     table.set_health(PoolUuid([2; 16]), pool(30, true));

@@ -27,7 +27,7 @@ impl DriveBay for MemoryBay {
         DriveWorld
     }
 
-    fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+    async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);

@@ -23,6 +23,8 @@ pub struct CheckedVolume {
     pub nsid: u32,
     /// The one host that may see it.
     pub host_nqn: String,
+    /// It has just been made: nothing was ever written to it.
+    pub is_new: bool,
 }
 
 /// Makes what is not there yet.
@@ -39,7 +41,8 @@ pub async fn prepare(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<
     let host_nqn = format!("{}:demo", status.subsystem_nqn);
     ensure_volume(appliance, &status.volumes, VOLUME, VOLUME_BYTES, "any").await?;
     let checked = ensure_volume(appliance, &status.volumes, CHECKED_VOLUME, CHECKED_BYTES, &host_nqn).await?;
-    Ok(CheckedVolume { nsid: checked.nsid, host_nqn })
+    let is_new = !status.volumes.iter().any(|volume| volume.uuid == checked.uuid);
+    Ok(CheckedVolume { nsid: checked.nsid, host_nqn, is_new })
 }
 
 fn found(pool: &Pool) -> anyhow::Result<()> {

@@ -37,6 +37,8 @@ pub struct Workload {
     pub host_nqn: String,
     /// The volume.
     pub nsid: u32,
+    /// Nothing was ever written to it.
+    pub is_new: bool,
     /// What every block must read as, kept between runs.
     pub state_file: PathBuf,
     /// How long.
@@ -134,6 +136,13 @@ impl Workload {
             let checked = checked.map_err(failed("the data of the last run are not as they were"))?;
             println!("The data of the last run are as they were: all {checked} blocks checked.");
             return Ok(model);
+        }
+        if !self.is_new {
+            println!(
+                "The last run did not come to its end: {} is missing, which says what it had written. Its data \
+                 are there, but cannot be checked; they are cleared for a new beginning.",
+                self.state_file.display()
+            );
         }
         for start in (0..BLOCKS).step_by(ZEROES_BLOCKS as usize) {
             let cleared = namespace.write_zeroes(start, ZEROES_BLOCKS, true).await;

@@ -22,14 +22,14 @@ impl DriveBay for MachineBay {
         DriveWorld
     }
 
-    fn open(&self, spec: &str, make: bool) -> Result<BayDrive<Drive>, String> {
+    async fn open(&self, spec: &str, make: bool) -> Result<BayDrive<Drive>, String> {
         let parsed = parse(spec)?;
         if matches!(parsed, DriveSpec::Memory { .. } | DriveSpec::Null { .. }) && !make {
             return Err(format!("{spec}: memory is lost with the daemon that had it"));
         }
         let mode = if make { OpenMode::CreateIfMissing } else { OpenMode::Existing };
         let existed = path_of(&parsed).is_none_or(Path::exists);
-        let device = Drive::open(&parsed, mode).map_err(|error| with_causes(&error))?;
+        let device = Drive::open_aside(&parsed, mode).await.map_err(|error| with_causes(&error))?;
         let facts = facts(spec, &device);
         Ok(BayDrive { device, facts, made: !existed })
     }

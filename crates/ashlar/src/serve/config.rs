@@ -79,17 +79,9 @@ struct File {
     spin_us: Option<u64>,
     map_memory_bytes: Option<SizeText>,
     over_provisioning_percent: Option<u64>,
+    member_wait_seconds: Option<u64>,
     #[serde(default)]
     limits: LimitsTable,
-    #[serde(default)]
-    pools: PoolsTable,
-}
-
-/// The table `[pools]`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PoolsTable {
-    member_wait_seconds: Option<u64>,
 }
 
 impl Config {
@@ -119,7 +111,7 @@ impl Config {
             reactors,
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
-            member_wait: member_wait(&file.pools)?,
+            member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
         })
     }
@@ -184,11 +176,11 @@ fn memory_bytes() -> u64 {
     info.totalram as u64 * u64::from(info.mem_unit)
 }
 
-fn member_wait(table: &PoolsTable) -> anyhow::Result<Duration> {
-    let seconds = table.member_wait_seconds.unwrap_or(MEMBER_WAIT_SECONDS_DEFAULT);
+fn member_wait(seconds: Option<u64>) -> anyhow::Result<Duration> {
+    let seconds = seconds.unwrap_or(MEMBER_WAIT_SECONDS_DEFAULT);
     ensure!(
         seconds <= MEMBER_WAIT_SECONDS_MAX,
-        "member_wait_seconds is {seconds}: it must be at most {MEMBER_WAIT_SECONDS_MAX}, in the table [pools]"
+        "member_wait_seconds is {seconds}: it must be at most {MEMBER_WAIT_SECONDS_MAX}"
     );
     Ok(Duration::from_secs(seconds))
 }

@@ -21,13 +21,13 @@ fn ratio(logical: u64, physical: u64) -> f64 {
 pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
     let (status, space) = (&report.status, &report.status.space);
     let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let read_only = report.read_only();
     let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
         level: status.level.to_string(),
-        states: pool_states(report),
-        problem: status.halted.clone(),
+        states: pool_states(report, read_only.is_some()),
         notes: report.notes.clone(),
         physical_used_bytes: space.live,
         logical_written_bytes: logical,
@@ -36,25 +36,25 @@ pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
         raw_bytes: space.raw,
         usable_bytes: space.usable,
         limit_bytes: space.limit,
-        live_bytes: space.live,
         garbage_bytes: space.garbage,
         free_bytes: space.free,
-        safe_to_write_bytes: space.safe_to_write,
+        safe_to_write_bytes: if read_only.is_some() { 0 } else { space.safe_to_write },
         out_of_space: space.full,
+        problem: read_only,
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         counters: counters(status),
     }
 }
 
-fn pool_states(report: &PoolReport) -> Vec<String> {
+fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let status = &report.status;
     let is_volatile =
         report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile));
     let states = [
-        ("online", status.halted.is_none() && !status.is_degraded()),
+        ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
-        ("read-only", status.halted.is_some()),
+        ("read-only", is_read_only),
         ("full", status.space.full),
         ("out-of-room", status.out_of_room),
         ("volatile", is_volatile),

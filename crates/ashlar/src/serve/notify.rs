@@ -30,3 +30,6 @@ fn try_send(name: &[u8], state: &str) -> std::io::Result<()> {
     };
     UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address).map(drop)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,9 @@
 //! The real binary on a directory of its own.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +13,17 @@ use tempfile::TempDir;
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
 /// How long the daemon may take to start or end: only a hang takes that long.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A user and group without privileges, for tests that root runs.
+pub const NOBODY: u32 = 65534;
+
+/// Says, past the capture of tests' output, that one cannot run here. Fails where nothing may be skipped:
+/// there ASHLAR_SKIP_NOTHING is set.
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("ASHLAR_SKIP_NOTHING").is_none(), "this test cannot run here: {why}");
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
+}
 
 /// A directory for a daemon's state and its drives.
 pub struct Place {
@@ -49,9 +62,20 @@ impl Place {
         indexes.flat_map(|index| ["--drive".to_owned(), self.drive(index)]).collect()
     }
 
+    /// The daemon's command. Drives that a test takes away do not come back while it starts.
     pub fn serve(&self) -> Command {
+        self.serve_waiting(0)
+    }
+
+    /// The same, with a daemon that waits for late drives.
+    pub fn serve_waiting(&self, seconds: u32) -> Command {
+        self.serve_on(self.directory.path(), seconds)
+    }
+
+    fn serve_on(&self, state: &Path, member_wait_seconds: u32) -> Command {
         let mut command = Command::new(ASHLAR);
-        command.arg("serve").arg("--state").arg(self.directory.path());
+        command.arg("serve").arg("--state").arg(state);
+        command.args(["--member-wait-seconds", &member_wait_seconds.to_string()]);
         command.args(["--listen", "127.0.0.1:0", "--discovery", "none"]);
         command.env_remove("ASHLAR_SOCKET").env_remove("NOTIFY_SOCKET").env("RUST_LOG", "warn");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,16 +89,56 @@ impl Place {
 
     /// The same, with more arguments.
     pub fn start_with(&self, arguments: &[&str]) -> Daemon {
+        let mut command = self.serve();
+        command.args(arguments);
+        self.start_as(command)
+    }
+
+    /// The same, by this command.
+    pub fn start_as(&self, mut command: Command) -> Daemon {
+        command.stderr(Stdio::inherit());
+        let mut daemon = self.spawn(command);
+        daemon.wait_for("READY=1");
+        daemon
+    }
+
+    /// Starts a daemon by this command, and leaves to the caller what it waits for.
+    pub fn spawn(&self, mut command: Command) -> Daemon {
         let notices = self.path("notify");
         let _ = std::fs::remove_file(&notices);
         let notified = UnixDatagram::bind(&notices).expect("a socket");
+        // Daemons of other users write to it too.
+        std::fs::set_permissions(&notices, std::fs::Permissions::from_mode(0o777)).expect("its owner may");
         notified.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
-        let mut command = self.serve();
-        command.args(arguments);
-        command.env("NOTIFY_SOCKET", &notices).stderr(Stdio::inherit());
-        let mut daemon = Daemon { child: command.spawn().expect("the daemon starts"), notified };
-        daemon.wait_for("READY=1");
-        daemon
+        command.env("NOTIFY_SOCKET", &notices);
+        Daemon { child: command.spawn().expect("the daemon starts"), notified }
+    }
+
+    /// The daemon's command as a user without privileges, to whom the directory belongs: who runs this, or
+    /// nobody if that is root.
+    pub fn serve_unprivileged(&self, state: &Path) -> Command {
+        let serve = self.serve_on(state, 0);
+        if !rustix::process::geteuid().is_root() {
+            return serve;
+        }
+        // By another process: a file that this one has open for writing cannot be run, not even once it is
+        // closed here, while a child of another test's still has it.
+        let binary = self.path("binary");
+        let copied = Command::new("cp").arg(ASHLAR).arg(&binary).status().expect("cp runs");
+        assert!(copied.success());
+        self.give_to_unprivileged(&self.path(""));
+        let mut command = Command::new(binary);
+        command.args(serve.get_args()).env_remove("ASHLAR_SOCKET").env("RUST_LOG", "warn");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        command
+    }
+
+    /// Makes that user the owner.
+    pub fn give_to_unprivileged(&self, path: &Path) {
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).expect("root may");
+        }
     }
 
     /// Runs a verb against this place's daemon.
@@ -142,7 +206,13 @@ impl Daemon {
         self.child.id()
     }
 
-    fn wait_for(&mut self, state: &str) {
+    /// What it writes to standard error.
+    pub fn stderr(&mut self) -> std::process::ChildStderr {
+        self.child.stderr.take().expect("it was piped")
+    }
+
+    /// Waits until it tells systemd `state`.
+    pub fn wait_for(&mut self, state: &str) {
         let start = Instant::now();
         let mut notice = [0; 64];
         loop {
@@ -158,12 +228,15 @@ impl Daemon {
         }
     }
 
-    /// Ends it as systemd does, and waits.
+    /// Ends it as systemd does, and waits. It tells systemd that it ends.
     pub fn terminate(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
         let status = self.child.wait().expect("a child");
         assert!(status.success(), "the daemon ended with {status}");
+        let mut notice = [0; 64];
+        let told = self.notified.recv(&mut notice).expect("it has told that it ends");
+        assert_eq!(notice[..told], *b"STOPPING=1");
     }
 
     /// Ends it as the power does.

@@ -1,5 +1,7 @@
 //! What changes the node: each is done, durable and remembered when its method returns.
 
+use std::time::Duration;
+
 use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, ImportPool, NameDrive, NameHosts, Pool, Volume,
 };
@@ -26,7 +28,8 @@ impl Shared {
         let _changing = self.changing.lock().await;
         let drives = self.members_among(&request.drives).await?;
         let policy = OpenPolicy { degraded: request.degraded };
-        let record = self.node.open_pool(request.pool, drives, policy).await.map_err(api_error)?;
+        let record =
+            self.node.open_pool(request.pool, drives, policy, Duration::ZERO).await.map_err(api_error)?;
         self.remember(&record).await
     }
 

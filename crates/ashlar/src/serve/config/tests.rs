@@ -11,6 +11,7 @@ fn resolve(text: &str) -> anyhow::Result<Config> {
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,
+        member_wait_seconds: None,
     };
     Config::resolve(&arguments, None)
 }
@@ -27,8 +28,8 @@ fn memory_for_the_map_is_a_number_of_bytes_or_a_size() {
 #[test]
 fn the_wait_for_late_drives_can_be_set_within_its_bound() {
     assert_eq!(resolve("").unwrap().member_wait, Duration::from_secs(10));
-    assert_eq!(resolve("[pools]\nmember_wait_seconds = 0").unwrap().member_wait, Duration::ZERO);
-    let error = resolve("[pools]\nmember_wait_seconds = 9999").unwrap_err();
+    assert_eq!(resolve("member_wait_seconds = 0").unwrap().member_wait, Duration::ZERO);
+    let error = resolve("member_wait_seconds = 9999").unwrap_err();
     assert!(error.to_string().contains("at most 3600"), "{error}");
 }
 

@@ -1,0 +1,88 @@
+//! Drives that are not there: late ones, lost ones, too many.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+
+use support::Place;
+
+fn states(place: &Place) -> Vec<String> {
+    let pool = place.json(&["pool", "show", "tank"]);
+    pool["states"].as_array().unwrap().iter().map(|state| state.as_str().unwrap().to_owned()).collect()
+}
+
+fn take_away(place: &Place, index: usize) {
+    fs::rename(place.image(index), place.path("away")).unwrap();
+}
+
+fn bring_back(place: &Place, index: usize) {
+    fs::rename(place.path("away"), place.image(index)).unwrap();
+}
+
+#[test]
+fn a_drive_that_is_late_is_waited_for_and_stays_a_member() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    daemon.terminate();
+    take_away(&place, 1);
+    let mut daemon = place.spawn(place.serve_waiting(600));
+    let mut said = BufReader::new(daemon.stderr()).lines();
+    let waits = |line: &String| line.contains("late") && line.contains("1.img");
+    assert!(said.by_ref().map(Result::unwrap).any(|line| waits(&line)), "it says what it waits for");
+    bring_back(&place, 1);
+    daemon.wait_for("READY=1");
+    assert_eq!(states(&place), ["online"]);
+}
+
+#[test]
+fn a_drive_that_the_pool_has_given_up_is_not_waited_for() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    daemon.terminate();
+    take_away(&place, 1);
+    let daemon = place.start();
+    assert_eq!(states(&place), ["degraded"]);
+    daemon.terminate();
+    let mut daemon = place.spawn(place.serve_waiting(3600));
+    daemon.wait_for("READY=1");
+    assert_eq!(states(&place), ["degraded"]);
+}
+
+#[test]
+fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..4);
+    daemon.terminate();
+    take_away(&place, 1);
+    fs::write(place.image(3), [0; 4096]).unwrap();
+    let _daemon = place.start();
+    let pool = place.json(&["pool", "list"])[0].clone();
+    assert_eq!(pool["states"][0], "unavailable");
+    let problem = pool["problem"].as_str().unwrap();
+    for part in ["2 of 4 drives are missing", "1.img: there is no such file", "3.img: "] {
+        assert!(problem.contains(part), "'{part}' is not in: {problem}");
+    }
+}
+
+#[test]
+fn a_mirror_of_two_that_has_lost_one_says_that_it_takes_no_writes() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let drives = place.drives(0..2);
+    let create = ["pool", "create", "tank", "--level", "1"].into_iter();
+    place.ok(&create.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>());
+    assert_ne!(place.json(&["pool", "show", "tank"])["safe_to_write_bytes"], 0);
+    fs::remove_file(place.image(1)).unwrap();
+    place.wait_until("the loss is noticed", |place| states(place).contains(&"degraded".to_owned()));
+    let pool = place.json(&["pool", "show", "tank"]);
+    assert_eq!(states(&place)[..2], ["degraded", "read-only"]);
+    assert_eq!(pool["safe_to_write_bytes"], 0);
+    let problem = pool["problem"].as_str().unwrap();
+    assert!(problem.contains("1 of 2 drives are left, and new data needs 2"), "{problem}");
+    assert!(place.ok(&["status"]).contains("read-only"));
+}
