@@ -19,7 +19,7 @@ fn a_drive_that_may_not_be_opened_is_named_with_the_way_out() {
         File::create(&image).unwrap().set_len(48 << 20).unwrap();
         place.give_to_unprivileged(&image);
     }
-    fs::set_permissions(place.image(1), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(place.image(1), Permissions::from_mode(0o0)).unwrap();
     let _daemon = place.start_as(serve);
     let mut create = vec!["pool", "create", "tank", "--level", "5"];
     let drives = [0, 1, 2].map(|index| place.file(index));
@@ -38,7 +38,7 @@ fn a_state_directory_that_may_not_be_written_is_named() {
     let serve = place.serve_unprivileged(&state);
     fs::create_dir(&state).unwrap();
     place.give_to_unprivileged(&state);
-    fs::set_permissions(&state, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&state, Permissions::from_mode(0o0)).unwrap();
     let said = refused(serve);
     assert!(said.contains(&state.display().to_string()) && said.contains("ermission denied"), "{said}");
     fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();

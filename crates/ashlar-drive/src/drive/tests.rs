@@ -298,3 +298,30 @@ fn a_drive_that_vanishes_ends_what_it_held_and_stays_gone() {
         assert_eq!(read(&drive, 0, 4096).await, Err(DeviceError::Gone), "it has to be opened again");
     });
 }
+
+/// Lets a process take the lock on the file and end, while its child, whose number is returned, keeps it.
+fn leave_lock_behind(path: &Path) -> rustix::process::Pid {
+    let script = r#"exec 9<>"$1"; flock 9 || exit 1; sleep 1000 >/dev/null 2>&1 & echo $!"#;
+    let output = Command::new("sh").args(["-c", script, "sh"]).arg(path).output().unwrap();
+    let pid = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    rustix::process::Pid::from_raw(pid).unwrap()
+}
+
+#[test]
+fn a_drive_that_is_waited_for_holds_nothing_else_up() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(SIZE).unwrap();
+    let spec = DriveSpec::File { path: file.path().to_owned(), size: None, sparse: false };
+    let holder = leave_lock_behind(file.path());
+    let opened = on_reactor(async move {
+        let opening = spawn_joined(async move {
+            Drive::open_aside(&spec, OpenMode::Existing).await.map(|drive| drive.info().size_bytes)
+        });
+        // The reactor goes on, or the lock would not be let go of.
+        yield_now().await;
+        assert!(!opening.is_finished());
+        rustix::process::kill_process(holder, rustix::process::Signal::KILL).unwrap();
+        opening.await
+    });
+    assert_eq!(opened.unwrap(), SIZE);
+}
