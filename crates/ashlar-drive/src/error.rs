@@ -72,7 +72,7 @@ pub enum OpenError {
     /// The file exists with another size than was asked for.
     #[error(
         "{}: the file exists with {found}, and size={asked} was asked for: leave size= out to use it as it \
-         is, or remove the file",
+         is, or name another file",
         path.display()
     )]
     SizeDiffers {

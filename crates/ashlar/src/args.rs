@@ -83,7 +83,11 @@ pub enum ClientCommand {
   ashlar serve --state ./data --listen 127.0.0.1:4420 --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory_bytes,
-over_provisioning_percent, member_wait_seconds; and a table [limits] of what hosts may take.")]
+over_provisioning_percent, member_wait_seconds. What hosts may take is in its table [limits]: connections_max,
+connecting_max, io_queues_max, queue_entries_max, transfer_bytes_max, in_capsule_bytes_max,
+in_capsule_total_bytes_max, connection_bytes_max, host_bytes_max, reactor_bytes_max, handshake_timeout_seconds,
+transfer_timeout_seconds, closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
+health_interval_seconds.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]

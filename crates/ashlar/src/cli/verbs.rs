@@ -171,13 +171,7 @@ async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyh
             let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
             change(client, Method::PATCH, &path_of(&volume)?, &request, output).await
         }
-        VolumeCommand::Delete { volume, yes } => {
-            let path = path_of(&volume)?;
-            confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
-            client.command(Method::DELETE, &path).await?;
-            say(output, &format!("volume '{volume}' is deleted; its space comes back in the background"));
-            Ok(())
-        }
+        VolumeCommand::Delete { volume, yes } => delete_volume(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts } => {
             let path = format!("{}/allow", path_of(&volume)?);
             change(client, Method::POST, &path, &NameHosts { hosts }, output).await
@@ -187,6 +181,14 @@ async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyh
             change(client, Method::POST, &path, &NameHosts { hosts }, output).await
         }
     }
+}
+
+async fn delete_volume(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of(volume)?;
+    confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
+    client.command(Method::DELETE, &path).await?;
+    say(output, &format!("volume '{volume}' is deleted; its space comes back in the background"));
+    Ok(())
 }
 
 async fn change(
