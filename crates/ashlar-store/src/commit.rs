@@ -326,6 +326,7 @@ impl<W: World> Pool<W> {
     }
 
     fn publish(self: &Rc<Self>, batch: Submitted, done: Appended) {
+        let records = done.items.len();
         let mut journaled = Vec::new();
         // Saturating: when the pool has halted there is nothing pending any more.
         let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
@@ -345,7 +346,7 @@ impl<W: World> Pool<W> {
             }
         }
         self.log.published(done.lsn);
-        self.orders.content_changed();
+        self.orders.content_changed(records);
         // The receiver may have gone: its host has.
         batch.answers.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
         self.keep_journaled(journaled);

@@ -1,7 +1,8 @@
-//! The sweep that must end before segment numbers come back; `segments/numbers.rs` says why.
+//! The sweep: merges every group of which anything may be hidden, by another of its runs or by the buffer.
 //!
-//! It merges every group of which anything may be hidden: by another of its runs, or by the buffer. What comes
-//! meanwhile hides only names of segments that lived when the sweep began.
+//! It makes the count of what lives exact, which a pool that seems full needs; and it must end before segment numbers
+//! come back (`segments/numbers.rs` says why): what comes meanwhile hides only names of segments that lived when the sweep
+//! began.
 
 use ashlar_block::World;
 
@@ -16,8 +17,8 @@ const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
 /// A sweep on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sweep {
-    /// The quarter whose numbers it sets free.
-    quarter: u64,
+    /// The quarter whose numbers it sets free, if one was due when it began.
+    quarter: Option<u64>,
     /// What comes next: the first group of this shard after this one that has anything to merge.
     shard: u8,
     after: Option<GroupKey>,
@@ -35,7 +36,7 @@ pub(crate) enum SweepNeed {
 }
 
 impl Sweep {
-    fn new(quarter: u64) -> Self {
+    fn new(quarter: Option<u64>) -> Self {
         Sweep { quarter, shard: 0, after: None }
     }
 
@@ -70,8 +71,7 @@ impl<W: World> Pool<W> {
 
     /// Does the next step of the sweep that is due. Repeats it if it fails for want of a segment.
     pub async fn sweep_on(&self) -> Result<(), AppendError> {
-        let Some(due) = self.segments.borrow().numbers().sweep_due() else { return Ok(()) };
-        let sweep = self.sweep.get().unwrap_or(Sweep::new(due));
+        let sweep = self.sweep.get().unwrap_or_else(|| self.begin_sweep());
         let shard = ShardId(sweep.shard);
         let next = match self.with_shard(shard, |shard| shard.next_mergeable(sweep.after)) {
             None => sweep.next_shard(),
@@ -90,19 +90,26 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    fn begin_sweep(&self) -> Sweep {
+        self.orders.counts_become_exact();
+        Sweep::new(self.segments.borrow().numbers().sweep_due())
+    }
+
     fn give_up_sweep(&self, group: GroupKey) {
         tracing::error!(
             pool = self.identity.name,
-            "segment numbers cannot be used again while {group:?} of the map cannot be read: return the missing drives"
+            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
+             again before the missing drives are back"
         );
         self.sweep_stuck.set(true);
         self.sweep.set(None);
     }
 
-    fn end_sweep(&self, quarter: u64) {
+    fn end_sweep(&self, quarter: Option<u64>) {
         tracing::debug!(quarter, "the sweep has ended");
-        self.segments.borrow_mut().sweep_done(quarter);
         self.count(|counters| counters.sweeps += 1);
+        let Some(quarter) = quarter else { return };
+        self.segments.borrow_mut().sweep_done(quarter);
         // A number that comes back is another segment.
         self.unmovable.borrow_mut().clear();
         self.pages.clear();

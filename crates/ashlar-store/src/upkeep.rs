@@ -33,6 +33,9 @@ const DELTA_BYTES: usize = 32;
 /// Updates that are worth a checkpoint, however little memory there is.
 const FRESH_ENTRIES_MIN: usize = 256;
 
+/// Records that are worth a sweep when room is wanted.
+const INEXACT_RECORDS_MIN: u64 = 256;
+
 type Answer = Result<(), IoError>;
 
 /// What others want of upkeep.
@@ -47,6 +50,8 @@ pub(crate) struct Orders {
     room_wanted: Cell<bool>,
     room_exact: Cell<bool>,
     fresh_entries: Cell<usize>,
+    /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
+    inexact_records: Cell<Option<u64>>,
     /// Segments collected since there were more free ones than ever before since hosts changed something.
     fruitless: Cell<u32>,
     most_free: Cell<u64>,
@@ -73,9 +78,15 @@ impl Orders {
         self.ring();
     }
 
-    /// Hosts have changed what lives: collecting may gain something again.
-    pub fn content_changed(&self) {
+    /// Hosts have changed what lives, by so many records: collecting may gain something again.
+    pub fn content_changed(&self, records: usize) {
         self.fruitless.set(0);
+        self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
+    }
+
+    /// A sweep begins.
+    pub fn counts_become_exact(&self) {
+        self.inexact_records.set(Some(0));
     }
 
     /// A segment has been opened.
@@ -155,6 +166,8 @@ pub(crate) struct Situation {
     pub collect_mark: u64,
     pub reclaimable: u64,
     pub room_wanted: bool,
+    /// A sweep would find that less lives than is counted.
+    pub inexact: bool,
     pub fullest_shard: ShardId,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
@@ -177,6 +190,14 @@ impl Situation {
             // A deleted volume's space comes back without a page being written.
             None => self.deleting.map_or(Task::Refuse, Task::Purge),
         }
+    }
+
+    /// What makes room for data beyond what is counted as living, or says that there is none.
+    fn for_writes_without_room(&self) -> Task {
+        if self.inexact && self.map_has_room() {
+            return Task::Sweep;
+        }
+        if self.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull }
     }
 
     /// A segment can be had for pages of the map.
@@ -268,7 +289,7 @@ pub(crate) fn choose(now: &Situation) -> Task {
         return task;
     }
     if now.room_wanted {
-        return if now.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull };
+        return now.for_writes_without_room();
     }
     if now.sweep == SweepNeed::Idle && now.map_has_room() {
         return Task::Sweep;
@@ -465,12 +486,18 @@ impl<W: World> Pool<W> {
             collect_mark: marks.collect,
             reclaimable: if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 },
             room_wanted: self.orders.room_wanted.get(),
+            inexact: self.counts_are_inexact(),
             fullest_shard: fullest.expect("a pool has shards"),
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },
         }
+    }
+
+    fn counts_are_inexact(&self) -> bool {
+        let enough = self.orders.inexact_records.get().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
+        (enough || self.sweep.get().is_some()) && !self.sweep_stuck.get()
     }
 
     fn victim(&self, segments: &Segments, floor: Lsn) -> Option<SegmentId> {

@@ -24,6 +24,7 @@ fn calm() -> Situation {
         collect_mark: 10,
         reclaimable: 0,
         room_wanted: false,
+        inexact: false,
         fullest_shard: ShardId(3),
         unmerged: None,
         deleting: None,
@@ -127,4 +128,11 @@ fn a_sweep_waits_for_quiet_unless_it_is_behind() {
     assert_eq!(behind(waiting.clone()), Task::Sweep);
     let no_room = Situation { window_empty: true, window_can_grow: false, ..waiting };
     assert_ne!(behind(no_room), Task::Sweep, "it would need a segment");
+}
+
+#[test]
+fn a_pool_is_full_only_when_what_lives_is_counted_exactly() {
+    let full = Situation { room_wanted: true, ..calm() };
+    assert_eq!(choose(&Situation { inexact: true, ..full.clone() }), Task::Sweep);
+    assert_eq!(choose(&full), Task::DeclareFull);
 }
