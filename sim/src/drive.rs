@@ -16,6 +16,9 @@ const GLITCH_MAX_NANOSECONDS: u64 = 50_000_000;
 /// How long there is no room under a drive, at most.
 const NO_SPACE_MAX_NANOSECONDS: u64 = 5_000_000_000;
 
+/// Operations between the loss of one drive and that of all.
+const PIECEMEAL_OPERATIONS: u64 = 60;
+
 /// A drive as one world has it.
 pub struct SimDrive {
     world: SimWorld,
@@ -49,16 +52,25 @@ impl SimDrive {
         self.world.count_operation();
         if self.due(faults.vanish) {
             self.change(|platter| platter.gone = true);
+            self.perhaps_cut_power();
         }
         if self.due(faults.glitch) {
             let until = self.soon(GLITCH_MAX_NANOSECONDS);
             self.change(|platter| platter.glitch_until = until);
+            self.perhaps_cut_power();
         }
         let platter = self.platter.0.borrow();
         match () {
             () if platter.gone => Err(DeviceError::Gone),
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
+        }
+    }
+
+    /// An enclosure often loses its power piecemeal: one drive first, soon all of them.
+    fn perhaps_cut_power(&self) {
+        if !self.world.once_in(4) {
+            self.world.cut_after(self.world.below(PIECEMEAL_OPERATIONS));
         }
     }
 
@@ -71,8 +83,7 @@ impl SimDrive {
     }
 
     fn have_room(&self, offset: u64, once_in: u64) -> Result<(), DeviceError> {
-        // Opening waits for room without an end, so that it would be no answer to be waited for.
-        if self.world.is_opened() && self.due(once_in) {
+        if self.due(once_in) {
             let until = self.soon(NO_SPACE_MAX_NANOSECONDS);
             self.change(|platter| platter.no_space_until = until);
         }

@@ -67,6 +67,11 @@ impl Drives {
         self.platters.iter().for_each(|platter| platter.cut_power(world));
     }
 
+    /// The process ends: what it has given to the drives is done.
+    pub fn finish_writes(&self) {
+        self.platters.iter().for_each(SharedPlatter::finish_writes);
+    }
+
     /// Nothing goes wrong from now on but what has gone wrong already.
     pub fn heal(&self) {
         self.platters.iter().for_each(SharedPlatter::heal);
@@ -79,20 +84,23 @@ impl Drives {
         while self.bad.len() < self.bad_max && rng.below(2) == 0 {
             self.bad.insert(rng.below(self.platters.len() as u64) as usize);
         }
-        self.away = self.bad.iter().copied().filter(|_| rng.below(5) == 0).collect();
+        self.away = self.bad.iter().copied().filter(|_| rng.below(8) == 0).collect();
         for (drive, platter) in self.platters.iter().enumerate() {
-            let bad = self.bad.contains(&drive) && rng.below(4) > 0;
+            let bad = self.bad.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
             let lies = self.liars.contains(&drive);
             platter.0.borrow_mut().faults = if lies { lying(rng, faults) } else { faults };
         }
     }
 
-    /// The last start: the bad drives are there, and no worse than they were.
-    pub fn choose_none(&mut self) {
+    /// The last starts: as many drives as the level survives are away, the bad ones first.
+    pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();
         self.bad = self.liars.union(&self.suspects).copied().collect();
-        self.away.clear();
+        while self.bad.len() < self.bad_max {
+            self.bad.insert(rng.below(self.platters.len() as u64) as usize);
+        }
+        self.away.clone_from(&self.bad);
     }
 
     /// After a start that ended with these drives in use (`None`: it did not come to that). Returns how many healed.
@@ -117,8 +125,8 @@ fn failing(rng: &mut XorShift, faults: Faults) -> Faults {
         read_error: rare(rng, 200),
         write_error: rare(rng, 3000),
         flush_error: rare(rng, 60),
-        glitch: rare(rng, 4000),
-        vanish: rare(rng, 8000),
+        glitch: rare(rng, 3000),
+        vanish: rare(rng, 3000),
         ..faults
     }
 }

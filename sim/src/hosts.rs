@@ -13,7 +13,7 @@ use crate::content;
 use crate::drive::SimDrive;
 use crate::model::{Answer, Model, Ticket, Version};
 use crate::outcome::Outcome;
-use crate::plan::Plan;
+use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
 use crate::world::SimWorld;
 
@@ -35,7 +35,7 @@ pub struct Known {
 }
 
 impl Known {
-    fn next_version(&self) -> Version {
+    pub fn next_version(&self) -> Version {
         self.last_version.set(self.last_version.get() + 1);
         self.last_version.get()
     }
@@ -100,7 +100,7 @@ impl Run {
 
     /// From the opening to a clean stop.
     pub async fn whole(self: Rc<Self>, drives: Vec<SimDrive>) {
-        match start::open(&self.world, drives, self.plan.map_memory_bytes).await {
+        match start::open(&self.world, drives, &self.plan).await {
             Ok((pool, opened)) => {
                 self.known.count(|outcome| {
                     outcome.replayed += opened.replayed;
@@ -108,7 +108,6 @@ impl Run {
                     outcome.rewritten += opened.rewritten;
                 });
                 *self.pool.borrow_mut() = Some(pool.clone());
-                self.world.set_opened();
                 self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
             }
             Err(error) if start::may_fail_so(&error) => {}
@@ -122,7 +121,10 @@ impl Run {
         if self.actions_left.get() > 0 {
             self.delete_volumes(pool).await?;
             self.make_volumes(pool).await?;
-            self.clone().work(pool).await?;
+            match self.plan.kind {
+                Kind::Faults => self.clone().work(pool).await?,
+                Kind::Full => self.clone().fill_and_empty(pool).await?,
+            }
             if self.plan.sparse {
                 self.world.sleep(ROOM_IS_BACK).await;
             }

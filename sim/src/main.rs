@@ -4,6 +4,7 @@ mod check;
 mod content;
 mod drive;
 mod drives;
+mod full;
 mod hosts;
 mod model;
 mod outcome;
@@ -153,3 +154,6 @@ fn report(totals: &Totals, elapsed: Duration) {
         println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,18 @@
 //! The shape of one seed's scenario.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, NewPool};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, NewPool, Options};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 /// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
 const ATOMIC_SPARE_ROWS: u64 = 4;
+
+/// One of so many seeds fills its pool.
+const FULL_ONCE_IN: u64 = 40;
 
 /// Which parts of a volume hosts use.
 #[derive(Clone, Debug)]
@@ -33,9 +37,19 @@ impl VolumePlan {
     }
 }
 
+/// What hosts do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Anything, while drives fail and the power is cut.
+    Faults,
+    /// They fill the pool, empty it, and keep it nearly full. The drives are good.
+    Full,
+}
+
 /// All that a seed decides before anything happens.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    pub kind: Kind,
     pub level: Level,
     pub drives: usize,
     pub drive_bytes: u64,
@@ -45,6 +59,8 @@ pub struct Plan {
     pub volume: VolumePlan,
     pub hosts: u64,
     pub map_memory_bytes: usize,
+    /// How long writes wait for space.
+    pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
     pub failing: bool,
     /// Drives that are bad and never say so; no more than the level survives.
@@ -58,7 +74,36 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What a seed gives: one of `FULL_ONCE_IN` fills its pool.
     pub fn of(rng: &mut XorShift) -> Self {
+        if rng.below(FULL_ONCE_IN) == 0 { Self::full(rng) } else { Self::faults(rng) }
+    }
+
+    /// A pool of good drives that is filled.
+    pub fn full(rng: &mut XorShift) -> Self {
+        let (drives, chunks, chunk_bytes) = (5 + rng.below(2) as usize, 40 + rng.below(24), 256 << 10);
+        let drive_bytes = chunks * u64::from(chunk_bytes);
+        Plan {
+            kind: Kind::Full,
+            level: Level::Raid5,
+            drives,
+            drive_bytes: (1 << 20) + drive_bytes,
+            chunk_bytes,
+            segment_numbers: None,
+            volume: VolumePlan::compact(usable_blocks(Level::Raid5, drives, drive_bytes)),
+            hosts: 8,
+            map_memory_bytes: 1 << 20,
+            space_wait: Options::default().space_wait,
+            failing: false,
+            liars: Vec::new(),
+            stalls: false,
+            sparse: false,
+            starts: 1,
+        }
+    }
+
+    /// A pool of drives that may fail.
+    pub fn faults(rng: &mut XorShift) -> Self {
         let (level, drives) = match rng.below(6) {
             0 => (Level::Raid0, 1 + rng.below(3) as usize),
             1 => (Level::Raid1, 2 + rng.below(3) as usize),
@@ -74,10 +119,11 @@ impl Plan {
         let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
         let segments_max = drive_bytes / u64::from(chunk_bytes) * drives as u64 / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
-        let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
+        let usable_blocks = usable_blocks(level, drives, chunks * u64::from(chunk_bytes));
         // From a nearly empty pool to one that is over-full when nothing compresses.
         let used = 32 + rng.below(usable_blocks.min(20_000) * 9 / 20);
         Plan {
+            kind: Kind::Faults,
             level,
             drives,
             drive_bytes,
@@ -85,12 +131,14 @@ impl Plan {
             segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
             volume: if rng.below(5) == 0 { VolumePlan::far_apart(used) } else { VolumePlan::compact(used) },
             hosts: 1 + rng.below(12),
+            // Not so long that all a start does is to wait.
+            space_wait: Duration::from_millis(300),
             map_memory_bytes: if rng.below(2) == 0 { 32 << 10 } else { 4 << 20 },
             failing,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stalls: rng.below(3) == 0,
             sparse: rng.below(8) == 0,
-            starts: 3 + rng.below(10),
+            starts: 4 + rng.below(14),
         }
     }
 
@@ -118,13 +166,11 @@ impl Plan {
     }
 }
 
-/// What the pool can hold, if need be with as many drives lost as it survives.
-fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -> u64 {
-    let lost = if failing { level.parity() } else { 0 };
-    let width = level.data_columns(drives).expect("chosen to fit") + level.parity();
-    let width = width.min(drives - lost).max(level.parity() + 1);
-    let columns = (drives - lost) as u64 * drive_bytes / BLOCK_BYTES as u64;
-    columns * (width - level.parity()) as u64 / width as u64
+/// What the pool can hold, all in all.
+fn usable_blocks(level: Level, drives: usize, drive_bytes: u64) -> u64 {
+    let data = level.data_columns(drives).expect("chosen to fit") as u64;
+    let columns = drives as u64 * drive_bytes / BLOCK_BYTES as u64;
+    columns * data / (data + level.parity() as u64)
 }
 
 fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {

@@ -92,6 +92,14 @@ impl SharedPlatter {
         }
     }
 
+    /// What is on its way is done, though nobody waits for it any more.
+    pub fn finish_writes(&self) {
+        let mut platter = self.0.borrow_mut();
+        for (offset, data) in std::mem::take(&mut platter.in_flight).into_values() {
+            platter.put(offset, &data);
+        }
+    }
+
     /// The drive is as good as new, with what it holds.
     pub fn heal(&self) {
         let mut platter = self.0.borrow_mut();

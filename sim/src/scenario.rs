@@ -11,7 +11,7 @@ use crate::drives::Drives;
 use crate::hosts::{Known, Run};
 use crate::model::Model;
 use crate::outcome::Outcome;
-use crate::plan::Plan;
+use crate::plan::{Kind, Plan};
 use crate::start;
 use crate::world::{Ended, SimWorld};
 
@@ -31,8 +31,13 @@ struct Scenario {
 
 /// Runs one seed. An error is a bug, of the store or of the simulation.
 pub fn run(seed: u64) -> Result<Outcome, String> {
+    run_as(seed, Plan::of)
+}
+
+/// Runs one seed with the plan that it gives in this way.
+pub fn run_as(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
     let mut rng = XorShift::new(seed);
-    let plan = Plan::of(&mut rng);
+    let plan = plan(&mut rng);
     tracing::debug!(?plan, "seed {seed}");
     let mut scenario = Scenario {
         drives: Drives::new(&plan),
@@ -53,9 +58,10 @@ impl Scenario {
             let ended = self.start(actions, operations)?;
             tracing::debug!("start {start}: {ended:?}");
         }
-        // Everything is read and counted; once more after a clean stop.
-        for actions in [0, CLEAN_ACTIONS / 4] {
-            self.drives.choose_none();
+        // Everything is read without the drives that may be missing; once more after a clean stop.
+        let again = if self.plan.kind == Kind::Full { 0 } else { CLEAN_ACTIONS / 4 };
+        self.drives.choose_away(&mut self.rng);
+        for actions in [0, again] {
             self.start(actions, u64::MAX)?;
         }
         Ok(self.known.outcome.get())
@@ -68,6 +74,7 @@ impl Scenario {
     /// What hosts do at most, and after how many drive operations the power is cut.
     fn choose_end(&mut self) -> (u64, u64) {
         match self.rng.below(12) {
+            _ if self.plan.kind == Kind::Full => (CLEAN_ACTIONS, u64::MAX),
             0 => (CLEAN_ACTIONS, u64::MAX),
             // Nothing is written: what was decided at the start before must stay.
             1 => (0, self.rng.below(2000)),
@@ -84,11 +91,13 @@ impl Scenario {
         main: impl Future<Output = ()> + 'static,
         operations: u64,
     ) -> Result<Ended, String> {
-        let (known, counter) = (self.known.clone(), world.clone());
-        let ended = world.run(main, move || known.has_failed() || counter.operations() >= operations);
+        world.cut_after(operations);
+        let known = self.known.clone();
+        let ended = world.run(main, move || known.has_failed());
         self.now = world.now();
-        if ended == Ended::Cut {
-            self.drives.cut_power(world);
+        match ended {
+            Ended::Cut => self.drives.cut_power(world),
+            Ended::Done => self.drives.finish_writes(),
         }
         self.known.models.borrow_mut().values_mut().for_each(Model::stop);
         Ok(ended)
@@ -134,7 +143,7 @@ impl Scenario {
         let whole = Rc::new(Cell::new(false));
         let answer = whole.clone();
         let main = async move {
-            match start::open(&own, drives, plan.map_memory_bytes).await {
+            match start::open(&own, drives, &plan).await {
                 Ok((pool, opened)) if opened.missing.is_empty() && pool.volumes().is_empty() => {
                     whole.set(true);
                     pool.close().await.unwrap_or_else(|error| known.fail(format!("close: {error}")));

@@ -1,12 +1,11 @@
 //! Opening the pool, as a daemon does at its start.
 
-use std::time::Duration;
-
 use ashlar_block::{AlignedBuf, Cause, Device, SECTOR_BYTES};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store};
 
 use crate::drive::SimDrive;
+use crate::plan::Plan;
 use crate::world::SimWorld;
 
 pub type Pool = Store<SimWorld>;
@@ -14,26 +13,24 @@ pub type Pool = Store<SimWorld>;
 /// Tries to read a superblock before a drive counts as none of the pool's.
 const SUPERBLOCK_TRIES: usize = 3;
 
-/// How long writes wait for space: not so long that all a start does is to wait.
-const SPACE_WAIT: Duration = Duration::from_millis(300);
-
 /// Opens the pool that the drives belong to.
-pub async fn open(
-    world: &SimWorld,
-    drives: Vec<SimDrive>,
-    map_memory_bytes: usize,
-) -> Result<(Pool, Opened), OpenError> {
+pub async fn open(world: &SimWorld, drives: Vec<SimDrive>, plan: &Plan) -> Result<(Pool, Opened), OpenError> {
     let mut found = Vec::new();
     for device in drives {
         found.extend(superblock(&device).await.map(|superblock| FoundDrive { superblock, device }));
     }
-    let options = Options { map_memory_bytes, space_wait: SPACE_WAIT, ..Options::default() };
+    let (map_memory_bytes, space_wait) = (plan.map_memory_bytes, plan.space_wait);
+    let options = Options { map_memory_bytes, space_wait, ..Options::default() };
     Store::open(world, found, options, OpenPolicy { degraded: true }).await
 }
 
-/// A bad drive died while it was needed to open: nothing is lost, the next start may find it again.
+/// A bad drive died while it was needed to open, or a file system under one was full: nothing is lost, and the next
+/// start may find things better.
 pub fn may_fail_so(error: &OpenError) -> bool {
-    matches!(error, OpenError::Io(error) if error.cause == Cause::WriteFault)
+    match error {
+        OpenError::Io(error) => error.cause == Cause::WriteFault,
+        error => matches!(error, OpenError::FileSystemFull),
+    }
 }
 
 /// The drive's superblock, if one of its copies can be read.

@@ -51,7 +51,8 @@ struct Inner {
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     timer_count: Cell<u64>,
     operations: Cell<u64>,
-    opened: Cell<bool>,
+    /// Operations at which the power is cut.
+    cut_at: Cell<u64>,
 }
 
 /// The simulated world. Clones are the same one.
@@ -63,7 +64,7 @@ pub struct SimWorld(Rc<Inner>);
 pub enum Ended {
     /// The main task is done.
     Done,
-    /// The condition to stop came true: the power is cut.
+    /// The power was cut.
     Cut,
 }
 
@@ -81,18 +82,8 @@ impl SimWorld {
             timers: RefCell::default(),
             timer_count: Cell::new(0),
             operations: Cell::new(0),
-            opened: Cell::new(false),
+            cut_at: Cell::new(u64::MAX),
         }))
-    }
-
-    /// The pool has been opened: hosts are at work.
-    pub fn set_opened(&self) {
-        self.0.opened.set(true);
-    }
-
-    /// Whether the pool has been opened.
-    pub fn is_opened(&self) -> bool {
-        self.0.opened.get()
     }
 
     /// A drive has done an operation, or refused it.
@@ -100,9 +91,10 @@ impl SimWorld {
         self.0.operations.set(self.0.operations.get() + 1);
     }
 
-    /// Operations that drives have done in this world.
-    pub fn operations(&self) -> u64 {
-        self.0.operations.get()
+    /// Lets the power be cut when drives have done that many operations more, unless it is cut before.
+    pub fn cut_after(&self, operations: u64) {
+        let at = self.0.operations.get().saturating_add(operations);
+        self.0.cut_at.set(self.0.cut_at.get().min(at));
     }
 
     /// A number below `bound`.
@@ -115,8 +107,9 @@ impl SimWorld {
         self.below(times) == 0
     }
 
-    /// Runs `main` and what it spawns, until it is done or `cut` says so. After a cut nothing runs any more.
-    pub fn run(&self, main: impl Future<Output = ()> + 'static, cut: impl Fn() -> bool) -> Ended {
+    /// Runs `main` and what it spawns, until it is done, or `stop` says so, or the power is cut. After that nothing runs
+    /// any more.
+    pub fn run(&self, main: impl Future<Output = ()> + 'static, stop: impl Fn() -> bool) -> Ended {
         let done = Rc::new(Cell::new(false));
         let flag = done.clone();
         self.spawn(async move {
@@ -127,7 +120,7 @@ impl SimWorld {
             if done.get() {
                 return Ended::Done;
             }
-            if cut() {
+            if stop() || self.0.operations.get() >= self.0.cut_at.get() {
                 return Ended::Cut;
             }
             self.step();

@@ -1,0 +1,157 @@
+//! A pool that is filled until it refuses, emptied, written again, and kept nearly full.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use ashlar_store::{Counters, PoolStatus};
+use bytes::Bytes;
+
+use crate::hosts::{Run, content_of};
+use crate::model::{Answer, Model};
+use crate::start::Pool;
+
+/// Blocks of a write while the pool is filled.
+const FILL_BLOCKS: u64 = 8;
+/// Blocks of a write in the steady state.
+const STEADY_BLOCKS: u64 = 4;
+/// Part of what may live that does so in the steady state, in percent.
+const STEADY_PERCENT: u64 = 80;
+/// How often the steady state overwrites all that lives.
+const STEADY_TURNS: u64 = 3;
+/// Part of the trimmed space that must be writable again at once, in percent.
+const WRITABLE_AGAIN_PERCENT: u64 = 90;
+/// Bytes written to drives for a byte that hosts write and its parity, at most: moves, headers, the journal and the map
+/// included. In pools as small as these they weigh more than in real ones.
+const WRITE_AMPLIFICATION_MAX: f64 = 5.0;
+
+impl Run {
+    /// Fills the pool, and looks whether everything goes on that should.
+    pub async fn fill_and_empty(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
+        let id = self.make_raw_volume(pool).await?;
+        let end = self.fill(pool, id, 0..self.plan.volume.blocks).await?;
+        if end == self.plan.volume.blocks {
+            return Err("the pool takes more than it can hold".to_owned());
+        }
+        let left = pool.status().space.safe_to_write;
+        if left >= FILL_BLOCKS * BLOCK_BYTES as u64 {
+            return Err(format!("a write was refused, and {left} bytes are said to be safe to write"));
+        }
+        self.check_all(pool).await?;
+        self.trim_and_refill(pool, id, end).await?;
+        let live = (pool.status().space.limit * STEADY_PERCENT / 100 / BLOCK_BYTES as u64).min(end);
+        self.trim(pool, id, live..end).await?;
+        self.overwrite(pool, id, live).await
+    }
+
+    async fn make_raw_volume(&self, pool: &Pool) -> Result<VolumeId, String> {
+        let blocks = self.plan.volume.blocks;
+        let made = pool.create_volume(blocks, false, Bytes::from_static(b"full")).await;
+        let id = made.map_err(|error| format!("create volume: {error}"))?;
+        self.known.models.borrow_mut().insert(id, Model::new(blocks));
+        Ok(id)
+    }
+
+    /// Writes blocks in order until the pool refuses; returns how far that went.
+    async fn fill(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<u64, String> {
+        let mut next = blocks.start;
+        while next < blocks.end {
+            let end = (next + FILL_BLOCKS).min(blocks.end);
+            match self.put(pool, id, next..end).await {
+                Ok(()) => next = end,
+                Err(error) if error.cause == Cause::CapacityExceeded => break,
+                Err(error) => return Err(format!("filling the pool: {error}")),
+            }
+        }
+        Ok(next)
+    }
+
+    /// Trims a quarter of what was written, and writes it again.
+    async fn trim_and_refill(&self, pool: &Pool, id: VolumeId, end: u64) -> Result<(), String> {
+        let quarter = end / 4;
+        self.trim(pool, id, 0..quarter).await?;
+        let refilled = self.fill(pool, id, 0..quarter).await?;
+        if refilled < quarter * WRITABLE_AGAIN_PERCENT / 100 {
+            return Err(format!("of {quarter} trimmed blocks {refilled} can be written again"));
+        }
+        self.check_all(pool).await
+    }
+
+    /// Hosts overwrite all that lives at random, again and again: nobody may be refused.
+    async fn overwrite(self: Rc<Self>, pool: &Pool, id: VolumeId, live: u64) -> Result<(), String> {
+        let before = pool.status().counters;
+        let rest = Rc::new(Cell::new(live * STEADY_TURNS / STEADY_BLOCKS));
+        let working = Rc::new(Cell::new(self.plan.hosts));
+        for _ in 0..self.plan.hosts {
+            let (this, pool, rest, working) = (self.clone(), pool.clone(), rest.clone(), working.clone());
+            self.world.spawn(async move {
+                let done = this.overwrite_some(&pool, id, live, &rest).await;
+                done.unwrap_or_else(|error| this.known.fail(error));
+                working.set(working.get() - 1);
+            });
+        }
+        while working.get() > 0 {
+            self.world.sleep(Duration::from_millis(20)).await;
+        }
+        let amplification = write_amplification(&before, &pool.status());
+        tracing::debug!("write amplification {amplification:.2} at {STEADY_PERCENT} %");
+        if amplification > WRITE_AMPLIFICATION_MAX {
+            return Err(format!("a write amplification of {amplification:.2} at {STEADY_PERCENT} %"));
+        }
+        Ok(())
+    }
+
+    async fn overwrite_some(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        live: u64,
+        rest: &Cell<u64>,
+    ) -> Result<(), String> {
+        while rest.get() > 0 {
+            rest.set(rest.get() - 1);
+            let first = self.world.below(live / STEADY_BLOCKS) * STEADY_BLOCKS;
+            let put = self.put(pool, id, first..first + STEADY_BLOCKS).await;
+            put.map_err(|error| format!("overwriting at {STEADY_PERCENT} %: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Writes new versions of blocks, if nobody else does.
+    async fn put(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), IoError> {
+        let version = self.known.next_version();
+        let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, true));
+        let Some(ticket) = begun else { return Ok(()) };
+        let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
+        let answer = match &written {
+            Ok(()) => Answer::Done,
+            Err(error) if error.cause == Cause::CapacityExceeded => Answer::Refused,
+            Err(_) => Answer::Failed,
+        };
+        self.known.model(id, |model| model.end(ticket, answer));
+        self.known.count(|outcome| match answer {
+            Answer::Done => outcome.acknowledged += 1,
+            _ => outcome.refused += 1,
+        });
+        written
+    }
+
+    /// Trims blocks, which must be possible whatever else is not.
+    async fn trim(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
+        let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
+        let ticket = begun.expect("nobody else is at work");
+        let zeroed = pool.zero(id, Lba(blocks.start), blocks.end - blocks.start).await;
+        self.known.model(id, |model| model.end(ticket, Answer::Done));
+        zeroed.map_err(|error| format!("a trim in a full pool: {error}"))
+    }
+}
+
+/// Bytes of rows since `before`, for each byte of fragments that hosts stored and its parity.
+fn write_amplification(before: &Counters, after: &PoolStatus) -> f64 {
+    let columns = after.data_columns + after.level.parity();
+    let to_drives = (after.counters.bytes_to_drives - before.bytes_to_drives) as f64;
+    let stored = (after.counters.bytes_stored - before.bytes_stored) as f64;
+    to_drives * after.data_columns as f64 / columns as f64 / stored
+}

@@ -1,0 +1,24 @@
+use crate::plan::Plan;
+use crate::scenario::{run, run_as};
+
+#[test]
+fn a_full_pool_reads_and_trims_on_and_is_written_again() {
+    for seed in 1..=3 {
+        let outcome = run_as(seed, Plan::full).unwrap_or_else(|error| panic!("{error}"));
+        assert!(outcome.refused > 0 && outcome.collected > 0, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_seed_always_does_the_same() {
+    let once = run(7).unwrap_or_else(|error| panic!("{error}"));
+    let again = run(7).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(format!("{once:?}"), format!("{again:?}"));
+}
+
+#[test]
+fn some_seeds_of_everything() {
+    for seed in 1..=20 {
+        run(seed).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
