@@ -26,7 +26,7 @@ pub(crate) fn lock_after_the_dead(file: impl AsFd, stat: &Stat, wait_max: Durati
 }
 
 /// Whether the process runs: one that has ended may still be there for its parent to see.
-fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))

@@ -1,13 +1,21 @@
 //! The daemon's directory: who this node is, and which pools it opens by itself.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use ashlar_volume::{PoolRecord, SubsystemInfo};
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+/// How long a directory is waited for that only a daemon that has ended still has, and the pause between two
+/// attempts.
+const DEAD_HOLDER_WAIT_MAX: Duration = Duration::from_secs(5);
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The version of the file that this code writes.
 const VERSION: u32 = 1;
@@ -138,21 +146,34 @@ fn file_in(directory: &Path) -> PathBuf {
     directory.join("node.toml")
 }
 
-/// Takes the directory's lock, which names the process that has it.
+/// The process that the lock's file names.
+fn holder_named_in(file: &mut File) -> String {
+    let mut holder = String::new();
+    // Without it the refusal names nobody.
+    let _ = file.rewind().and_then(|()| file.read_to_string(&mut holder));
+    holder.trim().to_owned()
+}
+
+/// Takes the directory's lock, which names the process that has it. One that a killed daemon has left is waited
+/// for: the kernel lets go of it only when the last of the daemon's threads, its ring's included, has ended.
 fn lock(directory: &Path) -> anyhow::Result<File> {
     let path = directory.join("lock");
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = opened.with_context(|| format!("cannot open {}", path.display()))?;
-    if rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
-        let mut holder = String::new();
-        let _ = file.read_to_string(&mut holder);
-        bail!(
-            "the state directory {} is in use by another daemon (process {}): end it, or choose another one with \
-             --state",
-            directory.display(),
-            holder.trim()
-        );
+    let start = Instant::now();
+    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let holder = holder_named_in(&mut file);
+        let is_left_behind = holder.parse().is_ok_and(|pid| !ashlar_drive::is_alive(pid));
+        if !is_left_behind || start.elapsed() >= DEAD_HOLDER_WAIT_MAX {
+            bail!(
+                "the state directory {} is in use by another daemon (process {holder}): end it, or choose another \
+                 one with --state",
+                directory.display(),
+            );
+        }
+        thread::sleep(ATTEMPT_INTERVAL);
     }
+    file.rewind()?;
     file.set_len(0)?;
     write!(file, "{}", std::process::id())?;
     Ok(file)

@@ -38,3 +38,15 @@ fn a_damaged_file_is_named_and_left_alone() {
     assert!(error.contains("node.toml is damaged"), "{error}");
     assert_eq!(fs::read_to_string(file_in(directory.path())).unwrap(), "uuid = ");
 }
+
+#[test]
+fn a_directory_that_only_a_dead_daemon_has_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let lock = directory.path().join("lock");
+    // The process takes the lock and ends; its child has the open file a little longer.
+    let script = "exec 9<>\"$1\"; flock 9 || exit 1; echo $$ >&9; sleep 0.2 & exit 0";
+    let status = std::process::Command::new("sh").args(["-c", script, "sh"]).arg(&lock).status().unwrap();
+    assert!(status.success());
+    StateDir::open(directory.path()).unwrap();
+    assert_eq!(fs::read_to_string(lock).unwrap(), std::process::id().to_string());
+}
