@@ -25,6 +25,8 @@ pub struct Drives {
     bad: BTreeSet<usize>,
     /// Those that are not even there.
     away: BTreeSet<usize>,
+    /// The last start has healed a drive.
+    healed: bool,
     /// What any drive may do.
     usual: Faults,
 }
@@ -43,6 +45,7 @@ impl Drives {
             suspects: BTreeSet::new(),
             bad: BTreeSet::new(),
             away: BTreeSet::new(),
+            healed: false,
             usual,
         }
     }
@@ -81,10 +84,12 @@ impl Drives {
     pub fn choose_bad(&mut self, rng: &mut XorShift) {
         self.heal();
         self.bad = self.liars.union(&self.suspects).copied().collect();
-        while self.bad.len() < self.bad_max && rng.below(2) == 0 {
+        while self.bad.len() < self.bad_max && (self.healed || rng.below(2) == 0) {
             self.bad.insert(rng.below(self.platters.len() as u64) as usize);
         }
-        self.away = self.bad.iter().copied().filter(|_| rng.below(8) == 0).collect();
+        // What a healed drive lacks, if it does, is missed when another is away.
+        let away_once_in = if self.healed { 2 } else { 8 };
+        self.away = self.bad.iter().copied().filter(|_| rng.below(away_once_in) == 0).collect();
         for (drive, platter) in self.platters.iter().enumerate() {
             let bad = self.bad.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
@@ -111,7 +116,9 @@ impl Drives {
         };
         let before = std::mem::take(&mut self.suspects);
         self.suspects = self.bad.iter().copied().filter(|drive| !online[*drive]).collect();
-        before.difference(&self.suspects).count() as u64
+        let healed = before.difference(&self.suspects).count() as u64;
+        self.healed = healed > 0;
+        healed
     }
 }
 

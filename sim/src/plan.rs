@@ -90,7 +90,7 @@ impl Plan {
             drive_bytes: (1 << 20) + drive_bytes,
             chunk_bytes,
             segment_numbers: None,
-            volume: VolumePlan::compact(usable_blocks(Level::Raid5, drives, drive_bytes)),
+            volume: VolumePlan::compact(usable_blocks(Level::Raid5, drives, false, drive_bytes)),
             hosts: 8,
             map_memory_bytes: 1 << 20,
             space_wait: Options::default().space_wait,
@@ -119,7 +119,7 @@ impl Plan {
         let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
         let segments_max = drive_bytes / u64::from(chunk_bytes) * drives as u64 / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
-        let usable_blocks = usable_blocks(level, drives, chunks * u64::from(chunk_bytes));
+        let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
         // From a nearly empty pool to one that is over-full when nothing compresses.
         let used = 32 + rng.below(usable_blocks.min(20_000) * 9 / 20);
         Plan {
@@ -166,11 +166,12 @@ impl Plan {
     }
 }
 
-/// What the pool can hold, all in all.
-fn usable_blocks(level: Level, drives: usize, drive_bytes: u64) -> u64 {
-    let data = level.data_columns(drives).expect("chosen to fit") as u64;
-    let columns = drives as u64 * drive_bytes / BLOCK_BYTES as u64;
-    columns * data / (data + level.parity() as u64)
+/// What the pool can hold, if need be with as many drives lost as it survives.
+fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -> u64 {
+    let parity = level.parity();
+    let left = if failing { drives - parity } else { drives };
+    let width = (level.data_columns(drives).expect("chosen to fit") + parity).min(left).max(parity + 1);
+    left as u64 * drive_bytes / BLOCK_BYTES as u64 * (width - parity) as u64 / width as u64
 }
 
 fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {
