@@ -12,7 +12,10 @@ use crate::format::table::{SegmentKind, SegmentState};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Pin, Segment, pin};
-use crate::types::Lsn;
+use crate::types::{GroupKey, Lsn, SHARD_COUNT, ShardId};
+
+/// Pages of the map that are moved at a time.
+const PAGES_AT_A_TIME: usize = 128;
 
 /// A segment that could be collected.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -200,19 +203,21 @@ impl<W: World> Pool<W> {
     /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the deltas, the next checkpoint
     /// writes; the catalog, every one does.
     async fn relocate_pages(&self, victim: SegmentId) -> Result<(), Stop> {
-        for shard in 0..crate::types::SHARD_COUNT as u8 {
-            let shard = crate::types::ShardId(shard);
-            let run_pages = self.with_shard(shard, |shard| {
+        let mut run_pages: Vec<(ShardId, GroupKey, Pointer)> = Vec::new();
+        for id in (0..SHARD_COUNT as u8).map(ShardId) {
+            let pages = self.with_shard(id, |shard| {
                 shard.touch_pages_in(victim);
                 shard.run_pages_in(victim)
             });
-            for chunk in run_pages.chunks(64) {
-                let pages = try_join_all(chunk.iter().map(|(_, pointer)| self.read_page(*pointer))).await?;
-                let to = self.append_pages(Claim::Upkeep, pages).await?;
-                for ((group, from), to) in chunk.iter().zip(to) {
-                    self.with_shard(shard, |shard| shard.page_moved(*group, *from, to));
-                    self.ledger.discard_page(*from);
-                }
+            run_pages.extend(pages.into_iter().map(|(group, pointer)| (id, group, pointer)));
+        }
+        // Pages of all shards together: each append is whole rows.
+        for chunk in run_pages.chunks(PAGES_AT_A_TIME) {
+            let pages = try_join_all(chunk.iter().map(|(_, _, pointer)| self.read_page(*pointer))).await?;
+            let to = self.append_pages(Claim::Upkeep, pages).await?;
+            for ((id, group, from), to) in chunk.iter().zip(to) {
+                self.with_shard(*id, |shard| shard.page_moved(*group, *from, to));
+                self.ledger.discard_page(*from);
             }
         }
         Ok(())

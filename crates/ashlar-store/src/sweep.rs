@@ -107,6 +107,7 @@ impl<W: World> Pool<W> {
 
     fn end_sweep(&self, quarter: Option<u64>) {
         tracing::debug!(quarter, "the sweep has ended");
+        self.orders.collecting_may_gain();
         self.count(|counters| counters.sweeps += 1);
         let Some(quarter) = quarter else { return };
         self.segments.borrow_mut().sweep_done(quarter);

@@ -78,9 +78,14 @@ impl Orders {
         self.ring();
     }
 
-    /// Hosts have changed what lives, by so many records: collecting may gain something again.
-    pub fn content_changed(&self, records: usize) {
+    /// More is known to be garbage: collecting may gain something again.
+    pub fn collecting_may_gain(&self) {
         self.fruitless.set(0);
+    }
+
+    /// Hosts have changed what lives, by so many records.
+    pub fn content_changed(&self, records: usize) {
+        self.collecting_may_gain();
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
     }
 
@@ -188,8 +193,13 @@ impl Situation {
             _ if may_allocate || self.reclaimable > 0 => Task::Checkpoint,
             Some(victim) => Task::Collect(victim),
             // A deleted volume's space comes back without a page being written.
-            None => self.deleting.map_or(Task::Refuse, Task::Purge),
+            None => self.deleting.map_or_else(|| self.for_hosts_without_victim(), Task::Purge),
         }
+    }
+
+    /// With exact counts there may be something worth collecting after all.
+    fn for_hosts_without_victim(&self) -> Task {
+        if self.inexact && self.map_has_room() { Task::Sweep } else { Task::Refuse }
     }
 
     /// What makes room for data beyond what is counted as living, or says that there is none.
