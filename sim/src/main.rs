@@ -1,5 +1,6 @@
 //! `cargo run -p sim -- --seeds N [--seed S]`: the whole store on bad drives, as often as wanted.
 
+mod amplification;
 mod check;
 mod content;
 mod drive;
@@ -19,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use amplification::Pattern;
 use clap::Parser;
 use outcome::Outcome;
 
@@ -40,6 +42,9 @@ struct Arguments {
     /// Run only this seed.
     #[arg(long)]
     seed: Option<u64>,
+    /// Measure write amplification instead, on good drives.
+    #[arg(long)]
+    amplification: bool,
     /// Threads; by default one for each processor.
     #[arg(long)]
     threads: Option<usize>,
@@ -76,10 +81,29 @@ fn main() -> anyhow::Result<()> {
     if let Some(seed) = arguments.seed {
         return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
     }
+    if arguments.amplification {
+        return report_amplification();
+    }
     let started = Instant::now();
     let totals = run_all(&arguments);
     report(&totals, started.elapsed());
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
+    Ok(())
+}
+
+fn report_amplification() -> anyhow::Result<()> {
+    println!("{:10}{:>8}{:>12}{:>12}", "pattern", "live", "blocks", "bytes");
+    for (pattern, live_percent) in [
+        (Pattern::Uniform, 70),
+        (Pattern::Uniform, 80),
+        (Pattern::Uniform, 83),
+        (Pattern::HotCold, 70),
+        (Pattern::HotCold, 80),
+    ] {
+        let name = format!("{pattern:?}");
+        let amplification = amplification::measure(pattern, live_percent).map_err(anyhow::Error::msg)?;
+        println!("{name:10}{live_percent:>6} %{:>12.2}{:>12.2}", amplification.blocks, amplification.bytes);
+    }
     Ok(())
 }
 

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, NewPool, Options};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, NewPool, Options};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 /// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
 const ATOMIC_SPARE_ROWS: u64 = 4;
+/// Bytes of the largest write that is promised to be atomic, where chunks are not too small for it.
+const ATOMIC_BYTES_MAX: u64 = 256 << 10;
 
 /// One of so many seeds fills its pool.
 const FULL_ONCE_IN: u64 = 40;
@@ -59,6 +61,8 @@ pub struct Plan {
     pub volume: VolumePlan,
     pub hosts: u64,
     pub map_memory_bytes: usize,
+    /// From how many segments on what is written is sorted by temperature.
+    pub sorted_segments_min: u64,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
@@ -93,6 +97,7 @@ impl Plan {
             volume: VolumePlan::compact(usable_blocks(Level::Raid5, drives, false, drive_bytes)),
             hosts: 8,
             map_memory_bytes: 1 << 20,
+            sorted_segments_min: Options::default().sorted_segments_min,
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
@@ -134,6 +139,7 @@ impl Plan {
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: if rng.below(2) == 0 { 32 << 10 } else { 4 << 20 },
+            sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
             failing,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stalls: rng.below(3) == 0,
@@ -152,10 +158,20 @@ impl Plan {
         }
     }
 
+    /// How the pool is opened.
+    pub fn options(&self) -> Options {
+        Options {
+            map_memory_bytes: self.map_memory_bytes,
+            space_wait: self.space_wait,
+            sorted_segments_min: self.sorted_segments_min,
+            ..Options::default()
+        }
+    }
+
     /// Blocks of the largest write that is never split.
     pub fn atomic_blocks(&self) -> u64 {
         let rows = u64::from(self.chunk_bytes) / SECTOR_BYTES as u64;
-        (u64::from(ATOMIC_WRITE_BYTES) / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
+        (ATOMIC_BYTES_MAX / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
     }
 
     /// Whether a write of these blocks must be there whole after a crash, or not at all.

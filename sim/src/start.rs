@@ -15,12 +15,19 @@ const SUPERBLOCK_TRIES: usize = 3;
 
 /// Opens the pool that the drives belong to.
 pub async fn open(world: &SimWorld, drives: Vec<SimDrive>, plan: &Plan) -> Result<(Pool, Opened), OpenError> {
+    open_with(world, drives, plan.options()).await
+}
+
+/// Opens the pool with these options.
+pub async fn open_with(
+    world: &SimWorld,
+    drives: Vec<SimDrive>,
+    options: Options,
+) -> Result<(Pool, Opened), OpenError> {
     let mut found = Vec::new();
     for device in drives {
         found.extend(superblock(&device).await.map(|superblock| FoundDrive { superblock, device }));
     }
-    let (map_memory_bytes, space_wait) = (plan.map_memory_bytes, plan.space_wait);
-    let options = Options { map_memory_bytes, space_wait, ..Options::default() };
     Store::open(world, found, options, OpenPolicy { degraded: true }).await
 }
 

@@ -1,7 +1,7 @@
 //! Files and block devices over the ring.
 //!
-//! Descriptors and buffers are not registered with the ring: what that saves was measured at 4 KiB and 32
-//! operations in flight and is within the noise.
+//! Descriptors and buffers are not registered with the ring: at 4 KiB and 32 operations in flight a read or write past
+//! the page cache costs its submitter 3.2 to 4.0 µs of processor time, registered or not.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

@@ -18,12 +18,16 @@ use crate::types::Lsn;
 /// A sequence of segments that batches of one sort are appended to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamId {
-    /// What hosts write, in full batches.
-    Host,
-    /// What hosts write, in small ones.
+    /// What hosts overwrite often.
+    Hot,
+    /// What else hosts write.
+    Cold,
+    /// What hosts write in batches too small for a stripe.
     Journal,
-    /// What garbage collection moves, and what leaves the journal.
-    Moves,
+    /// What survives a collection.
+    Young,
+    /// What survives another one.
+    Old,
     /// What recovery appends anew.
     Recovery,
     /// Pages of the map.
@@ -31,8 +35,20 @@ pub(crate) enum StreamId {
 }
 
 impl StreamId {
-    const ALL: [StreamId; 5] =
-        [StreamId::Host, StreamId::Journal, StreamId::Moves, StreamId::Recovery, StreamId::Metadata];
+    const ALL: [StreamId; 7] = [
+        StreamId::Hot,
+        StreamId::Cold,
+        StreamId::Journal,
+        StreamId::Young,
+        StreamId::Old,
+        StreamId::Recovery,
+        StreamId::Metadata,
+    ];
+
+    /// The stripes of what hosts write.
+    pub const fn of_hosts(hot: bool) -> Self {
+        if hot { StreamId::Hot } else { StreamId::Cold }
+    }
 
     const fn shape(self) -> Shape {
         match self {
@@ -45,16 +61,8 @@ impl StreamId {
         match self {
             StreamId::Journal => SegmentKind::Journal,
             StreamId::Metadata => SegmentKind::Metadata,
-            _ => SegmentKind::Data,
-        }
-    }
-
-    /// What the stream may take of the window, unless a checkpoint appends to it.
-    pub const fn claim(self) -> Claim {
-        match self {
-            StreamId::Host | StreamId::Journal => Claim::Host,
-            StreamId::Moves | StreamId::Metadata => Claim::Upkeep,
-            StreamId::Recovery => Claim::Checkpoint,
+            StreamId::Young | StreamId::Old => SegmentKind::Moved,
+            StreamId::Hot | StreamId::Cold | StreamId::Recovery => SegmentKind::Data,
         }
     }
 }
@@ -138,15 +146,16 @@ impl<W: World> Pool<W> {
     pub async fn append(
         &self,
         stream: StreamId,
+        claim: Claim,
         mut take: impl FnMut(BatchRoom) -> Vec<Item>,
     ) -> Option<Appended> {
         loop {
             let window_formed = self.root_changed.notified();
-            match self.try_append(stream, stream.claim(), &mut take).await {
+            match self.try_append(stream, claim, &mut take).await {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.running().ok()?;
-                    self.orders.want_window(stream.claim());
+                    self.orders.want_window(claim);
                     window_formed.await;
                 }
             }
@@ -178,6 +187,7 @@ impl<W: World> Pool<W> {
             }
             let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
+            self.segments.borrow_mut().get_mut(id).expect("just opened").hot = stream == StreamId::Hot;
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.orders.window_used();
         }

@@ -46,10 +46,10 @@ pub(crate) struct Marks {
 
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
-    // One victim at a time fills at most one segment; one is open for moves and one for metadata; an emergency
-    // checkpoint takes up to three.
-    let reserve = 6;
-    // Two streams of hosts take the next ones while collection begins.
+    // One victim at a time fills at most one segment; one is open for each of two streams of moves and one for metadata; an
+    // emergency checkpoint takes up to three.
+    let reserve = 7;
+    // The streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
 }
 
@@ -80,6 +80,11 @@ impl<W: World> Pool<W> {
 
     pub fn marks(&self) -> Marks {
         marks(self.segments.borrow().placeable_when_empty(&self.drives()).0)
+    }
+
+    /// Whether the pool is large enough for what is written to be sorted by temperature.
+    fn sorts(&self) -> bool {
+        self.segments.borrow().placeable_when_empty(&self.drives()).0 >= self.options.sorted_segments_min
     }
 
     /// Whether hosts may open a segment.
@@ -119,6 +124,7 @@ impl<W: World> Pool<W> {
     /// Bytes that may live, from what drives there are. To be refreshed when those change.
     pub fn refresh_limit(&self) {
         self.limit_bytes.set(self.space().limit);
+        self.temper.sort(self.sorts());
     }
 
     /// Bytes of fragments that may be written beyond what lives and what is on its way.

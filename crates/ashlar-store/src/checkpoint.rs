@@ -268,7 +268,9 @@ impl<W: World> Pool<W> {
     /// The table of the new root, and the segments that it adds to the windows.
     fn form_table(&self, noted: &Noted) -> (Table, Window) {
         let mut segments = self.segments.borrow_mut();
-        noted.reclaimable.iter().for_each(|id| segments.free(*id));
+        for freed in noted.reclaimable.iter().map(|id| segments.free(*id)).filter(|freed| freed.hot) {
+            self.temper.hot_segment_lived(freed.last_lsn, self.log.next());
+        }
         segments.drop_window_off(&noted.drives);
         let next_lsn = self.log.next();
         let (total, _) = segments.placeable_when_empty(&noted.drives);

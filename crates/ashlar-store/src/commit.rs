@@ -18,6 +18,9 @@ use crate::pool::Pool;
 use crate::segments::Claim;
 use crate::types::{Key, Lsn, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 
+/// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
+const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
+
 /// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
 const STRIPED_WASTE_MAX: f64 = 0.25;
 
@@ -26,6 +29,7 @@ type Answer = Result<(), IoError>;
 /// Records that are written together or not at all, and who waits for them.
 struct Unit {
     items: Vec<Item>,
+    hot: bool,
     answer: Option<oneshot::Sender<Answer>>,
 }
 
@@ -39,6 +43,7 @@ impl Unit {
 struct Submitted {
     lsn: Lsn,
     stream: StreamId,
+    hot: bool,
     answers: Vec<oneshot::Sender<Answer>>,
     /// Here once the batch is durable.
     done: Option<Appended>,
@@ -51,6 +56,24 @@ struct Journaled {
     at: Location,
 }
 
+/// What is kept of the journal until it makes a full batch.
+#[derive(Default)]
+struct Kept {
+    fragments: Vec<Journaled>,
+    room: Room,
+}
+
+impl Kept {
+    fn add(&mut self, fragment: Journaled) {
+        self.room.add(&fragment.item());
+        self.fragments.push(fragment);
+    }
+
+    fn fills(&self, batch: BatchRoom) -> bool {
+        self.room.records() >= RECORDS_MAX || self.room.rows_min(batch.data) + 1 >= batch.rows_max
+    }
+}
+
 /// What hosts have written and is not answered yet.
 #[derive(Default)]
 pub(crate) struct CommitQueue {
@@ -58,15 +81,15 @@ pub(crate) struct CommitQueue {
     waiting_room: Cell<Room>,
     submitted: RefCell<VecDeque<Submitted>>,
     in_flight: Cell<usize>,
-    journaled: RefCell<Vec<Journaled>>,
-    journaled_room: Cell<Room>,
-    /// Tasks that stripe what was journaled.
-    stripers: Cell<usize>,
+    /// What is in the journal, by temperature: cold, then hot.
+    journaled: [RefCell<Kept>; 2],
+    /// A task stripes what was journaled.
+    striping: Cell<bool>,
     /// Bytes of fragments that wait or are in flight.
     pending_bytes: Cell<usize>,
     /// Rung when there is something to submit, or a batch is done.
     rung: Notify,
-    /// Rung when one of the stripers has ended.
+    /// Rung when that task has ended.
     striped: Notify,
     /// Rung when there are fewer bytes pending.
     drained: Notify,
@@ -80,11 +103,7 @@ impl CommitQueue {
     /// The pool has halted: answers everybody, and forgets what was not submitted.
     pub fn fail_all(&self, error: &IoError) {
         self.answer_all(error);
-        self.waiting.borrow_mut().clear();
-        self.waiting_room.set(Room::default());
         self.pending_bytes.set(0);
-        self.rung.notify_one();
-        self.drained.notify_waiters();
     }
 
     /// Bytes of fragments that wait or are in flight.
@@ -99,12 +118,12 @@ impl CommitQueue {
         }
     }
 
-    /// Answers who waits with an error; what they wrote stays on its way.
+    /// Answers everybody with an error. What was submitted stays on its way; what was not is forgotten: later writes to
+    /// the same blocks may be submitted before it, and it must not come after them.
     pub fn answer_all(&self, error: &IoError) {
-        let mut waiting = self.waiting.borrow_mut();
+        self.refuse(|_| true, error);
         let mut submitted = self.submitted.borrow_mut();
-        let in_flight = submitted.iter_mut().flat_map(|batch| batch.answers.drain(..));
-        for answer in waiting.iter_mut().filter_map(|unit| unit.answer.take()).chain(in_flight) {
+        for answer in submitted.iter_mut().flat_map(|batch| batch.answers.drain(..)) {
             // The receiver may have gone: its host has.
             let _ = answer.send(Err(error.clone()));
         }
@@ -113,8 +132,12 @@ impl CommitQueue {
     /// Answers those whose writes have not been submitted with an error, and forgets the writes. What only gives
     /// space back stays.
     pub fn refuse_waiting(&self, error: &IoError) {
-        let (kept, refused): (VecDeque<Unit>, VecDeque<Unit>) =
-            self.waiting.take().into_iter().partition(Unit::stores_nothing);
+        self.refuse(|unit| !unit.stores_nothing(), error);
+    }
+
+    fn refuse(&self, which: impl FnMut(&Unit) -> bool, error: &IoError) {
+        let (refused, kept): (VecDeque<Unit>, VecDeque<Unit>) =
+            self.waiting.take().into_iter().partition(which);
         self.wait_with(kept);
         for unit in refused {
             self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
@@ -123,6 +146,16 @@ impl CommitQueue {
         }
         self.drained.notify_waiters();
         self.rung.notify_one();
+    }
+
+    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants.
+    fn next_batch(&self) -> Option<(bool, Room)> {
+        let waiting = self.waiting.borrow();
+        let hot = waiting.front()?.hot;
+        let mut room = Room::default();
+        let chosen = waiting.iter().zip(selected(&waiting, hot)).filter(|(_, selected)| *selected);
+        chosen.flat_map(|(unit, _)| &unit.items).for_each(|item| room.add(item));
+        Some((hot, room))
     }
 
     /// These are what waits from now on.
@@ -136,7 +169,7 @@ impl CommitQueue {
     /// What waits may take of the window: what only gives space back is upkeep.
     fn claim(&self) -> Claim {
         let gives_back = self.waiting.borrow().iter().all(Unit::stores_nothing);
-        if gives_back { Claim::Upkeep } else { StreamId::Host.claim() }
+        if gives_back { Claim::Upkeep } else { Claim::Host }
     }
 
     /// Nothing waits and nothing is in flight.
@@ -159,9 +192,10 @@ impl CommitQueue {
 }
 
 /// Which stream a batch of `room` goes to, if a striped one has `data` data columns.
-fn choose_stream(room: Room, data: usize) -> StreamId {
+fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
     // With one data column the journal has nothing to save.
-    if data > 1 && room.waste(data) > STRIPED_WASTE_MAX { StreamId::Journal } else { StreamId::Host }
+    let small = data > 1 && room.waste(data) > STRIPED_WASTE_MAX;
+    if small { StreamId::Journal } else { StreamId::of_hosts(hot) }
 }
 
 impl<W: World> Pool<W> {
@@ -177,7 +211,8 @@ impl<W: World> Pool<W> {
         self.commit.waiting_room.set(room);
         self.commit.pending_bytes.set(self.commit.pending_bytes.get() + fragment_bytes(&items));
         let (answer, answered) = oneshot::channel();
-        self.commit.waiting.borrow_mut().push_back(Unit { items, answer: Some(answer) });
+        let hot = self.is_hot(&items);
+        self.commit.waiting.borrow_mut().push_back(Unit { items, hot, answer: Some(answer) });
         self.commit.rung.notify_one();
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
@@ -207,62 +242,61 @@ impl<W: World> Pool<W> {
             return false;
         }
         let in_flight = self.commit.in_flight.get();
-        let batch = self.fresh_batch_room(StreamId::Host);
+        let batch = self.fresh_batch_room(StreamId::Cold);
         let room = self.commit.waiting_room.get();
         let full = room.records() >= RECORDS_MAX || room.rows_min(batch.data) >= batch.rows_max;
-        in_flight == 0 || (full && in_flight < IN_FLIGHT_MAX)
+        in_flight == 0 || (full && in_flight < HOST_IN_FLIGHT_MAX)
     }
 
     async fn submit(self: &Rc<Self>) -> Option<()> {
-        let data = self.fresh_batch_room(StreamId::Host).data;
-        let wanted = choose_stream(self.commit.waiting_room.get(), data);
-        let mut units = Vec::new();
-        let journaled = match wanted {
-            StreamId::Journal => {
-                self.try_append(wanted, wanted.claim(), |room| self.take_units(room, &mut units)).await.ok()
-            }
-            _ => None,
-        };
-        // In a pool that is nearly full there may be no journal: then small batches are striped, too.
-        let (stream, appended) = match journaled {
-            Some(appended) => (StreamId::Journal, appended),
-            None => (StreamId::Host, self.append_waiting(&mut units).await?),
-        };
-        let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
-        self.commit.submitted.borrow_mut().push_back(Submitted {
-            lsn: appended.lsn,
-            stream,
-            answers,
-            done: None,
-        });
+        let (submitted, appended) = self.append_next().await?;
+        self.commit.submitted.borrow_mut().push_back(submitted);
         self.commit.in_flight.set(self.commit.in_flight.get() + 1);
         self.world.spawn(self.clone().finish_batch(appended));
         Some(())
     }
 
-    /// Appends a striped batch of what waits. `None`: nothing waits any more, because it was refused, or the pool has
-    /// halted.
-    async fn append_waiting(&self, units: &mut Vec<Unit>) -> Option<Appended> {
+    /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused or done otherwise,
+    /// or the pool has halted.
+    async fn append_next(&self) -> Option<(Submitted, Appended)> {
         loop {
             let window_formed = self.root_changed.notified();
             let refused = self.commit.drained.notified();
+            // What waits may have changed, and with it what comes next.
+            let (hot, room) = self.commit.next_batch()?;
             let claim = self.commit.claim();
-            match self.try_append(StreamId::Host, claim, |room| self.take_units(room, units)).await {
-                Ok(appended) => return Some(appended),
-                Err(WindowEmpty) if claim == Claim::Upkeep => {
-                    self.zero_by_checkpoint().await;
-                    return None;
-                }
-                Err(WindowEmpty) => {
-                    self.running().ok()?;
-                    self.orders.want_window(claim);
-                    select(pin!(window_formed), pin!(refused)).await;
-                    if self.commit.waiting.borrow().is_empty() {
-                        return None;
-                    }
-                }
+            if let Ok(appended) = self.append_units(hot, room, claim).await {
+                return Some(appended);
             }
+            if claim == Claim::Upkeep {
+                self.zero_by_checkpoint().await;
+                return None;
+            }
+            self.running().ok()?;
+            self.orders.want_window(claim);
+            select(pin!(window_formed), pin!(refused)).await;
         }
+    }
+
+    /// Appends units of one temperature, to the journal if they are few.
+    async fn append_units(
+        &self,
+        hot: bool,
+        room: Room,
+        claim: Claim,
+    ) -> Result<(Submitted, Appended), WindowEmpty> {
+        let mut units = Vec::new();
+        let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
+        let mut appended =
+            self.try_append(stream, claim, |room| self.take_units(hot, room, &mut units)).await;
+        if appended.is_err() && stream == StreamId::Journal {
+            // In a pool that is nearly full there may be no journal: then small batches are striped, too.
+            stream = StreamId::of_hosts(hot);
+            appended = self.try_append(stream, claim, |room| self.take_units(hot, room, &mut units)).await;
+        }
+        let appended = appended?;
+        let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
+        Ok((Submitted { lsn: appended.lsn, stream, hot, answers, done: None }, appended))
     }
 
     /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which there is no segment
@@ -290,13 +324,14 @@ impl<W: World> Pool<W> {
         waiting.into_iter().filter_map(|unit| unit.answer).for_each(|answer| drop(answer.send(done.clone())));
     }
 
-    /// Takes as many units as fit; returns their items.
-    fn take_units(&self, room: BatchRoom, taken: &mut Vec<Unit>) -> Vec<Item> {
-        let mut waiting = self.commit.waiting.borrow_mut();
-        let count = fitting(&waiting, room);
-        taken.extend(waiting.drain(..count));
-        let left = std::mem::take(&mut *waiting);
-        drop(waiting);
+    /// Takes as many units of a temperature as fit; returns their items.
+    fn take_units(&self, hot: bool, batch: BatchRoom, taken: &mut Vec<Unit>) -> Vec<Item> {
+        let waiting = self.commit.waiting.take();
+        let chosen = fitting(&waiting, hot, batch);
+        let mut left = VecDeque::with_capacity(waiting.len());
+        for (unit, chosen) in waiting.into_iter().zip(chosen) {
+            if chosen { taken.push(unit) } else { left.push_back(unit) }
+        }
         self.commit.wait_with(left);
         taken.iter_mut().flat_map(|unit| std::mem::take(&mut unit.items)).collect()
     }
@@ -327,7 +362,6 @@ impl<W: World> Pool<W> {
 
     fn publish(self: &Rc<Self>, batch: Submitted, done: Appended) {
         let records = done.items.len();
-        let mut journaled = Vec::new();
         // Saturating: when the pool has halted there is nothing pending any more.
         let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
         self.commit.pending_bytes.set(pending);
@@ -342,14 +376,15 @@ impl<W: World> Pool<W> {
             self.publish_item(&item, pointer);
             if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer)
             {
-                journaled.push(Journaled { key: item.key, fragment, at: pointer.location });
+                let journaled = Journaled { key: item.key, fragment, at: pointer.location };
+                self.commit.journaled[usize::from(batch.hot)].borrow_mut().add(journaled);
             }
         }
         self.log.published(done.lsn);
         self.orders.content_changed(records);
         // The receiver may have gone: its host has.
         batch.answers.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
-        self.keep_journaled(journaled);
+        self.stripe_if_full();
         self.orders.written(self.fresh_entries());
     }
 
@@ -379,41 +414,46 @@ impl<W: World> Pool<W> {
 
     // --- from the journal into stripes ------------------------------------------------------------------------
 
-    /// Keeps what went to the journal in memory, and stripes it once it makes a full batch.
-    fn keep_journaled(self: &Rc<Self>, journaled: Vec<Journaled>) {
-        if journaled.is_empty() {
-            return;
-        }
-        let mut room = self.commit.journaled_room.get();
-        journaled.iter().for_each(|fragment| room.add(&fragment.item()));
-        self.commit.journaled.borrow_mut().extend(journaled);
-        self.commit.journaled_room.set(room);
-        let batch = self.fresh_batch_room(StreamId::Moves);
-        if room.records() >= RECORDS_MAX || room.rows_min(batch.data) + 1 >= batch.rows_max {
-            self.world.spawn(self.clone().stripe_journaled());
+    /// Begins to stripe what is kept of the journal once it makes a full batch.
+    fn stripe_if_full(self: &Rc<Self>) {
+        // One at a time: recovery's search counts on how many batches of a stream may be in flight.
+        if !self.commit.striping.get() && self.full_of_journaled().is_some() {
+            self.commit.striping.set(true);
+            self.world.spawn(self.clone().stripe_full());
         }
     }
 
+    /// The temperature of which a full batch is kept.
+    fn full_of_journaled(&self) -> Option<bool> {
+        let batch = self.fresh_batch_room(StreamId::Cold);
+        [false, true].into_iter().find(|hot| self.commit.journaled[usize::from(*hot)].borrow().fills(batch))
+    }
+
+    async fn stripe_full(self: Rc<Self>) {
+        while let Some(hot) = self.full_of_journaled() {
+            if self.stripe_kept(hot).await.is_none() {
+                break;
+            }
+        }
+        self.commit.striping.set(false);
+        self.commit.striped.notify_one();
+    }
+
     /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any more.
-    pub async fn finish_striping(self: &Rc<Self>) {
-        self.clone().stripe_journaled().await;
-        while self.commit.stripers.get() > 0 {
+    pub async fn finish_striping(&self) {
+        while self.commit.striping.get() {
             self.commit.striped.notified().await;
+        }
+        for hot in [false, true] {
+            // `None`: the pool has halted, which the checkpoint that follows says.
+            let _ = self.stripe_kept(hot).await;
         }
     }
 
     /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
-    /// leaves behind stays in the journal, where garbage collection finds it.
-    async fn stripe_journaled(self: Rc<Self>) {
-        self.commit.stripers.set(self.commit.stripers.get() + 1);
-        self.stripe_kept().await;
-        self.commit.stripers.set(self.commit.stripers.get() - 1);
-        self.commit.striped.notify_one();
-    }
-
-    async fn stripe_kept(&self) {
-        let kept = self.commit.journaled.take();
-        self.commit.journaled_room.set(Room::default());
+    /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted.
+    async fn stripe_kept(&self, hot: bool) -> Option<()> {
+        let kept = self.commit.journaled[usize::from(hot)].take().fragments;
         let current = |fragment: &Journaled| {
             let shard = ShardId::of(fragment.key.family, fragment.key.lba);
             let value = self.with_shard(shard, |shard| shard.buffer.get(&fragment.key));
@@ -422,11 +462,31 @@ impl<W: World> Pool<W> {
         let mut items: Vec<Item> = kept.into_iter().filter(current).map(|fragment| fragment.item()).collect();
         while !items.is_empty() {
             let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let Some(appended) = self.append(StreamId::Moves, take).await else { return };
-            if self.finish_move(appended).await.is_none() {
-                return;
-            }
+            let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
+            self.finish_move(appended).await?;
         }
+        Some(())
+    }
+
+    /// Whether most of what `items` replace was written a short while ago.
+    fn is_hot(&self, items: &[Item]) -> bool {
+        if !self.temper.sorts() {
+            return false;
+        }
+        let now = self.log.next();
+        let stored = items.iter().filter(|item| item.fragment.is_some());
+        let (hot, all) = stored.fold((0, 0), |(hot, all), item| {
+            let is_hot = self.temper.is_hot(self.born(&item.key), now);
+            (hot + usize::from(is_hot), all + 1)
+        });
+        2 * hot > all
+    }
+
+    /// When the version of a block was written that is to be replaced, as far as memory tells.
+    fn born(&self, key: &Key) -> Option<Lsn> {
+        let shard = ShardId::of(key.family, key.lba);
+        let pointer = self.with_shard(shard, |shard| shard.buffer.get(key)).flatten()?;
+        self.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
     }
 }
 
@@ -440,14 +500,30 @@ impl Journaled {
     }
 }
 
-/// How many of the first units fit.
-fn fitting(units: &VecDeque<Unit>, batch: BatchRoom) -> usize {
-    let mut room = Room::default();
-    let fits = |unit: &&Unit| {
+/// Which of the waiting units may go into the next batch of a temperature. What stores nothing is a barrier, whose
+/// order among all others stays.
+fn selected(waiting: &VecDeque<Unit>, hot: bool) -> impl Iterator<Item = bool> {
+    let (mut passed_over, mut barred) = (false, false);
+    waiting.iter().map(move |unit| {
+        barred |= passed_over && unit.stores_nothing();
+        let selected = !barred && (unit.stores_nothing() || unit.hot == hot);
+        passed_over |= !selected;
+        selected
+    })
+}
+
+/// Which of the waiting units the next batch of a temperature takes.
+fn fitting(waiting: &VecDeque<Unit>, hot: bool, batch: BatchRoom) -> Vec<bool> {
+    let (mut room, mut full) = (Room::default(), false);
+    let fits = |(unit, selected): (&Unit, bool)| {
+        if !selected || full {
+            return false;
+        }
         unit.items.iter().for_each(|item| room.add(item));
-        room.surely_fits(batch.data, batch.rows_max)
+        full = !room.surely_fits(batch.data, batch.rows_max);
+        !full
     };
-    units.iter().take_while(fits).count()
+    waiting.iter().zip(selected(waiting, hot)).map(fits).collect()
 }
 
 fn fragment_bytes(items: &[Item]) -> usize {

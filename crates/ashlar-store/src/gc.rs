@@ -94,7 +94,9 @@ impl<W: World> Pool<W> {
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
         let emptied = match kind {
             SegmentKind::Metadata => self.relocate_pages(victim).await,
-            SegmentKind::Data | SegmentKind::Journal => self.move_live(victim).await,
+            SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
+                self.move_live(victim, self.temper.stream_of_survivors(kind)).await
+            }
         };
         match emptied {
             Ok(()) => {
@@ -114,14 +116,14 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn move_live(&self, victim: SegmentId) -> Result<(), Stop> {
+    async fn move_live(&self, victim: SegmentId, to: StreamId) -> Result<(), Stop> {
         let records = self.records_of(victim).await?;
         let mut items = Vec::new();
         for chunk in records.chunks(256) {
             items.extend(self.live_items(chunk).await?);
-            self.move_items(&mut items, 128).await?;
+            self.move_items(to, &mut items, 128).await?;
         }
-        self.move_items(&mut items, 0).await
+        self.move_items(to, &mut items, 0).await
     }
 
     /// The fragments that the segment's headers name.
@@ -185,11 +187,10 @@ impl<W: World> Pool<W> {
     }
 
     /// Moves items in full batches until at most `keep` are left.
-    async fn move_items(&self, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
+    async fn move_items(&self, to: StreamId, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
         while items.len() > keep {
             let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
-            let appended =
-                self.try_append(StreamId::Moves, Claim::Upkeep, take).await.map_err(AppendError::from)?;
+            let appended = self.try_append(to, Claim::Upkeep, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
             if moved.unknown > 0 {
                 return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());

@@ -32,6 +32,7 @@ mod scan;
 mod segments;
 mod store;
 mod sweep;
+mod temper;
 mod types;
 mod upkeep;
 
@@ -44,8 +45,5 @@ pub use members::{FoundDrive, OpenPolicy};
 pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
 pub use recover::{OpenError, Opened};
-pub use store::{
-    ATOMIC_BOUNDARY_BYTES, ATOMIC_WRITE_BYTES, DriveCondition, DriveStatus, PoolStatus, Store,
-    VOLUME_BLOCKS_MAX,
-};
+pub use store::{ATOMIC_BOUNDARY_BYTES, DriveCondition, DriveStatus, PoolStatus, Store, VOLUME_BLOCKS_MAX};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};

@@ -12,6 +12,9 @@ pub struct Options {
     pub replay_bytes_max: u64,
     /// Bytes of writes that may be admitted and not yet answered.
     pub pending_bytes_max: usize,
+    /// Fewest striped segments of a pool in which what is written is sorted by how soon it will be overwritten: in
+    /// smaller ones half-filled segments would cost more than that saves.
+    pub sorted_segments_min: u64,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
 }
@@ -26,6 +29,7 @@ impl Default for Options {
             over_provisioning_percent: 23,
             replay_bytes_max: 4 << 30,
             pending_bytes_max: 64 << 20,
+            sorted_segments_min: 350,
             space_wait: std::time::Duration::from_secs(5),
         }
     }

@@ -21,6 +21,7 @@ use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::segments::Segments;
 use crate::sweep::Sweep;
+use crate::temper::Temper;
 use crate::types::{Incarnation, ShardId};
 use crate::upkeep::Orders;
 
@@ -100,6 +101,7 @@ pub(crate) struct Pool<W: World> {
     /// Rung when either of the two has changed.
     pub root_changed: Notify,
     pub orders: Orders,
+    pub temper: Temper,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
     /// The sweep that is on its way.
@@ -161,6 +163,7 @@ impl<W: World> Pool<W> {
             absent: RefCell::new(parts.absent),
             root_changed: Notify::new(),
             orders: Orders::default(),
+            temper: Temper::default(),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),
             sweep_stuck: Cell::default(),

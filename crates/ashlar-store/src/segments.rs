@@ -50,6 +50,8 @@ pub struct Segment {
     pub sealed_at: u64,
     pub rows: u32,
     pub accepted: Vec<RowExtent>,
+    /// It was filled with what is overwritten often. Forgotten over a restart.
+    pub hot: bool,
     /// Reads that still need its bytes.
     pins: u32,
 }
@@ -66,6 +68,7 @@ impl Segment {
             sealed_at: 0,
             rows: 0,
             accepted: Vec::new(),
+            hot: false,
             pins: 0,
         }
     }
@@ -191,6 +194,7 @@ impl Segments {
                 sealed_at: entry.sealed_at,
                 rows: entry.rows,
                 accepted: entry.accepted,
+                hot: false,
                 pins: 0,
             };
             self.live_slots += entry.live_slots;
@@ -356,7 +360,7 @@ impl Segments {
             };
             let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
             self.usable[shape] = keep.into();
-            give_back.into_iter().for_each(|id| self.free(id));
+            give_back.into_iter().for_each(|id| drop(self.free(id)));
         }
     }
 
@@ -410,8 +414,8 @@ impl Segments {
             .collect()
     }
 
-    /// The segment is gone; its chunks may be reserved again.
-    pub fn free(&mut self, id: SegmentId) {
+    /// The segment is gone; its chunks may be reserved again. Returns what it was.
+    pub fn free(&mut self, id: SegmentId) -> Segment {
         let segment = self.entries.remove(&id).expect("only existing segments are freed");
         self.numbers.freed(id);
         self.live_slots -= segment.live_slots;
@@ -421,6 +425,7 @@ impl Segments {
                 free.push(column.chunk);
             }
         }
+        segment
     }
 
     // --- figures ------------------------------------------------------------------------------------------

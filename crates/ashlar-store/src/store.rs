@@ -12,7 +12,7 @@ use ashlar_raid::Level;
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
 
-use crate::batch::{ATOMIC_BLOCKS_MAX, Item};
+use crate::batch::Item;
 use crate::capacity::Space;
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::compress::{Fragment, compress_blocks};
@@ -28,9 +28,7 @@ use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
-/// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all.
-pub const ATOMIC_WRITE_BYTES: u32 = (ATOMIC_BLOCKS_MAX * BLOCK_BYTES) as u32;
-/// See [`ATOMIC_WRITE_BYTES`].
+/// See [`Store::atomic_write_bytes`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
 /// Blocks that are looked at in one turn for what is to be zeroed.
 const ZERO_WINDOW_BLOCKS: u64 = 256 * GIB_BLOCKS;
@@ -252,8 +250,8 @@ impl<W: World> Store<W> {
 
     /// Writes whole blocks; durable when it returns.
     ///
-    /// Up to [`ATOMIC_WRITE_BYTES`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of a larger write a crash may
-    /// leave any part.
+    /// Up to [`Store::atomic_write_bytes`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of a larger write a crash
+    /// may leave any part.
     pub async fn write(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
@@ -272,6 +270,12 @@ impl<W: World> Store<W> {
         let units = cut(items, self.pool.atomic_blocks_max());
         // All of them are awaited, also after one has failed: what a host was told has failed must not come later.
         join_all(units.into_iter().map(|unit| self.pool.commit(unit))).await.into_iter().collect()
+    }
+
+    /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all:
+    /// 256 KiB, less where chunks are small.
+    pub fn atomic_write_bytes(&self) -> u32 {
+        (self.pool.atomic_blocks_max() * BLOCK_BYTES) as u32
     }
 
     /// Makes blocks read as zeros and gives their space back; durable when it returns.

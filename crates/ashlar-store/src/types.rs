@@ -16,6 +16,11 @@ impl Lsn {
     pub const fn next(self) -> Self {
         Lsn(self.0 + Self::REACTORS)
     }
+
+    /// Batches between `earlier` and this one.
+    pub const fn batches_since(self, earlier: Lsn) -> u64 {
+        self.0.saturating_sub(earlier.0) / Self::REACTORS
+    }
 }
 
 impl fmt::Display for Lsn {

@@ -286,6 +286,10 @@ pub(crate) fn choose(now: &Situation) -> Task {
     {
         return Task::Checkpoint;
     }
+    // Collection alone would go on for ever in a pool that is busy and nearly full.
+    if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
+        return task;
+    }
     if now.is_short_of_space() {
         // Enough is waiting for a root.
         if now.reclaimable * 2 >= now.free_segments.max(2) {

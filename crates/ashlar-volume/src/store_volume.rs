@@ -110,6 +110,11 @@ impl<W: World> StoreVolume<W> {
         self.core.size_bytes.get()
     }
 
+    /// Bytes that the store writes as one.
+    pub(crate) fn atomic_write_bytes(&self) -> u32 {
+        self.core.store.atomic_write_bytes()
+    }
+
     /// What it stores.
     pub(crate) fn usage(&self) -> Usage {
         self.core.store.usage(self.core.id)

@@ -5,8 +5,10 @@ mod support;
 use std::time::Duration;
 
 use ashlar_block::Cause;
-use ashlar_store::OpenPolicy;
-use ashlar_volume::{AccessChange, AccessList, Door, FormatRequest, NewVolume, NodeError, Nsid, VolumeIo};
+use ashlar_store::{NewPool, OpenPolicy};
+use ashlar_volume::{
+    AccessChange, AccessList, Door, FormatRequest, NamespaceInfo, NewVolume, NodeError, Nsid, VolumeIo,
+};
 use bytes::Bytes;
 use support::{TestDoor, at_door, drive, drives, host, node, pool, volume};
 
@@ -153,6 +155,26 @@ fn a_volume_is_the_same_through_every_reactor() {
             assert_eq!(error.cause, Cause::WriteProtected);
         })
         .await;
+    });
+}
+
+#[test]
+fn atomicity_is_promised_for_what_is_written_as_one() {
+    let (node, handles) = node(1);
+    drive(async move {
+        let small = NewPool { chunk_bytes: Some(64 << 10), ..pool("small") };
+        node.create_pool(small, drives("a", 3), false).await.unwrap();
+        node.create_pool(pool("tank"), drives("b", 3), false).await.unwrap();
+        for (pool, sector) in [("small", 4096), ("tank", 4096), ("tank", 512)] {
+            let nsid = node.table().claim_new();
+            let new = NewVolume { lba_bytes: sector, ..volume(&format!("v{sector}"), MIB) };
+            node.create_volume(pool, nsid, new).await.unwrap();
+        }
+        let atomic = at_door(&handles, 0, |door| async move {
+            let of = |info: &NamespaceInfo| info.atomic_write_bytes_max >> 10;
+            door.namespaces(&host("a")).iter().map(of).collect::<Vec<_>>()
+        });
+        assert_eq!(atomic.await, [48, 256, 128]);
     });
 }
 

@@ -26,6 +26,8 @@ pub enum SegmentState {
 pub enum SegmentKind {
     /// Fragments of volumes, striped.
     Data,
+    /// Fragments of volumes that have survived a collection, striped.
+    Moved,
     /// Pages of the map, striped.
     Metadata,
     /// Small commits, one data column and its copies.
@@ -131,6 +133,7 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
         0 => SegmentKind::Data,
         1 => SegmentKind::Metadata,
         2 => SegmentKind::Journal,
+        3 => SegmentKind::Moved,
         _ => return Err(r.malformed()),
     };
     let (data, parity) = (r.u8()?, r.u8()?);
@@ -157,5 +160,6 @@ fn kind_code(kind: SegmentKind) -> u8 {
         SegmentKind::Data => 0,
         SegmentKind::Metadata => 1,
         SegmentKind::Journal => 2,
+        SegmentKind::Moved => 3,
     }
 }

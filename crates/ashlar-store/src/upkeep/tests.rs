@@ -136,3 +136,11 @@ fn a_pool_is_full_only_when_what_lives_is_counted_exactly() {
     assert_eq!(choose(&Situation { inexact: true, ..full.clone() }), Task::Sweep);
     assert_eq!(choose(&full), Task::DeclareFull);
 }
+
+#[test]
+fn the_map_is_kept_within_its_memory_while_space_is_collected() {
+    let busy = Situation { buffer_entries: 2000, free_segments: 8, victim: Some(SegmentId(7)), ..calm() };
+    assert_eq!(choose(&busy), Task::Distribute(ShardId(3)));
+    let at_the_reserve = Situation { free_segments: 6, ..busy };
+    assert_eq!(choose(&at_the_reserve), Task::Collect(SegmentId(7)), "what hosts wait for");
+}
