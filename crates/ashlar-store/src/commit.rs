@@ -1,195 +1,32 @@
 //! Group commit: what hosts write, from admission to the answer.
 
-use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, IoError, Lba, World};
+use ashlar_block::{Cause, Lba, World};
 use futures_util::future::select;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::batch::{IN_FLIGHT_MAX, Item, Room};
-use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
-use crate::format::location::{Location, Pointer, SLOT_BYTES};
+use crate::format::location::Pointer;
 use crate::pool::Pool;
 use crate::segments::Claim;
-use crate::types::{Key, Lsn, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use crate::striping::Journaled;
+use crate::types::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+
+mod queue;
+
+pub(crate) use queue::CommitQueue;
+use queue::{Answer, Submitted, Unit, fitting, fragment_bytes};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
 const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
 
 /// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
 const STRIPED_WASTE_MAX: f64 = 0.25;
-
-type Answer = Result<(), IoError>;
-
-/// Records that are written together or not at all, and who waits for them.
-struct Unit {
-    items: Vec<Item>,
-    hot: bool,
-    answer: Option<oneshot::Sender<Answer>>,
-}
-
-impl Unit {
-    fn stores_nothing(&self) -> bool {
-        self.items.iter().all(|item| item.fragment.is_none())
-    }
-}
-
-/// A batch of units that has its number. Batches publish in order.
-struct Submitted {
-    lsn: Lsn,
-    stream: StreamId,
-    hot: bool,
-    answers: Vec<oneshot::Sender<Answer>>,
-    /// Here once the batch is durable.
-    done: Option<Appended>,
-}
-
-/// A fragment that is in the journal and waits to be striped.
-struct Journaled {
-    key: Key,
-    fragment: Fragment,
-    at: Location,
-}
-
-/// What is kept of the journal until it makes a full batch.
-#[derive(Default)]
-struct Kept {
-    fragments: Vec<Journaled>,
-    room: Room,
-}
-
-impl Kept {
-    fn add(&mut self, fragment: Journaled) {
-        self.room.add(&fragment.item());
-        self.fragments.push(fragment);
-    }
-
-    fn fills(&self, batch: BatchRoom) -> bool {
-        self.room.records() >= RECORDS_MAX || self.room.rows_min(batch.data) + 1 >= batch.rows_max
-    }
-}
-
-/// What hosts have written and is not answered yet.
-#[derive(Default)]
-pub(crate) struct CommitQueue {
-    waiting: RefCell<VecDeque<Unit>>,
-    waiting_room: Cell<Room>,
-    submitted: RefCell<VecDeque<Submitted>>,
-    in_flight: Cell<usize>,
-    /// What is in the journal, by temperature: cold, then hot.
-    journaled: [RefCell<Kept>; 2],
-    /// A task stripes what was journaled.
-    striping: Cell<bool>,
-    /// Bytes of fragments that wait or are in flight.
-    pending_bytes: Cell<usize>,
-    /// Rung when there is something to submit, or a batch is done.
-    rung: Notify,
-    /// Rung when that task has ended.
-    striped: Notify,
-    /// Rung when there are fewer bytes pending.
-    drained: Notify,
-    stopping: Cell<bool>,
-    stopped: Cell<bool>,
-    /// Rung when the task has ended.
-    ended: Notify,
-}
-
-impl CommitQueue {
-    /// The pool has halted: answers everybody, and forgets what was not submitted.
-    pub fn fail_all(&self, error: &IoError) {
-        self.answer_all(error);
-        self.pending_bytes.set(0);
-    }
-
-    /// Bytes of fragments that wait or are in flight.
-    pub fn pending_bytes(&self) -> usize {
-        self.pending_bytes.get()
-    }
-
-    /// Returns once fewer than `bytes_max` are pending.
-    pub async fn wait_uncrowded(&self, bytes_max: usize) {
-        while self.pending_bytes.get() >= bytes_max && !self.stopping.get() {
-            self.drained.notified().await;
-        }
-    }
-
-    /// Answers everybody with an error. What was submitted stays on its way; what was not is forgotten: later writes to
-    /// the same blocks may be submitted before it, and it must not come after them.
-    pub fn answer_all(&self, error: &IoError) {
-        self.refuse(|_| true, error);
-        let mut submitted = self.submitted.borrow_mut();
-        for answer in submitted.iter_mut().flat_map(|batch| batch.answers.drain(..)) {
-            // The receiver may have gone: its host has.
-            let _ = answer.send(Err(error.clone()));
-        }
-    }
-
-    /// Answers those whose writes have not been submitted with an error, and forgets the writes. What only gives
-    /// space back stays.
-    pub fn refuse_waiting(&self, error: &IoError) {
-        self.refuse(|unit| !unit.stores_nothing(), error);
-    }
-
-    fn refuse(&self, which: impl FnMut(&Unit) -> bool, error: &IoError) {
-        let (refused, kept): (VecDeque<Unit>, VecDeque<Unit>) =
-            self.waiting.take().into_iter().partition(which);
-        self.wait_with(kept);
-        for unit in refused {
-            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
-            // The receiver may have gone: its host has.
-            unit.answer.map(|answer| answer.send(Err(error.clone())));
-        }
-        self.drained.notify_waiters();
-        self.rung.notify_one();
-    }
-
-    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants.
-    fn next_batch(&self) -> Option<(bool, Room)> {
-        let waiting = self.waiting.borrow();
-        let hot = waiting.front()?.hot;
-        let mut room = Room::default();
-        let chosen = waiting.iter().zip(selected(&waiting, hot)).filter(|(_, selected)| *selected);
-        chosen.flat_map(|(unit, _)| &unit.items).for_each(|item| room.add(item));
-        Some((hot, room))
-    }
-
-    /// These are what waits from now on.
-    fn wait_with(&self, waiting: VecDeque<Unit>) {
-        let mut room = Room::default();
-        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| room.add(item));
-        self.waiting_room.set(room);
-        *self.waiting.borrow_mut() = waiting;
-    }
-
-    /// What waits may take of the window: what only gives space back is upkeep.
-    fn claim(&self) -> Claim {
-        let gives_back = self.waiting.borrow().iter().all(Unit::stores_nothing);
-        if gives_back { Claim::Upkeep } else { Claim::Host }
-    }
-
-    /// Nothing waits and nothing is in flight.
-    pub fn is_idle(&self) -> bool {
-        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
-    }
-
-    /// Returns when the task has ended.
-    pub async fn stopped(&self) {
-        while !self.stopped.get() {
-            self.ended.notified().await;
-        }
-    }
-
-    /// No more batches: the task ends once all is done.
-    pub fn stop(&self) {
-        self.stopping.set(true);
-        self.rung.notify_one();
-    }
-}
 
 /// Which stream a batch of `room` goes to, if a striped one has `data` data columns.
 fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
@@ -377,7 +214,7 @@ impl<W: World> Pool<W> {
             if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer)
             {
                 let journaled = Journaled { key: item.key, fragment, at: pointer.location };
-                self.commit.journaled[usize::from(batch.hot)].borrow_mut().add(journaled);
+                self.striping.keep(batch.hot, journaled);
             }
         }
         self.log.published(done.lsn);
@@ -411,121 +248,4 @@ impl<W: World> Pool<W> {
         }
         self.orders.ring();
     }
-
-    // --- from the journal into stripes ------------------------------------------------------------------------
-
-    /// Begins to stripe what is kept of the journal once it makes a full batch.
-    fn stripe_if_full(self: &Rc<Self>) {
-        // One at a time: recovery's search counts on how many batches of a stream may be in flight.
-        if !self.commit.striping.get() && self.full_of_journaled().is_some() {
-            self.commit.striping.set(true);
-            self.world.spawn(self.clone().stripe_full());
-        }
-    }
-
-    /// The temperature of which a full batch is kept.
-    fn full_of_journaled(&self) -> Option<bool> {
-        let batch = self.fresh_batch_room(StreamId::Cold);
-        [false, true].into_iter().find(|hot| self.commit.journaled[usize::from(*hot)].borrow().fills(batch))
-    }
-
-    async fn stripe_full(self: Rc<Self>) {
-        while let Some(hot) = self.full_of_journaled() {
-            if self.stripe_kept(hot).await.is_none() {
-                break;
-            }
-        }
-        self.commit.striping.set(false);
-        self.commit.striped.notify_one();
-    }
-
-    /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any more.
-    pub async fn finish_striping(&self) {
-        while self.commit.striping.get() {
-            self.commit.striped.notified().await;
-        }
-        for hot in [false, true] {
-            // `None`: the pool has halted, which the checkpoint that follows says.
-            let _ = self.stripe_kept(hot).await;
-        }
-    }
-
-    /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
-    /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted.
-    async fn stripe_kept(&self, hot: bool) -> Option<()> {
-        let kept = self.commit.journaled[usize::from(hot)].take().fragments;
-        let current = |fragment: &Journaled| {
-            let shard = ShardId::of(fragment.key.family, fragment.key.lba);
-            let value = self.with_shard(shard, |shard| shard.buffer.get(&fragment.key));
-            value.flatten().is_some_and(|pointer| pointer.location == fragment.at)
-        };
-        let mut items: Vec<Item> = kept.into_iter().filter(current).map(|fragment| fragment.item()).collect();
-        while !items.is_empty() {
-            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
-            self.finish_move(appended).await?;
-        }
-        Some(())
-    }
-
-    /// Whether most of what `items` replace was written a short while ago.
-    fn is_hot(&self, items: &[Item]) -> bool {
-        if !self.temper.sorts() {
-            return false;
-        }
-        let now = self.log.next();
-        let stored = items.iter().filter(|item| item.fragment.is_some());
-        let (hot, all) = stored.fold((0, 0), |(hot, all), item| {
-            let is_hot = self.temper.is_hot(self.born(&item.key), now);
-            (hot + usize::from(is_hot), all + 1)
-        });
-        2 * hot > all
-    }
-
-    /// When the version of a block was written that is to be replaced, as far as memory tells.
-    fn born(&self, key: &Key) -> Option<Lsn> {
-        let shard = ShardId::of(key.family, key.lba);
-        let pointer = self.with_shard(shard, |shard| shard.buffer.get(key)).flatten()?;
-        self.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
-    }
-}
-
-impl Journaled {
-    fn item(&self) -> Item {
-        Item {
-            kind: RecordKind::Move { from: self.at },
-            key: self.key,
-            fragment: Some(self.fragment.clone()),
-        }
-    }
-}
-
-/// Which of the waiting units may go into the next batch of a temperature. What stores nothing is a barrier, whose
-/// order among all others stays.
-fn selected(waiting: &VecDeque<Unit>, hot: bool) -> impl Iterator<Item = bool> {
-    let (mut passed_over, mut barred) = (false, false);
-    waiting.iter().map(move |unit| {
-        barred |= passed_over && unit.stores_nothing();
-        let selected = !barred && (unit.stores_nothing() || unit.hot == hot);
-        passed_over |= !selected;
-        selected
-    })
-}
-
-/// Which of the waiting units the next batch of a temperature takes.
-fn fitting(waiting: &VecDeque<Unit>, hot: bool, batch: BatchRoom) -> Vec<bool> {
-    let (mut room, mut full) = (Room::default(), false);
-    let fits = |(unit, selected): (&Unit, bool)| {
-        if !selected || full {
-            return false;
-        }
-        unit.items.iter().for_each(|item| room.add(item));
-        full = !room.surely_fits(batch.data, batch.rows_max);
-        !full
-    };
-    waiting.iter().zip(selected(waiting, hot)).map(fits).collect()
-}
-
-fn fragment_bytes(items: &[Item]) -> usize {
-    items.iter().filter_map(|item| item.fragment.as_ref()).map(|fragment| fragment.slots() * SLOT_BYTES).sum()
 }

@@ -89,6 +89,16 @@ fn is_zero(block: &[u8]) -> bool {
     block.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |sum, byte| sum | byte) == 0)
 }
 
+/// What is done to the bytes of a write before they are placed, for benchmarks.
+pub mod codec {
+    use bytes::Bytes;
+
+    /// Compresses whole blocks and computes their checksums; returns the bytes that would be stored.
+    pub fn store(data: &Bytes, compression: bool) -> usize {
+        super::compress_blocks(data, compression).iter().flatten().map(|fragment| fragment.bytes.len()).sum()
+    }
+}
+
 /// A page of the maps as a fragment.
 pub fn compress_page(page: Vec<u8>) -> Fragment {
     let compressed = lz4_flex::block::compress(&page);

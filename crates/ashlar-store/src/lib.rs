@@ -31,10 +31,13 @@ mod recover;
 mod scan;
 mod segments;
 mod store;
+mod striping;
 mod sweep;
 mod temper;
 mod types;
 mod upkeep;
+
+pub use compress::codec;
 
 pub use audit::Audit;
 pub use capacity::Space;

@@ -20,6 +20,7 @@ use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::segments::Segments;
+use crate::striping::Striping;
 use crate::sweep::Sweep;
 use crate::temper::Temper;
 use crate::types::{Incarnation, ShardId};
@@ -93,6 +94,7 @@ pub(crate) struct Pool<W: World> {
     pub log: Log,
     pub streams: Streams,
     pub commit: CommitQueue,
+    pub striping: Striping,
     pub catalog: RefCell<Catalog>,
     /// The newest durable root.
     pub root: RefCell<Root>,
@@ -158,6 +160,7 @@ impl<W: World> Pool<W> {
             log: parts.log,
             streams: Streams::default(),
             commit: CommitQueue::default(),
+            striping: Striping::default(),
             catalog: RefCell::new(parts.catalog),
             root: RefCell::new(parts.root),
             absent: RefCell::new(parts.absent),

@@ -7,9 +7,13 @@
 
 use std::cell::Cell;
 
+use ashlar_block::World;
+
 use crate::append::StreamId;
+use crate::batch::Item;
 use crate::format::table::SegmentKind;
-use crate::types::Lsn;
+use crate::pool::Pool;
+use crate::types::{Key, Lsn, ShardId};
 
 /// Weight of what a hot segment lived in the mean of those before: one part of this many.
 const MEAN_PARTS: u64 = 16;
@@ -53,6 +57,29 @@ impl Temper {
             SegmentKind::Moved if self.sorts.get() => StreamId::Old,
             _ => StreamId::Young,
         }
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Whether most of what `items` replace was written a short while ago.
+    pub fn is_hot(&self, items: &[Item]) -> bool {
+        if !self.temper.sorts() {
+            return false;
+        }
+        let now = self.log.next();
+        let stored = items.iter().filter(|item| item.fragment.is_some());
+        let (hot, all) = stored.fold((0, 0), |(hot, all), item| {
+            let is_hot = self.temper.is_hot(self.born(&item.key), now);
+            (hot + usize::from(is_hot), all + 1)
+        });
+        2 * hot > all
+    }
+
+    /// When the version of a block was written that is to be replaced, as far as memory tells.
+    fn born(&self, key: &Key) -> Option<Lsn> {
+        let shard = ShardId::of(key.family, key.lba);
+        let pointer = self.with_shard(shard, |shard| shard.buffer.get(key)).flatten()?;
+        self.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
     }
 }
 

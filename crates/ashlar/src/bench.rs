@@ -2,6 +2,7 @@
 //! the same bytes. What all of them need is the machine's, and cancels out in the ratios.
 
 mod daemon;
+mod parts;
 mod servers;
 mod table;
 
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 use crate::args::{BenchArguments, Output};
 use daemon::Daemon;
+use parts::Parts;
 use servers::Server;
 
 /// How long nothing is counted, so that buffers are warm.
@@ -33,6 +35,8 @@ const IDLE_IO_QUEUES: u16 = 4;
 /// Bytes of one write, and writes outstanding, when the pool's volume is filled.
 const FILL_BYTES: u32 = 128 << 10;
 const FILL_DEPTH: u64 = 16;
+/// How often it is filled.
+const FILL_TURNS: u64 = 3;
 /// The smallest volume: every load has to find room in it.
 const VOLUME_BYTES_MIN: u64 = 64 << 20;
 
@@ -45,6 +49,8 @@ pub struct Report {
     pub processors: usize,
     /// A daemon with nothing to do.
     pub idle: Idle,
+    /// What storing a block cannot do without.
+    pub parts: Parts,
     /// Each load.
     pub loads: Vec<Comparison>,
 }
@@ -75,6 +81,8 @@ pub struct Comparison {
     pub pool: Figures,
     /// Cost of the pool's volume.
     pub pool_cost: Option<f64>,
+    /// The processor time of the pool's volume as a multiple of the echo server's and the unavoidable parts'.
+    pub pool_over_parts: Option<f64>,
 }
 
 /// `ashlar bench`.
@@ -88,14 +96,15 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
         ByteSize(VOLUME_BYTES_MIN)
     );
     let duration = Duration::from_secs(arguments.seconds);
+    let parts = Parts::measure()?;
     let (echo, null) = (servers::start_echo()?, servers::start_null()?);
     let daemon = Daemon::start(volume_bytes)?;
     let report = ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         let idle = measure_idle(&daemon, duration).await?;
         fill(&daemon.server).await?;
-        let loads = measure_all(&echo, &null, &daemon.server, duration).await?;
+        let loads = measure_all([&echo, &null, &daemon.server], duration, parts).await?;
         let processors = std::thread::available_parallelism()?.get();
-        anyhow::Ok(Report { version: env!("CARGO_PKG_VERSION"), processors, idle, loads })
+        anyhow::Ok(Report { version: env!("CARGO_PKG_VERSION"), processors, idle, parts, loads })
     })??;
     show(&report, arguments.json_file.as_deref(), output)
 }
@@ -130,10 +139,9 @@ fn loads(duration: Duration) -> impl Iterator<Item = Load> {
 }
 
 async fn measure_all(
-    echo: &Server,
-    null: &Server,
-    pool: &Server,
+    [echo, null, pool]: [&Server; 3],
     duration: Duration,
+    parts: Parts,
 ) -> anyhow::Result<Vec<Comparison>> {
     let loads: Vec<Load> = loads(duration).collect();
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} loads  {msg}")?;
@@ -143,18 +151,22 @@ async fn measure_all(
         bar.set_message(table::load_name(&load));
         let echoed = echo::measure(echo.address, load, Some(&echo.clock)).await;
         let echoed = echoed.map_err(|error| anyhow!("the echo server: {error}"))?;
-        comparisons.push(compare(echoed, measure(null, load).await?, measure(pool, load).await?));
+        comparisons.push(compare(echoed, measure(null, load).await?, measure(pool, load).await?, parts));
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(comparisons)
 }
 
-fn compare(echo: Figures, null: Figures, pool: Figures) -> Comparison {
+fn compare(echo: Figures, null: Figures, pool: Figures, parts: Parts) -> Comparison {
     let cost = |figures: Figures| {
         Some(echo.operations_per_cpu_second? / figures.operations_per_cpu_second.filter(|rate| *rate > 0.0)?)
     };
-    Comparison { echo, null, null_cost: cost(null), pool, pool_cost: cost(pool) }
+    let seconds =
+        |figures: Figures| Some(1.0 / figures.operations_per_cpu_second.filter(|rate| *rate > 0.0)?);
+    let floor = seconds(echo).map(|wire| wire + parts.of(&echo.load).as_secs_f64());
+    let pool_over_parts = seconds(pool).zip(floor).map(|(pool, floor)| pool / floor);
+    Comparison { echo, null, null_cost: cost(null), pool, pool_cost: cost(pool), pool_over_parts }
 }
 
 async fn measure(server: &Server, load: Load) -> anyhow::Result<Figures> {
@@ -196,19 +208,22 @@ async fn measure_idle(daemon: &Daemon, duration: Duration) -> anyhow::Result<Idl
     })
 }
 
-/// Writes every block of the volume once, with bytes that do not compress: reads of holes would be nothing.
+/// Writes every block of the volume, with bytes that do not compress: reads of holes would be nothing. More than
+/// once, so that the memory of the drives has been touched and collection has begun: the kernel clears memory when it is
+/// first touched, which costs more than storing it.
 async fn fill(server: &Server) -> anyhow::Result<()> {
     let controller = connect(options(server, 0)).await?;
     let namespace = controller.namespace(server.nsid).await.map_err(|error| anyhow!("{error}"))?;
     let blocks_each = FILL_BYTES / namespace.lba_bytes();
     let writes = namespace.blocks() / u64::from(blocks_each);
+    let turns = FILL_TURNS * writes;
     let writers: Vec<_> = (0..FILL_DEPTH)
         .map(|writer| {
             let namespace = namespace.clone();
             spawn_joined(async move {
                 let data = random_data(writer);
-                for write in (writer..writes).step_by(FILL_DEPTH as usize) {
-                    namespace.write(write * u64::from(blocks_each), data.clone()).await?;
+                for write in (writer..turns).step_by(FILL_DEPTH as usize) {
+                    namespace.write(write % writes * u64::from(blocks_each), data.clone()).await?;
                 }
                 Ok(())
             })

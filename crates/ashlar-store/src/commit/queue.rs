@@ -1,0 +1,182 @@
+//! The queue of what hosts write: what waits, what is in flight, who is told.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use ashlar_block::IoError;
+use tokio::sync::{Notify, oneshot};
+
+use crate::append::{Appended, BatchRoom, StreamId};
+use crate::batch::{Item, Room};
+use crate::format::location::SLOT_BYTES;
+use crate::segments::Claim;
+use crate::types::Lsn;
+
+pub(crate) type Answer = Result<(), IoError>;
+
+/// Records that are written together or not at all, and who waits for them.
+pub(super) struct Unit {
+    pub(super) items: Vec<Item>,
+    pub(super) hot: bool,
+    pub(super) answer: Option<oneshot::Sender<Answer>>,
+}
+
+impl Unit {
+    pub(super) fn stores_nothing(&self) -> bool {
+        self.items.iter().all(|item| item.fragment.is_none())
+    }
+}
+
+/// A batch of units that has its number. Batches publish in order.
+pub(super) struct Submitted {
+    pub(super) lsn: Lsn,
+    pub(super) stream: StreamId,
+    pub(super) hot: bool,
+    pub(super) answers: Vec<oneshot::Sender<Answer>>,
+    /// Here once the batch is durable.
+    pub(super) done: Option<Appended>,
+}
+
+/// What hosts have written and is not answered yet.
+#[derive(Default)]
+pub(crate) struct CommitQueue {
+    pub(super) waiting: RefCell<VecDeque<Unit>>,
+    pub(super) waiting_room: Cell<Room>,
+    pub(super) submitted: RefCell<VecDeque<Submitted>>,
+    pub(super) in_flight: Cell<usize>,
+    /// Bytes of fragments that wait or are in flight.
+    pub(super) pending_bytes: Cell<usize>,
+    /// Rung when there is something to submit, or a batch is done.
+    pub(super) rung: Notify,
+    /// Rung when there are fewer bytes pending.
+    pub(super) drained: Notify,
+    pub(super) stopping: Cell<bool>,
+    pub(super) stopped: Cell<bool>,
+    /// Rung when the task has ended.
+    pub(super) ended: Notify,
+}
+
+impl CommitQueue {
+    /// The pool has halted: answers everybody, and forgets what was not submitted.
+    pub fn fail_all(&self, error: &IoError) {
+        self.answer_all(error);
+        self.pending_bytes.set(0);
+    }
+
+    /// Bytes of fragments that wait or are in flight.
+    pub fn pending_bytes(&self) -> usize {
+        self.pending_bytes.get()
+    }
+
+    /// Returns once fewer than `bytes_max` are pending.
+    pub async fn wait_uncrowded(&self, bytes_max: usize) {
+        while self.pending_bytes.get() >= bytes_max && !self.stopping.get() {
+            self.drained.notified().await;
+        }
+    }
+
+    /// Answers everybody with an error. What was submitted stays on its way; what was not is forgotten: later writes to
+    /// the same blocks may be submitted before it, and it must not come after them.
+    pub fn answer_all(&self, error: &IoError) {
+        self.refuse(|_| true, error);
+        let mut submitted = self.submitted.borrow_mut();
+        for answer in submitted.iter_mut().flat_map(|batch| batch.answers.drain(..)) {
+            // The receiver may have gone: its host has.
+            let _ = answer.send(Err(error.clone()));
+        }
+    }
+
+    /// Answers those whose writes have not been submitted with an error, and forgets the writes. What only gives
+    /// space back stays.
+    pub fn refuse_waiting(&self, error: &IoError) {
+        self.refuse(|unit| !unit.stores_nothing(), error);
+    }
+
+    pub(super) fn refuse(&self, which: impl FnMut(&Unit) -> bool, error: &IoError) {
+        let (refused, kept): (VecDeque<Unit>, VecDeque<Unit>) =
+            self.waiting.take().into_iter().partition(which);
+        self.wait_with(kept);
+        for unit in refused {
+            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
+            // The receiver may have gone: its host has.
+            unit.answer.map(|answer| answer.send(Err(error.clone())));
+        }
+        self.drained.notify_waiters();
+        self.rung.notify_one();
+    }
+
+    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants.
+    pub(super) fn next_batch(&self) -> Option<(bool, Room)> {
+        let waiting = self.waiting.borrow();
+        let hot = waiting.front()?.hot;
+        let mut room = Room::default();
+        let chosen = waiting.iter().zip(selected(&waiting, hot)).filter(|(_, selected)| *selected);
+        chosen.flat_map(|(unit, _)| &unit.items).for_each(|item| room.add(item));
+        Some((hot, room))
+    }
+
+    /// These are what waits from now on.
+    pub(super) fn wait_with(&self, waiting: VecDeque<Unit>) {
+        let mut room = Room::default();
+        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| room.add(item));
+        self.waiting_room.set(room);
+        *self.waiting.borrow_mut() = waiting;
+    }
+
+    /// What waits may take of the window: what only gives space back is upkeep.
+    pub(super) fn claim(&self) -> Claim {
+        let gives_back = self.waiting.borrow().iter().all(Unit::stores_nothing);
+        if gives_back { Claim::Upkeep } else { Claim::Host }
+    }
+
+    /// Nothing waits and nothing is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
+    }
+
+    /// Returns when the task has ended.
+    pub async fn stopped(&self) {
+        while !self.stopped.get() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// No more batches: the task ends once all is done.
+    pub fn stop(&self) {
+        self.stopping.set(true);
+        self.rung.notify_one();
+    }
+}
+
+/// Which of the waiting units may go into the next batch of a temperature. What stores nothing is a barrier, whose
+/// order among all others stays.
+fn selected(waiting: &VecDeque<Unit>, hot: bool) -> impl Iterator<Item = bool> {
+    let (mut passed_over, mut barred) = (false, false);
+    waiting.iter().map(move |unit| {
+        barred |= passed_over && unit.stores_nothing();
+        let selected = !barred && (unit.stores_nothing() || unit.hot == hot);
+        passed_over |= !selected;
+        selected
+    })
+}
+
+/// Which of the waiting units the next batch of a temperature takes.
+pub(super) fn fitting(waiting: &VecDeque<Unit>, hot: bool, batch: BatchRoom) -> Vec<bool> {
+    let (mut room, mut full) = (Room::default(), false);
+    let fits = |(unit, selected): (&Unit, bool)| {
+        if !selected || full {
+            return false;
+        }
+        unit.items.iter().for_each(|item| room.add(item));
+        full = !room.surely_fits(batch.data, batch.rows_max);
+        !full
+    };
+    waiting.iter().zip(selected(waiting, hot)).map(fits).collect()
+}
+
+pub(super) fn fragment_bytes(items: &[Item]) -> usize {
+    items.iter().filter_map(|item| item.fragment.as_ref()).map(|fragment| fragment.slots() * SLOT_BYTES).sum()
+}
+
+#[cfg(test)]
+mod tests;
