@@ -1,0 +1,323 @@
+//! What is on drives. Structures that a checksum or a MAC protects are read as they come and then once more
+//! with the checksum put right, so that what lies behind it is reached as well.
+
+use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
+use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
+use ashlar_store::format::codec::crc32c;
+use ashlar_store::format::header::{
+    BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind,
+};
+use ashlar_store::format::location::{Codec, Location, Pointer, SegmentId};
+use ashlar_store::format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
+use ashlar_store::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
+use ashlar_store::format::superblock::{Secret, Superblock, SuperblockError};
+use ashlar_store::format::table::{
+    RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
+};
+use ashlar_store::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
+
+use super::replay::Seed;
+
+/// What the pool of the seeds signs its headers with.
+const SECRET: Secret = Secret([9; 32]);
+
+/// `bytes` at `at`, if the input is that long.
+fn patched(input: &[u8], at: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut patched = input.to_vec();
+    patched.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
+    Some(patched)
+}
+
+// --- superblock ---------------------------------------------------------------------------------------------
+
+const SUPERBLOCK_CRC_AT: usize = 12;
+
+/// Reads a sector as a superblock.
+pub fn superblock(input: &[u8]) {
+    let sector = &input[..input.len().min(SECTOR_BYTES)];
+    superblock_once(sector);
+    let Some(mut sealed) = patched(sector, SUPERBLOCK_CRC_AT, &[0; 4]) else { return };
+    let crc = crc32c(&sealed);
+    sealed[SUPERBLOCK_CRC_AT..SUPERBLOCK_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    superblock_once(&sealed);
+}
+
+fn superblock_once(sector: &[u8]) {
+    match Superblock::decode(sector) {
+        Ok(superblock) => assert_eq!(Superblock::decode(&superblock.encode()), Ok(superblock)),
+        Err(SuperblockError::Absent) => {}
+        Err(error) => assert!(sector.len() < 8 || sector.starts_with(b"ASHLARSB"), "{error}"),
+    }
+}
+
+/// A superblock.
+pub fn superblock_seeds() -> Vec<Seed> {
+    let superblock = Superblock {
+        generation: 3,
+        pool: PoolUuid([1; 16]),
+        drive_uuid: DriveUuid([2; 16]),
+        drive: DriveId(4),
+        parity: 1,
+        data: 4,
+        member_count: 5,
+        drive_bytes: 4 << 30,
+        layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 4094 },
+        table_bytes: 8 << 12,
+        secret: SECRET,
+        made_at: 1_700_000_000,
+        segment_numbers: 1 << 12,
+        pool_name: "tank".into(),
+    };
+    vec![("superblock", superblock.encode())]
+}
+
+// --- root ---------------------------------------------------------------------------------------------------
+
+const ROOT_CRC_AT: usize = 8;
+const ROOT_COVERED_FROM: usize = 12;
+
+/// Reads a slot as a root.
+pub fn root(input: &[u8]) {
+    let slot = &input[..input.len().min(SLOT_BYTES)];
+    root_once(slot);
+    let Some(mut sealed) = patched(slot, ROOT_COVERED_FROM, &(slot.len() as u32).to_le_bytes()) else {
+        return;
+    };
+    let crc = crc32c(&sealed[ROOT_COVERED_FROM..]);
+    sealed[ROOT_CRC_AT..ROOT_COVERED_FROM].copy_from_slice(&crc.to_le_bytes());
+    root_once(&sealed);
+}
+
+fn root_once(slot: &[u8]) {
+    let Ok(root) = Root::decode(slot) else { return };
+    assert!(
+        root.members.len() + root.line.len() + root.shards.len() <= slot.len(),
+        "more than there are bytes"
+    );
+    let _ = root.descends_from(root.incarnation(), root.line[0].1);
+    assert_eq!(Root::decode(&root.encode()), Ok(root));
+}
+
+/// Roots of a new pool and of one in use.
+pub fn root_seeds() -> Vec<Seed> {
+    let mut root = Root {
+        pool: PoolUuid([1; 16]),
+        generation: RootGeneration(77),
+        next_lsn: Lsn(640),
+        replay_floor: Lsn(64),
+        segment_ordinal: 9,
+        segment_swept: 5,
+        clean: true,
+        written_at: 1,
+        unclean_starts: 2,
+        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
+        members: vec![member(0, MemberState::Present), member(1, MemberState::Absent)],
+        line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],
+        catalog: Some(pointer()),
+        shards: vec![ShardRoot { index_height: 1, index: Some(pointer()), deltas: None }; 64],
+    };
+    let used = root.encode();
+    root.shards.truncate(1);
+    root.catalog = None;
+    vec![("used", used), ("small", root.encode())]
+}
+
+fn member(number: u16, state: MemberState) -> MemberRecord {
+    MemberRecord { drive: DriveId(number), uuid: DriveUuid([3; 16]), state, since: RootGeneration(70) }
+}
+
+// --- segment table ------------------------------------------------------------------------------------------
+
+/// Reads a segment table. Its counts come from the root: here from the first four bytes.
+pub fn segment_table(input: &[u8]) {
+    let Some(([e0, e1, r0, r1], bytes)) = input.split_first_chunk::<4>() else { return };
+    let (entries, resting) = (u16::from_le_bytes([*e0, *e1]).into(), u16::from_le_bytes([*r0, *r1]).into());
+    let Ok(table) = decode_table(bytes, entries, resting) else { return };
+    assert!(table.entries.len() * 46 <= bytes.len(), "more entries than there are bytes for");
+    let (entries, resting) = (table.entries.len() as u32, table.resting.len() as u32);
+    assert_eq!(decode_table(&encode_table(&table), entries, resting), Ok(table));
+}
+
+/// Tables with and without segments.
+pub fn segment_table_seeds() -> Vec<Seed> {
+    let entry = TableEntry {
+        id: SegmentId(12),
+        state: SegmentState::Sealed,
+        kind: SegmentKind::Journal,
+        geometry: geometry(),
+        first_lsn: Lsn(64),
+        last_lsn: Lsn(128),
+        live_slots: 1000,
+        sealed_at: 5,
+        rows: 200,
+        accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],
+    };
+    let open =
+        TableEntry { state: SegmentState::Open, kind: SegmentKind::Data, accepted: vec![], ..entry.clone() };
+    let table = Table { entries: vec![entry, open], resting: [SegmentId(3), SegmentId(900)].into() };
+    vec![("two", [&[2, 0, 2, 0][..], &encode_table(&table)].concat()), ("none", vec![0; 4])]
+}
+
+fn geometry() -> Geometry {
+    let columns = (0..5u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 100 + u32::from(n) });
+    Geometry::new(columns.collect(), 1)
+}
+
+// --- batch header -------------------------------------------------------------------------------------------
+
+const MAC_AT: usize = 8;
+const MAC_FROM: usize = 24;
+
+/// Reads sectors as a batch header.
+pub fn batch_header(input: &[u8]) {
+    let sectors = &input[..input.len().min(HEADER_SECTORS_MAX * SECTOR_BYTES)];
+    batch_header_once(sectors);
+    let Some(mut sealed) = patched(sectors, MAC_FROM, &(sectors.len() as u32).to_le_bytes()) else { return };
+    let mac = blake3::keyed_hash(&SECRET.0, &sealed[MAC_FROM..]);
+    sealed[MAC_AT..MAC_FROM].copy_from_slice(&mac.as_bytes()[..MAC_FROM - MAC_AT]);
+    batch_header_once(&sealed);
+}
+
+fn batch_header_once(sectors: &[u8]) {
+    if let Some(claimed) = BatchHeader::claimed_sectors(sectors) {
+        assert!((1..=HEADER_SECTORS_MAX).contains(&claimed), "{claimed} sectors");
+    }
+    let Ok(header) = BatchHeader::decode(&SECRET, sectors) else { return };
+    assert!(FIXED_BYTES + header.records.len() * RECORD_BYTES <= sectors.len(), "more records than bytes");
+    let again = header.encode(&SECRET);
+    assert_eq!(again.len(), header.bytes());
+    assert_eq!(BatchHeader::decode(&SECRET, &again), Ok(header));
+}
+
+/// Headers with every kind of record, and with none.
+pub fn batch_header_seeds() -> Vec<Seed> {
+    let key = Key { family: Family(1), lba: Lba(77), layer: Layer(2) };
+    let location = pointer().location;
+    let record = |kind, location| Record { kind, key, location, crc: 1 };
+    let mut header = BatchHeader {
+        rows: 2,
+        segment: SegmentId(8),
+        row: 6,
+        incarnation: Incarnation(5),
+        first_lsn: Lsn(64),
+        lsn: Lsn(128),
+        complete_through: Lsn(64),
+        records: vec![
+            record(RecordKind::Write, Some(location)),
+            record(RecordKind::Move { from: location }, Some(location)),
+            record(RecordKind::ZeroRange { blocks: 512 }, None),
+            record(RecordKind::Metadata, Some(location)),
+        ],
+        geometry: Some(geometry()),
+    };
+    let full = header.encode(&SECRET);
+    (header.geometry, header.records) = (None, Vec::new());
+    vec![("full", full), ("empty", header.encode(&SECRET))]
+}
+
+// --- pages of the maps --------------------------------------------------------------------------------------
+
+fn page_of(input: &[u8]) -> &[u8] {
+    &input[..input.len().min(PAGE_BYTES_MAX)]
+}
+
+/// Reads a map page.
+pub fn map_page(input: &[u8]) {
+    let bytes = page_of(input);
+    let Ok(entries) = page::decode_map_page(bytes) else { return };
+    assert!(entries.len() * 16 <= bytes.len(), "more entries than there are bytes for");
+    assert_eq!(page::decode_map_page(&page::encode_map_page(&entries)), Ok(entries));
+}
+
+/// Reads an index leaf.
+pub fn index_leaf(input: &[u8]) {
+    let Ok(groups) = page::decode_leaf(page_of(input)) else { return };
+    let bytes: usize = groups.iter().map(|(_, runs)| page::group_bytes(runs)).sum();
+    assert!(bytes <= page::LEAF_BYTES_MAX, "a leaf of {bytes} bytes out of a page");
+    for (_, runs) in &groups {
+        runs.iter().for_each(look_up);
+    }
+    let again = page::encode_leaf(groups.iter().map(|(key, runs)| (key, runs.as_slice())));
+    assert_eq!(page::decode_leaf(&again), Ok(groups));
+}
+
+/// Whatever block is asked for, the answer is one of the run's pages.
+fn look_up(run: &Run) {
+    for block in [0, 1, 255, 256, (1 << 18) - 1] {
+        if let Some(found) = run.page_of(block) {
+            assert!(run.pages().contains(found));
+        }
+    }
+}
+
+/// Reads an index node.
+pub fn index_node(input: &[u8]) {
+    let Ok(children) = page::decode_node(page_of(input)) else { return };
+    assert!(children.len() <= page::CHILDREN_MAX, "{} children", children.len());
+    assert_eq!(page::decode_node(&page::encode_node(&children)), Ok(children));
+}
+
+/// Reads a delta page.
+pub fn delta(input: &[u8]) {
+    let Ok(updates) = page::decode_delta(page_of(input)) else { return };
+    assert!(updates.len() <= page::DELTA_ENTRIES_MAX, "{} updates", updates.len());
+    assert_eq!(page::decode_delta(&page::encode_delta(&updates)), Ok(updates));
+}
+
+/// Reads a directory page.
+pub fn directory(input: &[u8]) {
+    let Ok(directory) = page::decode_directory(page_of(input)) else { return };
+    assert!(directory.pages.len() <= page::DIRECTORY_PAGES_MAX, "{} pages", directory.pages.len());
+    assert_eq!(page::decode_directory(&page::encode_directory(&directory)), Ok(directory));
+}
+
+fn pointer() -> Pointer {
+    Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 }
+}
+
+/// Map pages with one layer and with several.
+pub fn map_page_seeds() -> Vec<Seed> {
+    let entry = |n: u32, layers: u32| PageEntry {
+        block: n * 3,
+        layer: Layer(n % layers * 9),
+        value: (n % 5 != 0).then_some(pointer()),
+    };
+    let page = |layers| page::encode_map_page(&(0..20).map(|n| entry(n, layers)).collect::<Vec<_>>());
+    vec![("one-layer", page(1)), ("layers", page(4)), ("empty", page::encode_map_page(&[]))]
+}
+
+fn groups_of(page: &[u8]) -> page::LeafGroup {
+    page::decode_leaf(page).expect("a leaf of our own").remove(0)
+}
+
+/// A leaf with every kind of run.
+pub fn index_leaf_seeds() -> Vec<Seed> {
+    let mut filter = Filter::default();
+    filter.add(4);
+    let runs = [
+        Run::Cut { layer: Layer(1), first: 5, end: 90 },
+        Run::Pages { filter, pages: vec![PageRef { first_block: 4, entries: 3, pointer: pointer() }; 4] },
+    ];
+    // A group's key has no public constructor: the bytes of a leaf of one empty group make it.
+    let key = groups_of(&[1, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0]).0;
+    vec![("runs", page::encode_leaf([(&key, &runs[..])].into_iter())), ("empty", vec![0, 0])]
+}
+
+/// A node with children.
+pub fn index_node_seeds() -> Vec<Seed> {
+    let key = groups_of(&[1, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0]).0;
+    vec![("children", page::encode_node(&[(key, pointer()); 5]))]
+}
+
+/// Updates of both kinds.
+pub fn delta_seeds() -> Vec<Seed> {
+    let key = Key { family: Family(1), lba: Lba(9), layer: Layer(0) };
+    vec![("updates", page::encode_delta(&[(key, Some(pointer())), (key, None)]))]
+}
+
+/// Directories, the first of a chain and a later one.
+pub fn directory_seeds() -> Vec<Seed> {
+    let first = Directory { previous: None, pages: vec![pointer(); 2] };
+    let later = Directory { previous: Some(pointer()), pages: vec![pointer(); 5] };
+    vec![("first", page::encode_directory(&first)), ("later", page::encode_directory(&later))]
+}
