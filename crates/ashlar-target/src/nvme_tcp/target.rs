@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -221,19 +222,38 @@ impl<D: Door> Drop for Presence<D> {
     }
 }
 
-/// How long accepting rests after an error, which is a shortage that passes.
+/// How long accepting rests after a shortage (of descriptors, of memory), which accepting again at once would
+/// only meet again.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, portal: usize) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => admit(&state, stream, portal),
+            Err(error) if is_of_one_connection(&error) => {
+                tracing::debug!(address = %listener.local_addr(), %error, "a connection ended before it began");
+            }
             Err(error) => {
                 tracing::warn!(address = %listener.local_addr(), %error, "cannot accept a connection");
                 sleep(ACCEPT_REST).await;
             }
         }
     }
+}
+
+/// Whether accepting failed because the other side has gone already. Resting then would let one host that
+/// connects and resets keep all others out.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NotConnected
+            | Kind::TimedOut
+    )
 }
 
 /// Serves the connection if there is room; otherwise it is closed at once.

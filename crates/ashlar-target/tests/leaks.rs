@@ -1,0 +1,286 @@
+//! What connections cost and what is left of them, counted for the whole process: file descriptors, memory,
+//! and the budgets that a leak would use up. The tests take turns, for they share the counters.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ashlar_nvme::fabrics::{ConnectData, FabricsCommand};
+use ashlar_nvme::io::{BlockRange, IoCommand};
+use ashlar_nvme::pdu::{DataHeader, Digests, Framing, IcReq, Pdu};
+use ashlar_nvme::sgl::SglDescriptor;
+use ashlar_nvme::sqe::{Cid, Sqe};
+use ashlar_nvme::status::Status;
+use ashlar_nvme::zerocopy::IntoBytes;
+use ashlar_target::nvme_tcp::Limits;
+use ashlar_volume::Nsid;
+use ashlar_volume::memory_door::MemoryVolumeOptions;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
+
+const BLOCK_BYTES: u32 = 4096;
+/// What sessions write that were cut before the write was complete: never to be read.
+const TORN: u8 = 0xee;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Until the guard is dropped no other test of this file runs.
+fn turn() -> MutexGuard<'static, ()> {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn open_files() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// A figure of `/proc/self/status`, in KiB: VmRSS now, VmHWM at most so far.
+fn memory_kib(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Budgets of one command each: whatever is not given back is missed at once.
+fn tight() -> Limits {
+    Limits {
+        connecting_max: 10_000,
+        connections_max: 60_000,
+        connection_bytes_max: 2 << 20,
+        host_bytes_max: 2 << 20,
+        reactor_bytes_max: 2 << 20,
+        ..Limits::default()
+    }
+}
+
+/// Closes with a reset instead of an orderly end.
+fn reset(queue: Queue) {
+    rustix::net::sockopt::set_socket_linger(&queue.stream, Some(Duration::ZERO)).unwrap();
+}
+
+fn write_command(cid: u16, lba: u64, sgl: SglDescriptor) -> Sqe {
+    let range = BlockRange { start: lba, count: 1 };
+    let mut sqe = IoCommand::Write { range, force_unit_access: false }.to_sqe(Cid(cid), 1);
+    sqe.sgl = sgl;
+    sqe
+}
+
+/// An I/O session as a host sends it that waits for no answer: Connect, two writes within their capsules, a
+/// read, a flush.
+fn session(queue: &mut Queue, controller_id: u16, queue_id: u16, value: u8) -> Vec<u8> {
+    let digests = Digests { header: true, data: true };
+    let request = IcReq { format_version: 0, data_alignment_bytes: 4, digests, r2t_max: 1 };
+    let mut bytes = queue.encode(&Pdu::IcReq(request), &[]);
+    queue.framing = Framing { digests, data_alignment_bytes: 4 };
+    let data = ConnectData::new(HOST_ID, controller_id, SUBSYSTEM, HOST);
+    let connect = FabricsCommand::Connect(connect_command(queue_id));
+    let sqe = connect.to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
+    bytes.extend(queue.encode(&Pdu::Command(sqe), data.as_bytes()));
+    let mut read = IoCommand::Read(BlockRange { start: 0, count: 1 }).to_sqe(Cid(2), 1);
+    read.sgl = SglDescriptor::transport(BLOCK_BYTES);
+    bytes.extend(queue.encode(&Pdu::Command(read), &[]));
+    bytes.extend(queue.encode(&Pdu::Command(IoCommand::Flush.to_sqe(Cid(3), 1)), &[]));
+    let write = write_command(4, 0, SglDescriptor::in_capsule(BLOCK_BYTES));
+    bytes.extend(queue.encode(&Pdu::Command(write), &[value; BLOCK_BYTES as usize]));
+    bytes
+}
+
+/// All budgets are whole: what they allow at most is done, and done again.
+fn budgets_are_whole(rig: &Rig) {
+    let (_admin, mut io) = rig.host();
+    for _ in 0..3 {
+        assert_eq!(io.write(256, &vec![1; 1 << 20]), Status::SUCCESS);
+        assert_eq!(io.read(256, 256).0, Status::SUCCESS);
+    }
+}
+
+// blktests 040: reset and disconnect during I/O. The last byte completes the write, so every cut is before it.
+#[test]
+fn an_io_session_reset_after_every_byte_leaves_nothing_and_applies_nothing() {
+    let _turn = turn();
+    let mut rig = Rig::with_limits(tight());
+    let files = open_files();
+    let mut settled_kib = 0;
+    {
+        let admin = rig.admin();
+        let length = session(&mut Queue::open(rig.io), admin.controller_id, 1, TORN).len();
+        for cut in 0..length {
+            let mut queue = Queue::open(rig.io);
+            let bytes = session(&mut queue, admin.controller_id, 1 + cut as u16 % 64, TORN);
+            queue.send_raw(&bytes[..cut]);
+            reset(queue);
+            if cut == length / 4 {
+                settled_kib = memory_kib("VmRSS");
+            }
+        }
+    }
+    eventually("every host is gone", || rig.target.connected_hosts().is_empty());
+    eventually("every file is closed", || open_files() <= files);
+    // A connection has 8 KiB of command identifiers alone: kept, they would be 30 MiB.
+    assert!(memory_kib("VmRSS") < settled_kib + (16 << 10), "memory of connections is kept");
+    let (admin, mut io) = rig.host();
+    assert_eq!(io.read(0, 1).1, [0; BLOCK_BYTES as usize], "a write that never came whole was applied");
+    drop((admin, io));
+    budgets_are_whole(&rig);
+    rig.shutdown();
+}
+
+/// A queue that is asked for the data of a write of one block.
+fn asked(rig: &Rig, admin: &Queue, queue_id: u16) -> (Queue, DataHeader) {
+    let mut queue = Queue::io(rig.io, admin, queue_id);
+    queue.send_command(write_command(9, 0, SglDescriptor::transport(BLOCK_BYTES)), &[]);
+    let Some((Pdu::R2t(r2t), _)) = queue.receive() else { panic!("no R2T") };
+    let (cid, ttag) = (r2t.cid, r2t.ttag);
+    (queue, DataHeader { cid, ttag, offset: 0, length: BLOCK_BYTES, last: true, success: false })
+}
+
+#[test]
+fn data_reset_after_every_byte_are_not_applied_and_give_their_memory_back() {
+    let _turn = turn();
+    let mut rig = Rig::with_limits(tight());
+    let files = open_files();
+    {
+        let admin = rig.admin();
+        // Every byte of the header, of the first data and of the last; the ones between are all alike.
+        let ends = (0..64).chain((64..4056).step_by(64)).chain(4056..24 + BLOCK_BYTES as usize);
+        for cut in ends {
+            let (mut queue, header) = asked(&rig, &admin, 1 + cut as u16 % 64);
+            let bytes = queue.encode(&Pdu::H2cData(header), &[TORN; BLOCK_BYTES as usize]);
+            queue.send_raw(&bytes[..cut]);
+            reset(queue);
+        }
+    }
+    eventually("every host is gone", || rig.target.connected_hosts().is_empty());
+    eventually("every file is closed", || open_files() <= files);
+    let (admin, mut io) = rig.host();
+    assert_eq!(io.read(0, 1).1, [0; BLOCK_BYTES as usize]);
+    drop((admin, io));
+    budgets_are_whole(&rig);
+    rig.shutdown();
+}
+
+const SILENT: u64 = 2000;
+/// Of one connection that is not authenticated, in memory of the process.
+const SILENT_KIB_MAX: u64 = 64;
+
+/// A connection that shakes hands and then says nothing.
+fn silent(rig: &Rig, request: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(rig.io).unwrap();
+    stream.write_all(request).unwrap();
+    let mut response = [0; 128];
+    stream.read_exact(&mut response).unwrap();
+    stream
+}
+
+#[test]
+fn two_thousand_silent_connections_cost_little_and_are_closed() {
+    let _turn = turn();
+    let limits = Limits {
+        connecting_max: 4000,
+        connections_max: 4000,
+        handshake_timeout: Duration::from_secs(2),
+        ..Limits::default()
+    };
+    let mut rig = Rig::with_limits(limits);
+    let (admin, mut io) = rig.host();
+    let mut request = vec![0, 0, 128, 0, 128, 0, 0, 0];
+    request.resize(128, 0);
+    let before_kib = memory_kib("VmRSS");
+    let connections: Vec<TcpStream> = (0..SILENT).map(|_| silent(&rig, &request)).collect();
+    let cost_kib = memory_kib("VmRSS").saturating_sub(before_kib);
+    assert!(cost_kib <= SILENT * SILENT_KIB_MAX, "{cost_kib} KiB for {SILENT} connections");
+    assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS, "others are served");
+    for mut stream in connections {
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "closed in order, with nothing more said");
+    }
+    assert_eq!(io.read(0, 1).1, [1; 4096]);
+    drop((admin, io));
+    rig.shutdown();
+}
+
+const QUEUES: u16 = 16;
+const COMMANDS: u64 = 31;
+const TRANSFER_BYTES: u32 = 1 << 20;
+const BUDGET_BYTES: u64 = 8 << 20;
+
+fn largest(queue: &mut Queue, write: bool) -> Sqe {
+    let range = BlockRange { start: 0, count: TRANSFER_BYTES / BLOCK_BYTES };
+    let command = match write {
+        true => IoCommand::Write { range, force_unit_access: false },
+        false => IoCommand::Read(range),
+    };
+    let mut sqe = command.to_sqe(queue.cid(), 1);
+    sqe.sgl = SglDescriptor::transport(TRANSFER_BYTES);
+    sqe
+}
+
+#[test]
+fn the_largest_requests_on_every_queue_at_once_stay_within_the_budget() {
+    let _turn = turn();
+    let limits = Limits {
+        connection_bytes_max: 2 << 20,
+        host_bytes_max: BUDGET_BYTES,
+        reactor_bytes_max: BUDGET_BYTES,
+        ..Limits::default()
+    };
+    let mut rig = Rig::with_limits(limits);
+    rig.door.add(Nsid(1), MemoryVolumeOptions::null(64 << 20));
+    let admin = rig.admin();
+    let mut queues: Vec<Queue> = (1..=QUEUES).map(|id| Queue::io(rig.io, &admin, id)).collect();
+    let data = vec![1; TRANSFER_BYTES as usize];
+    // From here on VmHWM counts anew.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before_kib = memory_kib("VmHWM");
+    for queue in &mut queues {
+        for number in 0..COMMANDS {
+            let sqe = largest(queue, number % 2 == 0);
+            queue.send_command(sqe, &[]);
+        }
+    }
+    std::thread::scope(|scope| {
+        for queue in &mut queues {
+            scope.spawn(|| {
+                (0..COMMANDS).for_each(|_| assert_eq!(queue.finish(&data).0.status(), Status::SUCCESS))
+            });
+        }
+    });
+    // What this host holds itself: a read and the buffers of its decoding, on each queue.
+    let own_kib = u64::from(QUEUES) * 6 * u64::from(TRANSFER_BYTES >> 10);
+    let grown_kib = memory_kib("VmHWM") - before_kib;
+    let asked_kib = u64::from(QUEUES) * COMMANDS * u64::from(TRANSFER_BYTES >> 10);
+    assert!(own_kib + (BUDGET_BYTES >> 10) < asked_kib / 4, "the test would not notice");
+    assert!(grown_kib < own_kib + (BUDGET_BYTES >> 10) + (16 << 10), "{grown_kib} KiB more");
+    drop((admin, queues));
+    rig.shutdown();
+}
+
+#[test]
+fn tags_that_are_not_live_any_more_name_nothing() {
+    let _turn = turn();
+    let rig = Rig::start();
+    let admin = rig.admin();
+    let (mut queue, header) = asked(&rig, &admin, 1);
+    queue.send(&Pdu::H2cData(header), &[1; BLOCK_BYTES as usize]);
+    assert_eq!(queue.finish(&[]).0.status(), Status::SUCCESS);
+    queue.send(&Pdu::H2cData(header), &[TORN; 4096]);
+    assert!(queue.last_words().is_some(), "the transfer has ended, its tag is unknown");
+    let mut other = Queue::io(rig.io, &admin, 2);
+    assert_eq!(other.read(0, 1).1, [1; BLOCK_BYTES as usize]);
+}
+
+// Each of them once made the target rest for 100 ms before it accepted the next connection.
+#[test]
+fn connections_reset_before_they_are_accepted_hold_up_nobody() {
+    let _turn = turn();
+    let rig = Rig::start();
+    for _ in 0..2000 {
+        reset(Queue::open(rig.io));
+    }
+    let (_admin, mut io) = rig.host();
+    assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+}
