@@ -140,6 +140,7 @@ fn drain(queue: &mut Queue) {
         match queue.stream.read(&mut buf) {
             Ok(0) => return,
             Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 panic!("the target holds a connection whose host has closed its side");
             }

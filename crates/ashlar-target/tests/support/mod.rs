@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -288,7 +288,13 @@ impl Queue {
 
     fn read_more(&mut self) -> bool {
         let mut buf = [0; 65536];
-        let count = self.stream.read(&mut buf).unwrap_or(0);
+        let count = loop {
+            match self.stream.read(&mut buf) {
+                // With a time limit the kernel does not resume a read that a signal has interrupted.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other.unwrap_or(0),
+            }
+        };
         self.input.extend_from_slice(&buf[..count]);
         count > 0
     }
