@@ -280,7 +280,7 @@ pub fn map_page_seeds() -> Vec<Seed> {
     let entry = |n: u32, layers: u32| PageEntry {
         block: n * 3,
         layer: Layer(n % layers * 9),
-        value: (n % 5 != 0).then_some(pointer()),
+        value: (!n.is_multiple_of(5)).then_some(pointer()),
     };
     let page = |layers| page::encode_map_page(&(0..20).map(|n| entry(n, layers)).collect::<Vec<_>>());
     vec![("one-layer", page(1)), ("layers", page(4)), ("empty", page::encode_map_page(&[]))]
