@@ -29,6 +29,18 @@ impl MemoryDevice {
         MemoryDevice { extents: Rc::new(RefCell::new(vec![None; count])), size_bytes }
     }
 
+    /// The same, with all of its memory taken at once.
+    pub fn touched(size_bytes: u64) -> Self {
+        let device = Self::new(size_bytes);
+        for extent in device.extents.borrow_mut().iter_mut() {
+            // Zeros that were never written are pages that do not exist yet.
+            let mut touched: Box<[u8]> = vec![1; EXTENT_BYTES].into();
+            touched.fill(0);
+            *extent = Some(touched);
+        }
+        device
+    }
+
     fn range(&self, offset: u64, bytes: usize) -> Result<Range<u64>, DeviceError> {
         let end = offset.checked_add(bytes as u64).filter(|end| *end <= self.size_bytes);
         let error = DeviceError::OutOfRange { offset, bytes, size_bytes: self.size_bytes };

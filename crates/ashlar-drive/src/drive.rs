@@ -72,9 +72,10 @@ impl Drive {
     pub fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
         match spec {
             DriveSpec::Block { .. } | DriveSpec::File { .. } => open::open(spec, mode).map(Self::of_opened),
-            DriveSpec::Memory { size } => {
+            DriveSpec::Memory { size, touched } => {
                 let info = open::memory_info(DriveKind::Memory, *size);
-                Ok(Self::new(info, Backend::Memory(MemoryDevice::new(size.0))))
+                let memory = if *touched { MemoryDevice::touched(size.0) } else { MemoryDevice::new(size.0) };
+                Ok(Self::new(info, Backend::Memory(memory)))
             }
             DriveSpec::Null { size } => {
                 let info = open::memory_info(DriveKind::Null, *size);

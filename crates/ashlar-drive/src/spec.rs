@@ -31,6 +31,9 @@ pub enum DriveSpec {
     Memory {
         /// Its size.
         size: ByteSize,
+        /// Takes all of it at once, not as it is written: the kernel clears memory that is touched for the first time,
+        /// which a benchmark must not count.
+        touched: bool,
     },
     /// Takes every write, reads as zeros: for measuring what is above it.
     Null {
@@ -70,7 +73,7 @@ pub enum ParseDriveSpecError {
         option: &'static str,
     },
     /// Neither on nor off.
-    #[error("'{text}': sparse={value} is neither sparse=on nor sparse=off")]
+    #[error("'{text}': '{value}' is neither on nor off")]
     NotOnOrOff {
         /// The whole text.
         text: String,
@@ -111,6 +114,7 @@ pub enum ParseDriveSpecError {
 }
 
 const FILE_OPTIONS: &str = "a file has size=SIZE and sparse=on|off";
+const MEMORY_OPTIONS: &str = "memory has a size and touched=on|off";
 const SIZE_OPTION: &str = "it has size=SIZE alone";
 
 impl FromStr for DriveSpec {
@@ -122,7 +126,7 @@ impl FromStr for DriveSpec {
         }
         match text.split_once(':') {
             Some(("file", rest)) => parse_file(text, rest),
-            Some(("mem", rest)) => Ok(DriveSpec::Memory { size: parse_only_size(text, rest)? }),
+            Some(("mem", rest)) => parse_memory(text, rest),
             Some(("null", rest)) => Ok(DriveSpec::Null { size: parse_only_size(text, rest)? }),
             _ => Err(ParseDriveSpecError::UnknownKind(text.to_owned())),
         }
@@ -144,6 +148,15 @@ fn parse_file(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> 
         }
     }
     Ok(DriveSpec::File { path: path.into(), size, sparse: sparse.unwrap_or(false) })
+}
+
+fn parse_memory(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> {
+    let (size, option) = rest.split_once(',').unwrap_or((rest, "touched=off"));
+    let touched = match option.split_once('=') {
+        Some(("touched", value)) => parse_switch(text, value)?,
+        _ => return Err(unknown_option(text, option, MEMORY_OPTIONS)),
+    };
+    Ok(DriveSpec::Memory { size: parse_only_size(text, size)?, touched })
 }
 
 fn parse_only_size(text: &str, rest: &str) -> Result<ByteSize, ParseDriveSpecError> {
@@ -204,7 +217,10 @@ impl fmt::Display for DriveSpec {
                 size.map_or(Ok(()), |size| write!(f, ",size={}", exact(size)))?;
                 if *sparse { f.write_str(",sparse=on") } else { Ok(()) }
             }
-            DriveSpec::Memory { size } => write!(f, "mem:{}", exact(*size)),
+            DriveSpec::Memory { size, touched } => {
+                write!(f, "mem:{}", exact(*size))?;
+                if *touched { f.write_str(",touched=on") } else { Ok(()) }
+            }
             DriveSpec::Null { size } => write!(f, "null:{}", exact(*size)),
         }
     }

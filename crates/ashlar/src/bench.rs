@@ -35,8 +35,6 @@ const IDLE_IO_QUEUES: u16 = 4;
 /// Bytes of one write, and writes outstanding, when the pool's volume is filled.
 const FILL_BYTES: u32 = 128 << 10;
 const FILL_DEPTH: u64 = 16;
-/// How often it is filled.
-const FILL_TURNS: u64 = 3;
 /// The smallest volume: every load has to find room in it.
 const VOLUME_BYTES_MIN: u64 = 64 << 20;
 
@@ -64,7 +62,7 @@ pub struct Idle {
     pub io_queues: u32,
     /// How much of one processor it takes.
     pub cpu_percent: f64,
-    /// Memory that it has, before its drives, which are memory, hold data.
+    /// Memory that it has, without its drives, which are memory.
     pub resident_bytes: u64,
 }
 
@@ -208,22 +206,20 @@ async fn measure_idle(daemon: &Daemon, duration: Duration) -> anyhow::Result<Idl
     })
 }
 
-/// Writes every block of the volume, with bytes that do not compress: reads of holes would be nothing. More than
-/// once, so that the memory of the drives has been touched and collection has begun: the kernel clears memory when it is
-/// first touched, which costs more than storing it.
+/// Writes every block of the volume once, with bytes that do not compress: reads of holes would be nothing.
 async fn fill(server: &Server) -> anyhow::Result<()> {
     let controller = connect(options(server, 0)).await?;
     let namespace = controller.namespace(server.nsid).await.map_err(|error| anyhow!("{error}"))?;
     let blocks_each = FILL_BYTES / namespace.lba_bytes();
     let writes = namespace.blocks() / u64::from(blocks_each);
-    let turns = FILL_TURNS * writes;
+
     let writers: Vec<_> = (0..FILL_DEPTH)
         .map(|writer| {
             let namespace = namespace.clone();
             spawn_joined(async move {
                 let data = random_data(writer);
-                for write in (writer..turns).step_by(FILL_DEPTH as usize) {
-                    namespace.write(write % writes * u64::from(blocks_each), data.clone()).await?;
+                for write in (writer..writes).step_by(FILL_DEPTH as usize) {
+                    namespace.write(write * u64::from(blocks_each), data.clone()).await?;
                 }
                 Ok(())
             })

@@ -18,7 +18,7 @@ fn on_reactor<F: Future + 'static>(main: F) -> F::Output {
 }
 
 fn memory() -> Drive {
-    Drive::open(&DriveSpec::Memory { size: ByteSize(SIZE) }, OpenMode::Existing).unwrap()
+    Drive::open(&DriveSpec::Memory { size: ByteSize(SIZE), touched: false }, OpenMode::Existing).unwrap()
 }
 
 fn file(path: &Path) -> Drive {

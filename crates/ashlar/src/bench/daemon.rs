@@ -28,6 +28,8 @@ pub struct Daemon {
     /// Its volume. The clock is that of the whole process.
     pub server: Server,
     child: Kept,
+    /// Memory that its drives are.
+    drives_bytes: u64,
 }
 
 /// The process and its directory.
@@ -55,10 +57,10 @@ impl Daemon {
         let mut child = Kept { child: spawn(&state)?, state };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let server = runtime.block_on(prepare(&mut child, volume_bytes))?;
-        Ok(Daemon { server, child })
+        Ok(Daemon { server, child, drives_bytes: DRIVES as u64 * drive_bytes(volume_bytes) })
     }
 
-    /// Memory that the process has.
+    /// Memory that the process has, without its drives.
     ///
     /// # Errors
     /// It has ended.
@@ -66,8 +68,12 @@ impl Daemon {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).context("the daemon has ended")?;
-        Ok(kib.trim().parse::<u64>()? << 10)
+        Ok((kib.trim().parse::<u64>()? << 10).saturating_sub(self.drives_bytes))
     }
+}
+
+fn drive_bytes(volume_bytes: u64) -> u64 {
+    volume_bytes.max(DRIVE_BYTES_MIN)
 }
 
 fn spawn(state: &Path) -> anyhow::Result<Child> {
@@ -81,7 +87,7 @@ fn spawn(state: &Path) -> anyhow::Result<Child> {
 async fn prepare(kept: &mut Kept, volume_bytes: u64) -> anyhow::Result<Server> {
     let client = Client::new(Some(kept.state.join("ashlar.sock")))?;
     let status = await_answer(&client, kept).await?;
-    let drive = format!("mem:{}", volume_bytes.max(DRIVE_BYTES_MIN));
+    let drive = format!("mem:{},touched=on", drive_bytes(volume_bytes));
     let pool = CreatePool {
         name: "bench".to_owned(),
         level: "5".to_owned(),
