@@ -13,7 +13,7 @@ export CRASH_ROUNDS
 check: export RUSTDOCFLAGS = -D warnings
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check unit-test simulate linux-test bench clean
+.PHONY: help setup build run test check unit-test simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -54,6 +54,9 @@ simulate: ## SIM_STATES crash states of the whole store
 linux-test: ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	$(CARGO) build --profile $(TEST_PROFILE) -p ashlar
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
+
+mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
+	scripts/check-mutants
 
 bench: build ## the speed of the layers, as a table and as JSON
 	@$(BUILT)/release/ashlar bench --json-file $(BUILT)/bench.json
