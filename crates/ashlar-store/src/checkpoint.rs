@@ -374,6 +374,10 @@ impl<W: World> Pool<W> {
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
         self.orders.written(self.fresh_entries());
+        if self.drives() != noted.drives {
+            // A drive has failed since the note: the root says so, but its window still lies on it.
+            self.orders.drive_lost();
+        }
         self.root_changed.notify_waiters();
     }
 }
