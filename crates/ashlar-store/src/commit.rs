@@ -156,6 +156,7 @@ impl<W: World> Pool<W> {
         for item in waiting.iter().flat_map(|unit| &unit.items) {
             self.publish_item(item, None);
         }
+        self.orders.content_changed(waiting.iter().map(|unit| unit.items.len()).sum());
         let done = self.checkpoint_now().await;
         // The receivers may have gone: their hosts have.
         waiting.into_iter().filter_map(|unit| unit.answer).for_each(|answer| drop(answer.send(done.clone())));
