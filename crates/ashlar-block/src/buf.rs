@@ -35,6 +35,8 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
+    const NOTHING: Self = Memory { start: NonNull::dangling(), bytes: 0 };
+
     fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, ALIGN_BYTES).expect("a buffer's size is below isize::MAX")
     }
@@ -79,6 +81,11 @@ fn class_of(capacity: usize) -> Option<usize> {
 }
 
 impl AlignedBuf {
+    /// A buffer of no bytes, which takes no memory.
+    pub const fn empty() -> Self {
+        AlignedBuf { memory: Memory::NOTHING, len: 0 }
+    }
+
     /// A buffer of `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
         let mut buf = Self::stale(len);
@@ -130,8 +137,7 @@ impl Drop for AlignedBuf {
                 return;
             }
             free.kept_bytes += self.memory.bytes;
-            let nothing = Memory { start: NonNull::dangling(), bytes: 0 };
-            let memory = std::mem::replace(&mut self.memory, nothing);
+            let memory = std::mem::replace(&mut self.memory, Memory::NOTHING);
             free.classes[class].push(memory);
         });
     }

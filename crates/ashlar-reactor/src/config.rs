@@ -38,7 +38,7 @@ impl Default for Config {
             ring_entries: 512,
             recv_buffer_bytes: 16 << 10,
             recv_buffer_count: 512,
-            recv_held_per_connection_max: 16,
+            recv_held_per_connection_max: 64,
             recv_queued_bytes_max: 256 << 10,
             direct_recv_bytes_min: 24 << 10,
             spin: Duration::ZERO,

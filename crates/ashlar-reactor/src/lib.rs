@@ -12,6 +12,7 @@
 //!
 //! This crate knows nothing of what flows through it: no commands, no drives, no volumes.
 
+pub mod allocations;
 mod config;
 mod doorbell;
 mod error;

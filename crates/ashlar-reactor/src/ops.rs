@@ -33,7 +33,7 @@ impl Owned {
     pub(crate) fn into_buf(self) -> AlignedBuf {
         match self {
             Owned::Buf(buf) => buf,
-            _ => AlignedBuf::stale(0),
+            _ => AlignedBuf::empty(),
         }
     }
 

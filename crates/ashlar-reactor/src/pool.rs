@@ -115,7 +115,7 @@ enum Storage {
     /// A shared buffer, and the connection's count of those it holds.
     Shared { pool: Rc<RecvPool>, buffer: u16, len: usize, held: Rc<Cell<u32>> },
     /// A copy of what was in one.
-    Copied(Box<[u8]>),
+    Copied(AlignedBuf),
 }
 
 /// Received bytes. A shared buffer goes back to the reactor when this is dropped.
@@ -133,7 +133,7 @@ impl RecvBuf {
 
     /// The same bytes in memory of their own, the shared buffer given back.
     pub(crate) fn into_copied(self) -> Self {
-        RecvBuf { storage: Storage::Copied(Box::from(&*self)), start: 0 }
+        RecvBuf { storage: Storage::Copied(AlignedBuf::copy_of(&self)), start: 0 }
     }
 
     /// Leaves out the first `count` bytes, which have been used.

@@ -1,45 +1,19 @@
 //! Steady I/O allocates nothing: counted by the allocator itself.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::rc::Rc;
 
 use ashlar_block::AlignedBuf;
+use ashlar_reactor::allocations::{Counting, of_this_thread};
 use ashlar_reactor::fs::{File, OpenOptions};
 use ashlar_reactor::net::{BindOptions, SendList, TcpListener, TcpStream};
 use ashlar_reactor::{Config, run, spawn};
 use bytes::Bytes;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that is ending counts no more.
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise, handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, handed on.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
 const WARM_UP_ROUNDS: usize = 200;
 const ROUNDS: usize = 1000;
-
-fn allocations() -> u64 {
-    ALLOCATIONS.with(Cell::get)
-}
 
 async fn echo_round(stream: &TcpStream, message: &Bytes, mut list: SendList) -> SendList {
     list.clear();
@@ -81,11 +55,11 @@ fn requests_over_tcp_allocate_nothing() {
         for _ in 0..WARM_UP_ROUNDS {
             list = echo_round(&client, &message, list).await;
         }
-        let before = allocations();
+        let before = of_this_thread();
         for _ in 0..ROUNDS {
             list = echo_round(&client, &message, list).await;
         }
-        assert_eq!(allocations() - before, 0);
+        assert_eq!(of_this_thread() - before, 0);
     })
     .unwrap();
 }
@@ -104,11 +78,11 @@ fn reads_of_a_file_allocate_nothing() {
         for _ in 0..WARM_UP_ROUNDS {
             read(0).await;
         }
-        let before = allocations();
+        let before = of_this_thread();
         for round in 0..ROUNDS {
             read(round as u64 % 16 * 4096).await;
         }
-        assert_eq!(allocations() - before, 0);
+        assert_eq!(of_this_thread() - before, 0);
     })
     .unwrap();
 }

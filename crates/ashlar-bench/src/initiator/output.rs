@@ -9,60 +9,25 @@ use ashlar_reactor::net::{SendList, TcpStream};
 use ashlar_reactor::yield_now;
 use bytes::Bytes;
 
-#[derive(Default)]
-struct Batch {
-    /// Headers of all PDUs, end to end.
-    headers: Vec<u8>,
-    /// Payloads, each with the length of `headers` at which it comes in.
-    data: Vec<(usize, Bytes)>,
-}
-
-impl Batch {
-    fn add(&mut self, pdu: &Pdu, data: Bytes, framing: Framing) {
-        pdu.encode(data.len() as u32, framing, &mut self.headers);
-        if data.is_empty() {
-            return;
-        }
-        let mut digest = DataDigest::default();
-        if framing.digests.data {
-            digest.update(&data);
-        }
-        self.data.push((self.headers.len(), data));
-        if framing.digests.data {
-            self.headers.extend_from_slice(&digest.to_bytes());
-        }
-    }
-
-    fn fill(self, list: &mut SendList) {
-        let headers = Bytes::from(self.headers);
-        let mut start = 0;
-        for (end, data) in self.data {
-            list.push(headers.slice(start..end));
-            list.push(data);
-            start = end;
-        }
-        list.push(headers.slice(start..));
-    }
-}
-
 /// The sending side of a queue.
 #[derive(Default)]
 pub(super) struct Output {
-    batch: RefCell<Batch>,
+    batch: RefCell<SendList>,
     waiting: RefCell<Option<Waker>>,
 }
 
 impl Output {
     pub(super) fn send(&self, pdu: &Pdu, data: Bytes, framing: Framing) {
-        self.batch.borrow_mut().add(pdu, data, framing);
+        add(&mut self.batch.borrow_mut(), pdu, data, framing);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
         }
     }
 
-    async fn next_batch(&self) -> Batch {
+    /// Exchanges what has gathered, once there is something, for `spare`, which has nothing.
+    async fn next_batch(&self, spare: &mut SendList) {
         poll_fn(|cx| {
-            if !self.batch.borrow().headers.is_empty() {
+            if !self.batch.borrow().is_empty() {
                 return Poll::Ready(());
             }
             self.waiting.replace(Some(cx.waker().clone()));
@@ -70,14 +35,14 @@ impl Output {
         })
         .await;
         yield_now().await;
-        self.batch.take()
+        std::mem::swap(&mut *self.batch.borrow_mut(), spare);
     }
 
     /// Sends until the connection breaks.
     pub(super) async fn write_to(&self, stream: &TcpStream) -> std::io::Error {
         let mut list = SendList::new();
         loop {
-            self.next_batch().await.fill(&mut list);
+            self.next_batch(&mut list).await;
             let (result, returned) = stream.send(list).await;
             list = returned;
             list.clear();
@@ -85,5 +50,21 @@ impl Output {
                 return error;
             }
         }
+    }
+}
+
+/// Adds a PDU and its payload, with its digest if `framing` has one.
+fn add(list: &mut SendList, pdu: &Pdu, data: Bytes, framing: Framing) {
+    list.push_written(|headers| pdu.encode(data.len() as u32, framing, headers));
+    if data.is_empty() {
+        return;
+    }
+    let mut digest = DataDigest::default();
+    if framing.digests.data {
+        digest.update(&data);
+    }
+    list.push(data);
+    if framing.digests.data {
+        list.push_written(|headers| headers.extend_from_slice(&digest.to_bytes()));
     }
 }

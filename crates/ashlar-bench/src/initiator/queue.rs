@@ -262,7 +262,7 @@ impl Queue {
             buf.truncate(pending.received);
             buf
         });
-        let data = data.unwrap_or_else(|| AlignedBuf::stale(0));
+        let data = data.unwrap_or_else(AlignedBuf::empty);
         let result = if pending.digest_failed {
             Err(CommandError::Status(Status::TRANSIENT_TRANSPORT_ERROR))
         } else {

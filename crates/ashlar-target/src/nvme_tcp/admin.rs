@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use ashlar_block::AlignedBuf;
 use ashlar_nvme::admin::{AdminCommand, FormatNvm, opcode};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_reactor::spawn;
 use ashlar_volume::{Door, FormatRequest, Nsid};
-use bytes::Bytes;
 
 use super::controller::Controller;
 use super::features;
@@ -130,7 +130,7 @@ pub(super) fn answer(ticket: Ticket, structure: Result<Vec<u8>, Rejection>) {
         Ok(structure)
     });
     match checked {
-        Ok(structure) => ticket.complete_with_data(Bytes::from(structure), None),
+        Ok(structure) => ticket.complete_with_data(AlignedBuf::copy_of(&structure), None),
         Err(rejection) => ticket.reject(rejection),
     }
 }

@@ -227,6 +227,6 @@ impl<D: Door> Connection<D> {
         let Complaint { fault, header } = complaint;
         tracing::warn!(peer = %self.wire.peer, %fault, "protocol fault, connection terminated");
         let term = Pdu::ControllerTermReq(TermReq::from(fault));
-        self.wire.output.send_last(&term, header);
+        self.wire.output.send_last(&term, &header);
     }
 }

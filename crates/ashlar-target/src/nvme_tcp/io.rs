@@ -19,6 +19,7 @@ use super::connection::Wire;
 use super::fused;
 use super::limits::PAGE_BYTES;
 use super::registry::Association;
+use super::signal::Letter;
 use super::status::of_cause;
 use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
@@ -27,6 +28,9 @@ use super::transfer::{Capsule, fetch};
 /// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
 const WRITE_ZEROES_BYTES_MAX: u64 = (PAGE_BYTES as u64) << WRITE_ZEROES_PAGES_EXPONENT;
+
+/// Tasks of one queue that may wait for commands: about as many as hosts usually have outstanding.
+const FREE_TASKS_MAX: usize = 128;
 
 /// Most ranges of a Dataset Management.
 const DSM_RANGES_MAX: usize = 256;
@@ -74,6 +78,41 @@ pub(super) struct IoQueue<D: Door> {
     association: Arc<Association>,
     /// The first of two fused commands, until the second comes.
     fused_first: RefCell<Option<(Capsule, Ticket)>>,
+    /// Tasks that wait for a command to execute.
+    free_tasks: RefCell<Vec<Seat<D>>>,
+}
+
+/// A command and its queue.
+struct Job<D: Door> {
+    queue: Rc<IoQueue<D>>,
+    capsule: Capsule,
+    ticket: Ticket,
+    command: IoCommand,
+}
+
+/// Where a task waits for its next job. It ends when the seat is gone.
+struct Seat<D: Door>(Letter<Option<Job<D>>>);
+
+impl<D: Door> Drop for Seat<D> {
+    fn drop(&mut self) {
+        self.0.leave(None);
+    }
+}
+
+/// Executes one job after the other. Only jobs keep their queue alive: its end ends the tasks that wait for one.
+async fn execute_jobs<D: Door>(first: Job<D>) {
+    let letter = Letter::new();
+    let mut next = Some(first);
+    while let Some(Job { queue, capsule, ticket, command }) = next {
+        queue.execute(capsule, ticket, command).await;
+        let keeps_task = queue.free_tasks.borrow().len() < FREE_TASKS_MAX;
+        if !keeps_task {
+            return;
+        }
+        queue.free_tasks.borrow_mut().push(Seat(letter.clone()));
+        drop(queue);
+        next = letter.take().await;
+    }
 }
 
 fn length_of(range: &Range<u64>) -> u64 {
@@ -86,7 +125,13 @@ impl<D: Door> IoQueue<D> {
         wire: Rc<Wire>,
         association: Arc<Association>,
     ) -> Rc<Self> {
-        Rc::new(IoQueue { service, wire, association, fused_first: RefCell::default() })
+        Rc::new(IoQueue {
+            service,
+            wire,
+            association,
+            fused_first: RefCell::default(),
+            free_tasks: RefCell::default(),
+        })
     }
 
     /// Takes a command.
@@ -109,8 +154,17 @@ impl<D: Door> IoQueue<D> {
             return;
         }
         match IoCommand::parse(&capsule.sqe) {
-            Ok(command) => spawn(self.clone().execute(capsule, ticket, command)),
+            Ok(command) => self.begin(Job { queue: self.clone(), capsule, ticket, command }),
             Err(rejection) => ticket.reject(rejection),
+        }
+    }
+
+    /// Has a task execute a command: one that is done with another if there is one, so that steady I/O allocates none.
+    fn begin(&self, job: Job<D>) {
+        let free = self.free_tasks.borrow_mut().pop();
+        match free {
+            Some(seat) => seat.0.leave(Some(job)),
+            None => spawn(execute_jobs(job)),
         }
     }
 
@@ -121,7 +175,7 @@ impl<D: Door> IoQueue<D> {
         }
     }
 
-    async fn execute(self: Rc<Self>, capsule: Capsule, ticket: Ticket, command: IoCommand) {
+    async fn execute(&self, capsule: Capsule, ticket: Ticket, command: IoCommand) {
         let nsid = capsule.sqe.nsid.get();
         let outcome = match command {
             IoCommand::Read(range) => return self.read(ticket, range).await,
@@ -171,7 +225,7 @@ impl<D: Door> IoQueue<D> {
         of_cause(error.cause, self.association.retry_delays.load(Ordering::Acquire)).into()
     }
 
-    async fn read(self: Rc<Self>, ticket: Ticket, range: BlockRange) {
+    async fn read(&self, ticket: Ticket, range: BlockRange) {
         let opened = self.open(ticket.sqe().nsid.get()).and_then(|(geometry, volume)| {
             let bytes = self.transfer_range(&geometry, range)?;
             check_room(ticket.sqe(), length_of(&bytes) as usize)?;
@@ -188,7 +242,7 @@ impl<D: Door> IoQueue<D> {
         match volume.read(bytes.start, length_of(&bytes) as usize).await {
             Ok(buf) => {
                 self.wire.traffic.count_read(length_of(&bytes));
-                ticket.complete_with_data(buf.freeze(), Some(held));
+                ticket.complete_with_data(buf, Some(held));
             }
             Err(error) => ticket.stop(self.failure(&error)),
         }

@@ -5,11 +5,11 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use ashlar_block::AlignedBuf;
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::pdu::{DataHeader, Pdu, Ttag};
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
-use bytes::Bytes;
 
 use super::connection::Wire;
 use super::memory::Payload;
@@ -133,7 +133,7 @@ impl Ticket {
     }
 
     /// Answers with data, and with success. `held` is the memory that they take until they are sent.
-    pub(super) fn complete_with_data(mut self, data: Bytes, held: Option<Payload>) {
+    pub(super) fn complete_with_data(mut self, data: AlignedBuf, held: Option<Payload>) {
         self.end();
         self.wire.respond_with_data(self.sqe.cid(), data, held);
     }
@@ -191,7 +191,7 @@ impl Wire {
 
     /// Sends C2HData, and a response capsule where the data PDU may not stand for it (TCP Transport 1.1,
     /// section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
-    fn respond_with_data(&self, cid: Cid, data: Bytes, held: Option<Payload>) {
+    fn respond_with_data(&self, cid: Cid, data: AlignedBuf, held: Option<Payload>) {
         let success = !self.has_flow_control();
         let header =
             DataHeader { cid, ttag: Ttag(0), offset: 0, length: data.len() as u32, last: true, success };

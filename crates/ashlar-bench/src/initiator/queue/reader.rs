@@ -119,7 +119,7 @@ impl Reader {
         if left < DIRECT_BYTES_MIN || incoming.filled + left != incoming.buf.len() {
             return Ok(());
         }
-        let buf = std::mem::replace(&mut incoming.buf, AlignedBuf::stale(0));
+        let buf = std::mem::replace(&mut incoming.buf, AlignedBuf::empty());
         let (result, buf) = self.queue.stream.recv_exact(buf, incoming.filled).await;
         result.map_err(CommandError::lost)?;
         self.decoder.received_directly(&buf[incoming.filled..]);

@@ -193,7 +193,7 @@ impl<D: Door> Reader<'_, D> {
         if left < DIRECT_BYTES_MIN || *filled + left != buf.len() {
             return Ok(());
         }
-        let taken = std::mem::replace(buf, AlignedBuf::stale(0));
+        let taken = std::mem::replace(buf, AlignedBuf::empty());
         let (result, returned) = self.stream.recv_exact(taken, *filled).await;
         result.map_err(broken)?;
         self.decoder.received_directly(&returned[*filled..]);

@@ -1,0 +1,64 @@
+//! Counting what a program allocates: steady I/O should allocate nothing.
+//!
+//! A program that makes [`Counting`] its global allocator can ask how often it, or one of its threads, has allocated.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static OF_ALL_THREADS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static OF_THIS_THREAD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting;
+
+fn count() {
+    OF_ALL_THREADS.fetch_add(1, Ordering::Relaxed);
+    // A thread that is ending counts no more.
+    let _ = OF_THIS_THREAD.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.realloc(start, layout, bytes) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+/// Whether this program counts: no program gets as far as asking without having allocated.
+pub fn are_counted() -> bool {
+    of_all_threads() > 0
+}
+
+/// How often all threads have allocated, or grown what they had.
+pub fn of_all_threads() -> u64 {
+    OF_ALL_THREADS.load(Ordering::Relaxed)
+}
+
+/// How often the calling thread has.
+pub fn of_this_thread() -> u64 {
+    OF_THIS_THREAD.with(Cell::get)
+}
