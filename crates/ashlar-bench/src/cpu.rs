@@ -10,6 +10,13 @@ use std::time::Duration;
 pub enum CpuClock {
     /// One thread of this process, by its kernel number.
     Thread(u32),
+    /// One thread of any process.
+    ThreadOf {
+        /// The process.
+        process: u32,
+        /// The thread's kernel number.
+        thread: u32,
+    },
     /// All threads of a process.
     Process(u32),
 }
@@ -39,6 +46,9 @@ impl CpuClock {
     pub fn spent(&self) -> io::Result<Duration> {
         match self {
             CpuClock::Thread(number) => thread_time(&PathBuf::from(format!("/proc/self/task/{number}"))),
+            CpuClock::ThreadOf { process, thread } => {
+                thread_time(&PathBuf::from(format!("/proc/{process}/task/{thread}")))
+            }
             CpuClock::Process(number) => {
                 let tasks = fs::read_dir(format!("/proc/{number}/task"))?;
                 tasks.map(|task| thread_time(&task?.path())).sum()

@@ -16,7 +16,8 @@ use ashlar_reactor::{now, spawn, spawn_joined};
 use bytes::Bytes;
 
 use crate::cpu::CpuClock;
-use crate::wire_bench::{BenchError, Direction, Figures, Load, Meter, random_bytes};
+use crate::load::{Content, Direction, Load};
+use crate::wire_bench::{BenchError, Figures, Meter};
 
 /// Bytes of a command capsule without data.
 const COMMAND_BYTES: u32 = 72;
@@ -241,7 +242,7 @@ impl Loader {
 }
 
 fn message(exchange: &Exchange) -> Bytes {
-    let mut message = random_bytes(exchange.message_bytes as usize).to_vec();
+    let mut message = Content::Incompressible.bytes(exchange.message_bytes as usize).to_vec();
     message[..4].copy_from_slice(&exchange.message_bytes.to_le_bytes());
     message[4..8].copy_from_slice(&exchange.reply_bytes.to_le_bytes());
     message.into()

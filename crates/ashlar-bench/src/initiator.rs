@@ -16,6 +16,7 @@ mod output;
 mod queue;
 mod session;
 
+pub use ashlar_nvme::pdu::Digests;
 pub use controller::{Controller, ControllerInfo};
 pub use discovery::{DiscoveredSubsystem, discover};
 pub use error::{CommandError, ConnectError};

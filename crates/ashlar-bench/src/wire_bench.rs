@@ -5,7 +5,6 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, XorShift};
 use ashlar_reactor::{now, sleep, spawn_joined};
 use bytes::Bytes;
 use serde::Serialize;
@@ -13,33 +12,7 @@ use serde::Serialize;
 use crate::cpu::CpuClock;
 use crate::initiator::{CommandError, ConnectError, ConnectOptions, Controller, Namespace};
 use crate::latency::{Latencies, LatencySummary};
-
-/// Which way data go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the target.
-    Read,
-    /// To the target.
-    Write,
-}
-
-/// One measurement's load.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Load {
-    /// Which way data go.
-    pub direction: Direction,
-    /// Bytes of one operation.
-    pub bytes: u32,
-    /// Connections, each an I/O queue.
-    pub connections: u16,
-    /// Operations outstanding per connection.
-    pub depth: u32,
-    /// How long nothing is counted, so that buffers are warm.
-    pub warm_up: Duration,
-    /// How long is measured.
-    pub duration: Duration,
-}
+use crate::load::{Direction, Load, Places};
 
 /// What was measured.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -124,8 +97,7 @@ impl Meter {
     }
 }
 
-/// Runs `load` at random places of a namespace, and measures it; of the target's processor time what
-/// `clock` observes. Writes are of random bytes: they do not compress.
+/// Runs `load` on a namespace, and measures it; of the target's processor time what `clock` observes.
 ///
 /// # Errors
 /// See [`BenchError`].
@@ -141,9 +113,17 @@ pub async fn measure(
     let namespace = controller.namespace(nsid).await?;
     check_fit(&namespace, &load)?;
     let meter = Rc::new(Meter::default());
-    let data = random_bytes(load.bytes as usize);
-    let workers: Vec<_> = (0..u64::from(load.connections) * u64::from(load.depth))
-        .map(|number| spawn_joined(work(namespace.clone(), load, data.clone(), meter.clone(), number)))
+    let places = Places::new(
+        load.pattern,
+        namespace.blocks() * u64::from(namespace.lba_bytes()) / u64::from(load.bytes),
+    );
+    let data = load.content.bytes(load.bytes as usize);
+    let work = Rc::new(Work { namespace, load, data, places, meter: meter.clone() });
+    let workers: Vec<_> = (0..load.operations_outstanding())
+        .map(|_| {
+            let work = work.clone();
+            spawn_joined(async move { work.run().await })
+        })
         .collect();
     let figures = meter.measure(load, clock).await?;
     for worker in workers {
@@ -168,36 +148,28 @@ fn check_fit(namespace: &Namespace, load: &Load) -> Result<(), BenchError> {
     )))
 }
 
-pub(crate) fn random_bytes(count: usize) -> Bytes {
-    let mut random = XorShift::new(count as u64);
-    let mut buf = AlignedBuf::stale(count);
-    for chunk in buf.chunks_mut(8) {
-        chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);
-    }
-    buf.freeze()
-}
-
-async fn work(
+/// What the operations of a load have in common.
+struct Work {
     namespace: Namespace,
     load: Load,
     data: Bytes,
+    places: Places,
     meter: Rc<Meter>,
-    number: u64,
-) -> Result<(), CommandError> {
-    let mut random = XorShift::new(number);
-    let count = load.bytes / namespace.lba_bytes();
-    let places = namespace.blocks() / u64::from(count);
-    while !meter.is_stopped() {
-        let lba = random.below(places) * u64::from(count);
-        let start = now();
-        match load.direction {
-            Direction::Read => drop(namespace.read(lba, count).await?),
-            Direction::Write => namespace.write(lba, data.clone()).await?,
-        }
-        meter.count(now().since(start));
-    }
-    Ok(())
 }
 
-#[cfg(test)]
-mod tests;
+impl Work {
+    /// One operation after the other until the end.
+    async fn run(&self) -> Result<(), CommandError> {
+        let blocks = self.load.bytes / self.namespace.lba_bytes();
+        while !self.meter.is_stopped() {
+            let lba = self.places.draw() * u64::from(blocks);
+            let start = now();
+            match self.load.direction {
+                Direction::Read => drop(self.namespace.read(lba, blocks).await?),
+                Direction::Write => self.namespace.write(lba, self.data.clone()).await?,
+            }
+            self.meter.count(now().since(start));
+        }
+        Ok(())
+    }
+}

@@ -11,8 +11,9 @@ use ashlar_bench::initiator::{
     CommandError, ConnectError, ConnectOptions, Controller, HostIdentity, Namespace, ReconnectPolicy,
     discover,
 };
+use ashlar_bench::load::{Direction, Load};
 use ashlar_bench::verify::{self, Model, Sources};
-use ashlar_bench::wire_bench::{self, Direction, Load};
+use ashlar_bench::wire_bench;
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::feature::{event_bits, id};
 use ashlar_nvme::pdu::Digests;
@@ -321,12 +322,9 @@ fn the_wire_bench_measures_all_loads() {
         for direction in [Direction::Read, Direction::Write] {
             for bytes in [4 << 10, 128 << 10] {
                 let load = Load {
-                    direction,
-                    bytes,
-                    connections: 2,
-                    depth: 8,
                     warm_up: Duration::from_millis(5),
                     duration: Duration::from_millis(50),
+                    ..Load::new(direction, bytes, 2, 8)
                 };
                 let figures = wire_bench::measure(options(&rig), 2, load, Some(&clock)).await.unwrap();
                 assert!(figures.iops > 0.0 && figures.operations_per_cpu_second.is_some());

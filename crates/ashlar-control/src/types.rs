@@ -112,6 +112,8 @@ pub struct PoolCounters {
     pub segments_collected: u64,
     /// Checkpoints.
     pub checkpoints: u64,
+    /// Pages of the map that were not in memory and had to be read from drives.
+    pub map_pages_read: u64,
     /// Blocks read from parity because a drive could not be read.
     pub blocks_reconstructed: u64,
     /// Blocks that a drive gave wrong, and that were read right all the same.

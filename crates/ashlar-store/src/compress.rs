@@ -89,13 +89,36 @@ fn is_zero(block: &[u8]) -> bool {
     block.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |sum, byte| sum | byte) == 0)
 }
 
-/// What is done to the bytes of a write before they are placed, for benchmarks.
+/// What is done to the bytes of blocks on their way to the drives and back, for benchmarks.
 pub mod codec {
+    use ashlar_block::BLOCK_BYTES;
     use bytes::Bytes;
 
-    /// Compresses whole blocks and computes their checksums; returns the bytes that would be stored.
-    pub fn store(data: &Bytes, compression: bool) -> usize {
-        super::compress_blocks(data, compression).iter().flatten().map(|fragment| fragment.bytes.len()).sum()
+    use super::{Codec, Fragment, compress_blocks, crc32c, decompress_block};
+
+    /// Blocks in the form in which they are stored.
+    pub struct Stored(Vec<Fragment>);
+
+    impl Stored {
+        /// Compresses whole blocks, if `compression`, and computes their checksums. Blocks of zeros are left out.
+        pub fn of(data: &Bytes, compression: bool) -> Self {
+            Stored(compress_blocks(data, compression).into_iter().flatten().collect())
+        }
+
+        /// Bytes that are stored.
+        pub fn bytes(&self) -> usize {
+            self.0.iter().map(|fragment| fragment.bytes.len()).sum()
+        }
+
+        /// Checks every block, and decompresses those that are compressed into `out`. Whether all were right.
+        pub fn read(&self, out: &mut [u8; BLOCK_BYTES]) -> bool {
+            self.0.iter().all(|fragment| {
+                let is_right = crc32c(&fragment.bytes) == fragment.crc;
+                is_right
+                    && (fragment.codec == Codec::Raw
+                        || decompress_block(&fragment.bytes, fragment.codec, out))
+            })
+        }
     }
 }
 

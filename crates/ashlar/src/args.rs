@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use ashlar_block::ByteSize;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::bench::Section;
+
 /// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin volumes.
 #[derive(Parser, Debug)]
 #[command(
@@ -140,13 +142,24 @@ pub struct DemoArguments {
 
 /// The benchmark's options.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:\n  ashlar bench\n  ashlar bench --seconds 10 --output json > figures.json
-  ashlar bench --json-file figures.json")]
+#[command(after_help = "Examples:
+  ashlar bench
+  ashlar bench --only wire --seconds 5 --output json > figures.json
+  ashlar bench --only store --load '4KiB random write'")]
 pub struct BenchArguments {
-    /// How long each load is measured
-    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
-    pub seconds: u64,
-    /// The pool's volume; five drives of its size are taken from memory, at least 512MiB each
+    /// What is measured; repeatable [default: everything]
+    #[arg(long, value_enum, value_name = "SECTION")]
+    pub only: Vec<Section>,
+    /// Measure only loads whose names contain this, in the sections that are tables of loads
+    #[arg(long, value_name = "TEXT")]
+    pub load: Option<String>,
+    /// How long each load is measured on each server, all rounds together
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub seconds: f64,
+    /// In how many rounds: all servers take turns in each, and medians count
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub rounds: u32,
+    /// The volumes of a pool together, and each of its five drives, which are taken from memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub volume_size: ByteSize,
     /// Write the figures to this file as JSON, too

@@ -4,7 +4,7 @@ use ashlar_reactor::net::{BindOptions, TcpListener};
 use ashlar_reactor::{Config, run, spawn_joined};
 
 use super::{Cutter, measure, serve};
-use crate::wire_bench::{Direction, Load};
+use crate::load::{Direction, Load};
 
 #[test]
 fn messages_are_cut_wherever_the_stream_is() {
@@ -34,14 +34,7 @@ fn every_pattern_is_echoed() {
         let mut all = Vec::new();
         for direction in [Direction::Read, Direction::Write] {
             for bytes in [4 << 10, 128 << 10] {
-                let load = Load {
-                    direction,
-                    bytes,
-                    connections: 2,
-                    depth: 4,
-                    warm_up: Duration::ZERO,
-                    duration: Duration::from_millis(50),
-                };
+                let load = Load { duration: Duration::from_millis(50), ..Load::new(direction, bytes, 2, 4) };
                 all.push(measure(address, load, None).await.unwrap());
             }
         }

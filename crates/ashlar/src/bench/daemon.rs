@@ -1,44 +1,42 @@
-//! A daemon of its own process with a pool on memory: its processor time and memory are those of serving.
+//! A daemon of its own process: its processor time and memory are those of serving.
 
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use ashlar_bench::cpu::CpuClock;
+use ashlar_block::ByteSize;
 use ashlar_control::types::{CreatePool, CreateVolume, Pool, Status, Volume};
 use hyper::Method;
+use tokio::runtime::Runtime;
 
+use super::memory;
 use super::servers::Server;
 use crate::cli::Client;
 
-/// Drives of the pool.
-const DRIVES: usize = 5;
-/// The smallest drive: smaller pools are made of reserves.
-const DRIVE_BYTES_MIN: u64 = 512 << 20;
 /// How long the daemon may take to answer.
-const START_WAIT: Duration = Duration::from_secs(30);
+const START_WAIT: Duration = Duration::from_secs(60);
 /// Pause between two looks whether it does.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The daemon. It ends, and leaves nothing, when dropped.
 pub struct Daemon {
-    /// Its volume. The clock is that of the whole process.
-    pub server: Server,
-    child: Kept,
-    /// Memory that its drives are.
-    drives_bytes: u64,
+    runtime: Runtime,
+    client: Client,
+    process: Process,
 }
 
 /// The process and its directory.
-struct Kept {
+struct Process {
     child: Child,
     state: PathBuf,
 }
 
-impl Drop for Kept {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -46,88 +44,169 @@ impl Drop for Kept {
     }
 }
 
+/// A pool to be made.
+#[derive(Clone, Debug)]
+pub struct PoolPlan<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its level.
+    pub level: &'a str,
+    /// Its drives.
+    pub drives: Vec<String>,
+    /// Bytes of a chunk; chosen by the drives' size if not given.
+    pub chunk_bytes: Option<u32>,
+}
+
+/// Drives in memory that is all taken at once: the kernel clears memory that is touched for the first time, which no
+/// load is to pay for.
+pub fn memory_drives(count: usize, bytes: u64) -> Vec<String> {
+    vec![format!("mem:{bytes},touched=on"); count]
+}
+
 impl Daemon {
-    /// Starts it with a pool of level 5 on memory, and a volume that takes a fourth of the pool or less.
+    /// Starts a daemon with one reactor and these further arguments of `ashlar serve`.
     ///
     /// # Errors
     /// What it said, or that it said nothing.
-    pub fn start(volume_bytes: u64) -> anyhow::Result<Self> {
-        let state = std::env::temp_dir().join(format!("ashlar-bench-{}", std::process::id()));
+    pub fn start(arguments: &[String]) -> anyhow::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let state = std::env::temp_dir().join(format!("ashlar-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
-        let mut child = Kept { child: spawn(&state)?, state };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let server = runtime.block_on(prepare(&mut child, volume_bytes))?;
-        Ok(Daemon { server, child, drives_bytes: DRIVES as u64 * drive_bytes(volume_bytes) })
+        let client = Client::new(Some(state.join("ashlar.sock")))?;
+        let process = Process { child: spawn(&state, arguments)?, state };
+        let mut daemon = Daemon { runtime, client, process };
+        daemon.await_answer()?;
+        Ok(daemon)
     }
 
-    /// Memory that the process has, without its drives.
+    /// Kills the process, and starts another one with these arguments. Returns how long it took until that answered,
+    /// with its pools open and its volumes served.
+    ///
+    /// # Errors
+    /// As of [`Self::start`].
+    pub fn kill_and_restart(&mut self, arguments: &[String]) -> anyhow::Result<Duration> {
+        self.process.child.kill()?;
+        self.process.child.wait()?;
+        let start = Instant::now();
+        self.process.child = spawn(&self.process.state, arguments)?;
+        self.await_answer()?;
+        Ok(start.elapsed())
+    }
+
+    fn await_answer(&mut self) -> anyhow::Result<Status> {
+        let start = Instant::now();
+        loop {
+            let Err(error) = self.status() else { return self.status() };
+            if let Some(status) = self.process.child.try_wait()? {
+                bail!("the daemon ended with {status}");
+            }
+            if start.elapsed() > START_WAIT {
+                return Err(error.context("the daemon does not answer"));
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+    }
+
+    /// Everything at a glance.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn status(&self) -> anyhow::Result<Status> {
+        self.runtime.block_on(self.client.get("/status"))
+    }
+
+    /// One of its pools.
+    ///
+    /// # Errors
+    /// It does not answer, or has no such pool.
+    pub fn pool(&self, name: &str) -> anyhow::Result<Pool> {
+        self.runtime.block_on(self.client.get(&format!("/pools/{name}")))
+    }
+
+    /// Makes a pool.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn create_pool(&self, plan: PoolPlan<'_>) -> anyhow::Result<Pool> {
+        let pool = CreatePool {
+            name: plan.name.to_owned(),
+            level: plan.level.to_owned(),
+            drives: plan.drives,
+            force: false,
+            chunk_bytes: plan.chunk_bytes,
+        };
+        self.runtime.block_on(self.client.send_body(Method::POST, "/pools", &pool))
+    }
+
+    /// Makes a volume that every host may use.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn create_volume(&self, pool: &str, name: &str, size: ByteSize) -> anyhow::Result<Server> {
+        let volume = CreateVolume {
+            pool: pool.to_owned(),
+            name: name.to_owned(),
+            size_bytes: size.0,
+            lba_bytes: 4096,
+            compression: true,
+            allow: vec!["any".to_owned()],
+        };
+        let volume: Volume =
+            self.runtime.block_on(self.client.send_body(Method::POST, "/volumes", &volume))?;
+        self.server(volume.nsid)
+    }
+
+    /// How a volume is reached. The clock is that of the whole process.
+    ///
+    /// # Errors
+    /// The daemon does not answer.
+    pub fn server(&self, nsid: u32) -> anyhow::Result<Server> {
+        let status = self.status()?;
+        let address = address_of(&status)?;
+        Ok(Server { address, subsystem_nqn: status.subsystem_nqn, nsid, clock: self.clock() })
+    }
+
+    /// The processor time of the whole process.
+    pub fn clock(&self) -> CpuClock {
+        CpuClock::Process(self.process.child.id())
+    }
+
+    /// The processor time of each reactor, in order.
+    ///
+    /// # Errors
+    /// The process has ended.
+    pub fn reactor_clocks(&self) -> anyhow::Result<Vec<CpuClock>> {
+        let process = self.process.child.id();
+        let mut named = Vec::new();
+        for task in fs::read_dir(format!("/proc/{process}/task"))? {
+            let task = task?;
+            let name = fs::read_to_string(task.path().join("comm"))?;
+            if name.starts_with("reactor-") {
+                let thread = task.file_name().to_string_lossy().parse()?;
+                named.push((name, CpuClock::ThreadOf { process, thread }));
+            }
+        }
+        named.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(named.into_iter().map(|(_, clock)| clock).collect())
+    }
+
+    /// Memory that the process has.
     ///
     /// # Errors
     /// It has ended.
     pub fn resident_bytes(&self) -> anyhow::Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).context("the daemon has ended")?;
-        Ok((kib.trim().parse::<u64>()? << 10).saturating_sub(self.drives_bytes))
+        memory::resident_bytes_of(self.process.child.id())
     }
 }
 
-fn drive_bytes(volume_bytes: u64) -> u64 {
-    volume_bytes.max(DRIVE_BYTES_MIN)
-}
-
-fn spawn(state: &Path) -> anyhow::Result<Child> {
+fn spawn(state: &Path, arguments: &[String]) -> anyhow::Result<Child> {
     let mut command = Command::new(std::env::current_exe().context("where is this binary?")?);
     command.arg("serve").arg("--state").arg(state);
-    command.args(["--listen", "127.0.0.1:0", "--discovery", "none", "--reactors", "1"]);
+    command.args(["--listen", "127.0.0.1:0", "--discovery", "none"]).args(arguments);
     command.env_remove("ASHLAR_SOCKET").env_remove("NOTIFY_SOCKET").env("RUST_LOG", "warn");
     command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("starting a daemon")
-}
-
-async fn prepare(kept: &mut Kept, volume_bytes: u64) -> anyhow::Result<Server> {
-    let client = Client::new(Some(kept.state.join("ashlar.sock")))?;
-    let status = await_answer(&client, kept).await?;
-    let drive = format!("mem:{},touched=on", drive_bytes(volume_bytes));
-    let pool = CreatePool {
-        name: "bench".to_owned(),
-        level: "5".to_owned(),
-        drives: vec![drive; DRIVES],
-        force: false,
-        chunk_bytes: None,
-    };
-    client.send_body::<Pool>(Method::POST, "/pools", &pool).await?;
-    let volume = CreateVolume {
-        pool: pool.name,
-        name: "v0".to_owned(),
-        size_bytes: volume_bytes,
-        lba_bytes: 4096,
-        compression: true,
-        allow: vec!["any".to_owned()],
-    };
-    let volume: Volume = client.send_body(Method::POST, "/volumes", &volume).await?;
-    Ok(Server {
-        address: address_of(&status)?,
-        subsystem_nqn: status.subsystem_nqn,
-        nsid: volume.nsid,
-        clock: CpuClock::Process(kept.child.id()),
-    })
-}
-
-async fn await_answer(client: &Client, kept: &mut Kept) -> anyhow::Result<Status> {
-    let start = Instant::now();
-    loop {
-        let error = match client.get("/status").await {
-            Ok(status) => return Ok(status),
-            Err(error) => error,
-        };
-        if let Some(status) = kept.child.try_wait()? {
-            bail!("the daemon ended with {status}");
-        }
-        if start.elapsed() > START_WAIT {
-            return Err(error.context("the daemon does not answer"));
-        }
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
 }
 
 fn address_of(status: &Status) -> anyhow::Result<SocketAddr> {

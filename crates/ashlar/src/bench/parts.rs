@@ -1,81 +1,179 @@
-//! What storing a block cannot do without, each alone: the codec and the checksum, the parity, and what a drive in memory
-//! takes for its bytes. Beside the echo server these are the floor under what a pool costs.
+//! What storing a block cannot do without, each alone and on the same data: the codec and the checksum, the parity, and
+//! handing the rows to drives in memory. Beside the echo server these are the floor under what a pool costs.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::wire_bench::{Direction, Load};
-use ashlar_block::{AlignedBuf, BLOCK_BYTES};
+use ashlar_bench::load::{Content, Direction, Load};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Durability, XorShift};
+use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_raid::parity;
-use ashlar_store::codec;
+use ashlar_store::codec::Stored;
+use bytes::Bytes;
 use serde::Serialize;
 
 /// Blocks that are worked on at a time, and how often.
 const BLOCKS: usize = 32;
-const ROUNDS: u32 = 2000;
-/// Data columns of a stripe over the bench's five drives of level 5.
-const DATA_COLUMNS: usize = 4;
+const ROUNDS: usize = 1000;
+/// What a batch writes to each column: [`BLOCKS`] blocks over four.
+const COLUMN_BYTES: usize = BLOCKS * BLOCK_BYTES / 4;
+/// The drive that is written and read: much larger than the processor's caches, as drives are.
+const DRIVE_BYTES: u64 = 256 << 20;
 
-/// Processor time for one block of 4 KiB that does not compress, in nanoseconds.
+/// Columns of a stripe over the bench's five drives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stripe {
+    /// Columns of data.
+    pub data: usize,
+    /// Columns of parity.
+    pub parity: usize,
+}
+
+/// What a drive in memory takes for one block of 4 KiB, in nanoseconds of processor time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DriveParts {
+    /// Written with others of its column, 32 KiB at a time, one behind the other.
+    pub write_ns: f64,
+    /// Read alone, at random.
+    pub read_ns: f64,
+    /// Read with others of its column, 32 KiB at a time, one behind the other.
+    pub sequential_read_ns: f64,
+}
+
+/// Processor time for one block of 4 KiB, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Parts {
-    /// Trying to compress it, and its checksum.
-    pub codec_and_checksum_ns: f64,
-    /// Its checksum alone.
-    pub checksum_ns: f64,
-    /// Its share of the parity of a stripe.
+    /// What is left of it after compression.
+    pub stored_fraction: f64,
+    /// Compressing it, or trying to, and the checksum of what is stored.
+    pub encode_ns: f64,
+    /// Its share of the parity of what is stored.
     pub parity_ns: f64,
-    /// Copying one block to a drive in memory, or from it.
-    pub drive_ns: f64,
+    /// Its and its parity's share of writing columns to drives.
+    pub drive_write_ns: f64,
+    /// Checking and decompressing it.
+    pub decode_ns: f64,
+    /// Reading it from a drive, alone at a random place.
+    pub drive_read_ns: f64,
+    /// Reading it from a drive with its neighbours.
+    pub drive_sequential_read_ns: f64,
+}
+
+impl DriveParts {
+    /// Measures a drive in memory, on this thread's reactor.
+    ///
+    /// # Errors
+    /// There is not enough memory, or the thread's processor time cannot be read.
+    pub async fn measure() -> anyhow::Result<Self> {
+        let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: true };
+        let drive = Drive::open(&spec, OpenMode::CreateIfMissing)?;
+        let blocks = (COLUMN_BYTES / BLOCK_BYTES) as f64;
+        Ok(DriveParts {
+            write_ns: write_ns(&drive).await? / blocks,
+            read_ns: read_ns(&drive, BLOCK_BYTES, &mut random_offset()).await?,
+            sequential_read_ns: read_ns(&drive, COLUMN_BYTES, &mut next_offset()).await? / blocks,
+        })
+    }
+}
+
+fn next_offset() -> impl FnMut() -> u64 {
+    let mut next = 0;
+    move || {
+        next = (next + COLUMN_BYTES as u64) % DRIVE_BYTES;
+        next
+    }
+}
+
+fn random_offset() -> impl FnMut() -> u64 {
+    let mut random = XorShift::new(1);
+    move || random.below(DRIVE_BYTES / BLOCK_BYTES as u64) * BLOCK_BYTES as u64
+}
+
+async fn write_ns(drive: &Drive) -> anyhow::Result<f64> {
+    let (data, mut offset) = (Content::Incompressible.bytes(COLUMN_BYTES), next_offset());
+    let clock = CpuClock::of_this_thread()?;
+    let before = clock.spent()?;
+    let rounds = ROUNDS * BLOCKS;
+    for _ in 0..rounds {
+        drive.write(offset(), data.clone(), Durability::Stable).await?;
+    }
+    Ok(nanos_each(clock.spent()?.saturating_sub(before), rounds))
+}
+
+async fn read_ns(drive: &Drive, bytes: usize, offset: &mut impl FnMut() -> u64) -> anyhow::Result<f64> {
+    let mut buf = AlignedBuf::stale(bytes);
+    let clock = CpuClock::of_this_thread()?;
+    let before = clock.spent()?;
+    let rounds = ROUNDS * BLOCKS;
+    for _ in 0..rounds {
+        let (result, returned) = drive.read(offset(), buf).await;
+        result?;
+        buf = returned;
+    }
+    Ok(nanos_each(clock.spent()?.saturating_sub(before), rounds))
 }
 
 impl Parts {
-    /// Measures them on this thread.
+    /// Measures on this thread what `content` takes, on drives that take what `drive` says.
     ///
     /// # Errors
     /// The thread's processor time cannot be read.
-    pub fn measure() -> std::io::Result<Self> {
-        let data = super::random_data(7);
-        let columns: Vec<&[u8]> = data.chunks(data.len() / DATA_COLUMNS).collect();
-        let mut parity = vec![0; columns[0].len()];
-        let mut drive = AlignedBuf::zeroed(data.len());
+    pub fn measure(content: Content, stripe: Stripe, drive: DriveParts) -> std::io::Result<Self> {
+        let data = content.bytes(BLOCKS * BLOCK_BYTES);
+        let stored = Stored::of(&data, true);
+        let stored_fraction = stored.bytes() as f64 / data.len() as f64;
+        let mut out = [0; BLOCK_BYTES];
+        // A compressed block alone is nearly always read as one whole sector.
+        let rows_fraction = (stripe.data + stripe.parity) as f64 / stripe.data as f64;
         Ok(Parts {
-            codec_and_checksum_ns: per_block(|| codec::store(&data, true))?,
-            checksum_ns: per_block(|| codec::store(&data, false))?,
-            parity_ns: per_block(|| parity::encode(&columns, &mut [&mut parity[..]]))?,
-            drive_ns: per_block(|| drive.copy_from_slice(black_box(&data)))?,
+            stored_fraction,
+            encode_ns: per_block(BLOCKS, || Stored::of(&data, true).bytes())?,
+            parity_ns: parity_ns(stripe)? * stored_fraction,
+            drive_write_ns: drive.write_ns * stored_fraction * rows_fraction,
+            decode_ns: per_block(BLOCKS, || stored.read(&mut out))?,
+            drive_read_ns: drive.read_ns,
+            drive_sequential_read_ns: drive.sequential_read_ns * stored_fraction,
         })
     }
 
     /// The floor under an operation, beside what the wire costs.
     pub fn of(&self, load: &Load) -> Duration {
         let blocks = f64::from(load.bytes) / BLOCK_BYTES as f64;
-        let columns = DATA_COLUMNS as f64;
         let block_ns = match load.direction {
-            Direction::Read => self.checksum_ns + self.drive_ns,
-            Direction::Write => {
-                self.codec_and_checksum_ns + self.parity_ns + self.drive_ns * (columns + 1.0) / columns
-            }
+            Direction::Read if blocks <= 1.0 => self.decode_ns + self.drive_read_ns,
+            Direction::Read => self.decode_ns + self.drive_sequential_read_ns,
+            Direction::Write => self.encode_ns + self.parity_ns + self.drive_write_ns,
         };
         Duration::from_nanos((blocks * block_ns) as u64)
     }
 }
 
-/// Processor time of `work` on [`BLOCKS`] blocks, for one of them.
-fn per_block<T>(mut work: impl FnMut() -> T) -> std::io::Result<f64> {
+/// What the parity of a block of 4 KiB takes.
+fn parity_ns(stripe: Stripe) -> std::io::Result<f64> {
+    let data: Vec<Bytes> = (0..stripe.data).map(|_| Content::Incompressible.bytes(COLUMN_BYTES)).collect();
+    let columns: Vec<&[u8]> = data.iter().map(|column| &column[..]).collect();
+    let mut parities = vec![vec![0; COLUMN_BYTES]; stripe.parity];
+    per_block(stripe.data * COLUMN_BYTES / BLOCK_BYTES, || {
+        let mut parities: Vec<&mut [u8]> = parities.iter_mut().map(|parity| &mut parity[..]).collect();
+        parity::encode(&columns, &mut parities);
+    })
+}
+
+/// Processor time of `work` on so many blocks, for one of them.
+fn per_block<T>(blocks: usize, mut work: impl FnMut() -> T) -> std::io::Result<f64> {
     black_box(work());
     let clock = CpuClock::of_this_thread()?;
     let before = clock.spent()?;
     for _ in 0..ROUNDS {
         black_box(work());
     }
-    let spent = clock.spent()?.saturating_sub(before);
-    Ok(spent.as_nanos() as f64 / f64::from(ROUNDS) / BLOCKS as f64)
+    Ok(nanos_each(clock.spent()?.saturating_sub(before), ROUNDS * blocks))
 }
 
-/// The data that is worked on is as many blocks as this room counts.
-const _: () = assert!(super::FILL_BYTES as usize == BLOCKS * BLOCK_BYTES);
+fn nanos_each(spent: Duration, count: usize) -> f64 {
+    spent.as_nanos() as f64 / count as f64
+}
 
 #[cfg(test)]
 mod tests;

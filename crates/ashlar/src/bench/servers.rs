@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use anyhow::Context;
 use ashlar_bench::cpu::CpuClock;
@@ -32,13 +33,13 @@ pub struct Server {
 
 type Started = Sender<anyhow::Result<Server>>;
 
-/// Starts the server that only moves the same bytes.
+/// Starts the server that only moves the same bytes, and that looks for work as long as `spin` before it sleeps.
 ///
 /// # Errors
 /// Why it cannot serve.
-pub fn start_echo() -> anyhow::Result<Server> {
-    start("echo", |started| {
-        run(Config::default(), async move {
+pub fn start_echo(spin: Duration) -> anyhow::Result<Server> {
+    start("echo", move |started| {
+        run(Config { spin, ..Config::default() }, async move {
             match TcpListener::bind(loopback(), &BindOptions::default()) {
                 Ok(listener) => {
                     let _ = started.send(server(listener.local_addr()));
@@ -52,17 +53,17 @@ pub fn start_echo() -> anyhow::Result<Server> {
     })
 }
 
-/// Starts a target with a volume that keeps nothing.
+/// Starts a target with a volume that keeps nothing. It looks for work as long as `spin` before it sleeps.
 ///
 /// # Errors
 /// Why it cannot serve.
-pub fn start_null() -> anyhow::Result<Server> {
-    start("null", |started| {
-        run(Config::default(), async move {
+pub fn start_null(spin: Duration, limits: Limits) -> anyhow::Result<Server> {
+    start("null", move |started| {
+        run(Config { spin, ..Config::default() }, async move {
             let door = MemoryDoor::new(NULL_SUBSYSTEM);
             door.add(Nsid(1), MemoryVolumeOptions::null(NULL_BYTES));
             let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
-            let config = TargetConfig { portals, limits: Limits::default(), several_reactors: false };
+            let config = TargetConfig { portals, limits, several_reactors: false };
             let service = Target::new(config).expect("the usual limits are valid").serve(door);
             let begun = service.as_ref().map(|service| service.local_addrs()[0]);
             let _ = started.send(begun.map_err(|error| anyhow::anyhow!("{error}")).and_then(server));

@@ -72,6 +72,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         blocks_moved: counters.fragments_moved,
         segments_collected: counters.segments_collected,
         checkpoints: counters.checkpoints,
+        map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,
         wrong_blocks_corrected: counters.lies_corrected,
         blocks_unrecovered: counters.blocks_unrecovered,

@@ -1,0 +1,180 @@
+//! One reactor beside two: what another thread brings, and what it costs that a pool lives on one of them only.
+
+use anyhow::anyhow;
+use ashlar_bench::cpu::CpuClock;
+use ashlar_bench::load::{Direction, Load};
+use ashlar_bench::ratio::Ratio;
+use ashlar_bench::wire_bench;
+use ashlar_block::ByteSize;
+use serde::Serialize;
+
+use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::progress::Progress;
+use super::rounds::{self, Rounds, Subject, Summary, options};
+use super::servers::Server;
+use super::{Settings, table};
+
+const BYTES: u32 = 4 << 10;
+/// Connections, and operations outstanding on each, where there is much to do.
+const MANY: (u16, u32) = (4, 32);
+const DRIVES: usize = 5;
+const DRIVE_BYTES: u64 = 512 << 20;
+const VOLUME: ByteSize = ByteSize(256 << 20);
+/// A connection is at home if the other reactor does less than this part of what both do.
+const AWAY_SHARE_MIN: f64 = 0.15;
+/// Connections that are tried so that there are some on each of two reactors: the kernel spreads them as it likes.
+const CONNECTIONS_MAX: usize = 24;
+
+/// One reactor and two.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Reads, and writes.
+    pub directions: Vec<Compared>,
+}
+
+/// One direction on one reactor and on two.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Compared {
+    /// One operation at a time, on one reactor.
+    pub one: Summary,
+    /// The same on the pool's own reactor of two.
+    pub home: Option<Summary>,
+    /// The same on the other reactor.
+    pub away: Option<Summary>,
+    /// Many operations, on one reactor.
+    pub one_busy: Summary,
+    /// The same on two reactors.
+    pub two_busy: Summary,
+    /// Operations per second of two reactors beside one's.
+    pub busy_rate: Option<Ratio>,
+}
+
+/// A daemon with a pool on memory.
+struct Rig {
+    daemon: Daemon,
+    server: Server,
+}
+
+/// Measures a pool on memory.
+///
+/// # Errors
+/// What cannot be measured.
+pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
+    let (one, two) = (Rig::start(1)?, Rig::start(2)?);
+    let settings = settings.clone();
+    ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        let mut report = Report { directions: Vec::new() };
+        let progress = Progress::new("reactors", 2);
+        for direction in [Direction::Read, Direction::Write] {
+            progress.begin(&table::load_name(&Load::new(direction, BYTES, 1, 1)));
+            report.directions.push(compare(&one, &two, direction, &settings).await?);
+        }
+        Ok(report)
+    })?
+}
+
+impl Rig {
+    fn start(reactors: usize) -> anyhow::Result<Self> {
+        let daemon = Daemon::start(&["--reactors".to_owned(), reactors.to_string()])?;
+        let drives = memory_drives(DRIVES, DRIVE_BYTES);
+        daemon.create_pool(PoolPlan { name: "bench", level: "5", drives, chunk_bytes: None })?;
+        let server = daemon.create_volume("bench", "v0", VOLUME)?;
+        Ok(Rig { daemon, server })
+    }
+}
+
+async fn compare(
+    one: &Rig,
+    two: &Rig,
+    direction: Direction,
+    settings: &Settings,
+) -> anyhow::Result<Compared> {
+    let single = settings.timed(Load::new(direction, BYTES, 1, 1));
+    let busy = settings.timed(Load::new(direction, BYTES, MANY.0, MANY.1));
+    let alone = rounds::measure(&[Subject::volume(&one.server, single)], settings.rounds).await?;
+    let (home, away) = home_and_away(two, single, settings.rounds).await?;
+    let pair = [Subject::volume(&one.server, busy), Subject::volume(&two.server, busy)];
+    let many = rounds::measure(&pair, settings.rounds).await?;
+    Ok(Compared {
+        one: alone[0].summary(),
+        home: home.some_summary(),
+        away: away.some_summary(),
+        one_busy: many[0].summary(),
+        two_busy: many[1].summary(),
+        busy_rate: many[1].iops_ratio(&many[0]),
+    })
+}
+
+/// Loads connection after connection until enough of them were on the pool's reactor, and on the other.
+async fn home_and_away(rig: &Rig, load: Load, rounds: u32) -> anyhow::Result<(Rounds, Rounds)> {
+    let clocks = rig.daemon.reactor_clocks()?;
+    let (mut home, mut away) = (Rounds::default(), Rounds::default());
+    for _ in 0..CONNECTIONS_MAX {
+        let before = spent(&clocks)?;
+        let options = options(&rig.server, 0);
+        let figures = wire_bench::measure(options, rig.server.nsid, load, Some(&rig.server.clock)).await;
+        let figures = figures.map_err(|error| anyhow!("{}: {error}", table::load_name(&load)))?;
+        let spent: Vec<f64> =
+            spent(&clocks)?.iter().zip(&before).map(|(after, before)| after - before).collect();
+        let kind = if is_away(&spent) { &mut away } else { &mut home };
+        kind.extend([Rounds::of(figures)]);
+        if home.count().min(away.count()) >= rounds as usize {
+            break;
+        }
+    }
+    Ok((home, away))
+}
+
+fn spent(clocks: &[CpuClock]) -> std::io::Result<Vec<f64>> {
+    clocks.iter().map(|clock| clock.spent().map(|spent| spent.as_secs_f64())).collect()
+}
+
+/// Whether more than one reactor had work, by the processor time of each.
+fn is_away(spent: &[f64]) -> bool {
+    let total: f64 = spent.iter().sum();
+    let busiest = spent.iter().copied().fold(0.0, f64::max);
+    total - busiest >= AWAY_SHARE_MIN * total
+}
+
+impl Report {
+    /// The figures for people.
+    pub fn table(&self) -> String {
+        let mut table = table::new(&["REACTORS", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE"]);
+        let mut hops = Vec::new();
+        for compared in &self.directions {
+            let none = [String::new()];
+            table::add(&mut table, &table::load_name(&compared.one.load), "one", &compared.one, &none);
+            for (name, summary) in [("two, at home", compared.home), ("two, away", compared.away)] {
+                summary.iter().for_each(|summary| table::add(&mut table, "", name, summary, &none));
+            }
+            table::add(
+                &mut table,
+                &table::load_name(&compared.one_busy.load),
+                "one",
+                &compared.one_busy,
+                &none,
+            );
+            table::add(&mut table, "", "two", &compared.two_busy, &[table::ratio(compared.busy_rate)]);
+            hops.extend(compared.hop());
+        }
+        format!(
+            "{table}\n\nA pool lives on one reactor. At home: connections that the same reactor serves; away: those of the\n\
+             other, whose operations go from thread to thread and back.\n{}",
+            hops.join("\n")
+        )
+    }
+}
+
+impl Compared {
+    /// What the way to another reactor and back costs, in words.
+    fn hop(&self) -> Option<String> {
+        let (home, away) = self.home.zip(self.away)?;
+        let name = table::load_name(&home.load);
+        let latency = away.p50_us - home.p50_us;
+        let cpu = away.cpu_us_per_operation - home.cpu_us_per_operation;
+        Some(format!("The hop, {name}: {latency:.1} µs of latency, {cpu:.1} µs of processor time."))
+    }
+}
+
+#[cfg(test)]
+mod tests;

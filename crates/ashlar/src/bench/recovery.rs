@@ -1,0 +1,269 @@
+//! A map of 1 TiB: how long a killed daemon needs until it serves again, what memory the map takes, and how often a
+//! read has to look at the drives for it.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::Context;
+use ashlar_bench::initiator::Namespace;
+use ashlar_bench::load::Content;
+use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
+use ashlar_control::types::PoolCounters;
+use serde::Serialize;
+
+use super::daemon::{Daemon, PoolPlan};
+use super::fill::{FILL_BYTES, connect, each, write_each};
+use super::progress::Progress;
+
+const VOLUME: ByteSize = ByteSize(1 << 40);
+/// One block is written in each piece of this size, and all of one piece in [`FULL_EVERY`].
+const RANGE_BLOCKS: u64 = 256;
+const RANGES: u64 = VOLUME.0 / BLOCK_BYTES as u64 / RANGE_BLOCKS;
+const FULL_EVERY: u64 = 64;
+/// Files that take space as they are written; large enough for the longest replay that there is.
+const DRIVES: usize = 5;
+const DRIVE: ByteSize = ByteSize(64 << 30);
+const POOL: &str = "bench";
+/// Memory for the map where recovery is measured: the least default.
+const MAP_MEMORY: ByteSize = ByteSize(256 << 20);
+/// Memory for the map where reads are counted; the map is more than four times as large as the part of it that is for
+/// pages.
+const SMALL_MAP_MEMORY: ByteSize = ByteSize(64 << 20);
+/// Part of what hosts write between two checkpoints, in percent, that is there to be replayed.
+const WINDOW_PERCENT: u64 = 95;
+/// Bytes written between two looks at how much there is to replay.
+const STEP_WRITES: u64 = 256;
+/// Reads that are counted, and how many at a time.
+const READS: u64 = 50_000;
+const READ_DEPTH: u64 = 32;
+/// A file system in memory, if there is one: drives in files there outlive the daemon and cost no device time.
+const MEMORY_DIRECTORY: &str = "/dev/shm";
+
+/// What a map of 1 TiB costs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Report {
+    /// Blocks that the map knows.
+    pub entries: u64,
+    /// Bytes written to drives that were to be replayed.
+    pub replayed_bytes: u64,
+    /// Blocks of them.
+    pub replayed_blocks: u64,
+    /// With that to replay.
+    pub recovery: Start,
+    /// With nothing to replay.
+    pub start: Start,
+    /// Memory that the daemon has after a start, beside the same daemon with an empty map: indexes, filters, and
+    /// updates that are not in pages yet.
+    pub map_resident_bytes: u64,
+    /// Of that, updates and pages at hand.
+    pub map_buffered_bytes: u64,
+    /// Memory for the map where reads were counted.
+    pub small_map_memory_bytes: u64,
+    /// Pages of the map read from drives for each block that was read at random.
+    pub map_reads_per_read: f64,
+}
+
+/// A start of the daemon, until it serves.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Start {
+    /// How long it took.
+    pub seconds: f64,
+    /// Its processor time: what it would have taken on a machine of its own, but for the drives.
+    pub cpu_seconds: f64,
+}
+
+/// The drives' directory. It goes with its owner.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> anyhow::Result<Self> {
+        let memory = Path::new(MEMORY_DIRECTORY);
+        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let path = parent.join(format!("ashlar-bench-{}-drives", std::process::id()));
+        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
+        Ok(Directory(path))
+    }
+
+    fn drives(&self) -> Vec<String> {
+        let drive = |index| format!("file:{}/{index}.img,size={DRIVE},sparse=on", self.0.display());
+        (0..DRIVES).map(drive).collect()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn arguments(map_memory: ByteSize) -> Vec<String> {
+    ["--reactors", "1", "--map-memory-bytes", &map_memory.to_string()].map(str::to_owned).to_vec()
+}
+
+/// Measures a pool in files that are memory, if the machine has such a file system.
+///
+/// # Errors
+/// What cannot be measured.
+pub fn measure() -> anyhow::Result<Report> {
+    let directory = Directory::new()?;
+    let daemon = Daemon::start(&arguments(MAP_MEMORY))?;
+    let plan = PoolPlan { name: POOL, level: "5", drives: directory.drives(), chunk_bytes: None };
+    daemon.create_pool(plan)?;
+    let server = daemon.create_volume(POOL, "v0", VOLUME)?;
+    let measured = ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        let progress = Progress::new("recovery", 6);
+        measure_all(daemon, server.nsid, &progress).await
+    })?;
+    drop(directory);
+    measured
+}
+
+async fn measure_all(mut daemon: Daemon, nsid: u32, progress: &Progress) -> anyhow::Result<Report> {
+    progress.begin("a start with an empty map");
+    daemon.kill_and_restart(&arguments(MAP_MEMORY))?;
+    let empty_bytes = daemon.resident_bytes()?;
+    progress.begin("writing the map");
+    let (controller, namespace) = connect(&daemon.server(nsid)?).await?;
+    write_map(&namespace).await?;
+    progress.begin("writing what is to be replayed");
+    let window = fill_window(&daemon, &namespace).await?;
+    progress.begin("recovery");
+    let recovery = restart(&mut daemon)?;
+    drop((controller, namespace));
+    progress.begin("a start with nothing to replay");
+    let start = restart(&mut daemon)?;
+    let full_bytes = daemon.resident_bytes()?;
+    let map_buffered_bytes = daemon.pool(POOL)?.map_memory_bytes;
+    progress.begin("reading at random");
+    daemon.kill_and_restart(&arguments(SMALL_MAP_MEMORY))?;
+    Ok(Report {
+        entries: entries(),
+        replayed_bytes: window.drive_written_bytes,
+        replayed_blocks: window.blocks_written,
+        recovery,
+        start,
+        map_resident_bytes: full_bytes.saturating_sub(empty_bytes),
+        map_buffered_bytes,
+        small_map_memory_bytes: SMALL_MAP_MEMORY.0,
+        map_reads_per_read: count_map_reads(&daemon, nsid).await?,
+    })
+}
+
+/// Kills the daemon and starts it again.
+fn restart(daemon: &mut Daemon) -> anyhow::Result<Start> {
+    let seconds = daemon.kill_and_restart(&arguments(MAP_MEMORY))?.as_secs_f64();
+    Ok(Start { seconds, cpu_seconds: daemon.clock().spent()?.as_secs_f64() })
+}
+
+/// Blocks that the map knows: one for each range, and the others of those that are full.
+const fn entries() -> u64 {
+    RANGES + RANGES / FULL_EVERY * (RANGE_BLOCKS - 1)
+}
+
+/// The block that entry number `entry` is of.
+fn block_of(entry: u64) -> u64 {
+    if entry < RANGES {
+        return entry * RANGE_BLOCKS;
+    }
+    let (full, block) = ((entry - RANGES) / (RANGE_BLOCKS - 1), (entry - RANGES) % (RANGE_BLOCKS - 1));
+    full * FULL_EVERY * RANGE_BLOCKS + 1 + block
+}
+
+async fn write_map(namespace: &Namespace) -> anyhow::Result<()> {
+    let block_bytes = BLOCK_BYTES as u32;
+    write_each(namespace, Content::Sparse, block_bytes, RANGES, |range| range * RANGE_BLOCKS).await?;
+    let writes_per_range = RANGE_BLOCKS / u64::from(FILL_BYTES / block_bytes);
+    let place = move |write: u64| {
+        let (full, part) = (write / writes_per_range, write % writes_per_range);
+        full * FULL_EVERY * RANGE_BLOCKS + part * u64::from(FILL_BYTES / block_bytes)
+    };
+    write_each(namespace, Content::Sparse, FILL_BYTES, RANGES / FULL_EVERY * writes_per_range, place).await
+}
+
+/// Overwrites at random what is full until there is nearly as much to replay as there can be: the first checkpoint
+/// that ends after a whole window shows how much that is. Returns what has been written since the last checkpoint.
+async fn fill_window(daemon: &Daemon, namespace: &Namespace) -> anyhow::Result<PoolCounters> {
+    let random = Rc::new(RefCell::new(XorShift::new(1)));
+    let mut window = None;
+    let mut last = daemon.pool(POOL)?.counters;
+    let mut is_whole = false;
+    loop {
+        overwrite_some(namespace, &random).await?;
+        let now = daemon.pool(POOL)?.counters;
+        let written = now.drive_written_bytes - last.drive_written_bytes;
+        if now.checkpoints != last.checkpoints {
+            window = is_whole.then_some(written).or(window);
+            is_whole = true;
+            last = now;
+        } else if window.is_some_and(|window| written * 100 >= window * WINDOW_PERCENT) {
+            let blocks_written = now.blocks_written - last.blocks_written;
+            return Ok(PoolCounters {
+                drive_written_bytes: written,
+                blocks_written,
+                ..PoolCounters::default()
+            });
+        }
+    }
+}
+
+async fn overwrite_some(namespace: &Namespace, random: &Rc<RefCell<XorShift>>) -> anyhow::Result<()> {
+    let blocks = u64::from(FILL_BYTES) / BLOCK_BYTES as u64;
+    let random = random.clone();
+    let place = move |_| {
+        let mut random = random.borrow_mut();
+        let (full, part) = (random.below(RANGES / FULL_EVERY), random.below(RANGE_BLOCKS / blocks));
+        full * FULL_EVERY * RANGE_BLOCKS + part * blocks
+    };
+    write_each(namespace, Content::Incompressible, FILL_BYTES, STEP_WRITES, place).await
+}
+
+/// Pages of the map read for each block read at random, once that is steady.
+async fn count_map_reads(daemon: &Daemon, nsid: u32) -> anyhow::Result<f64> {
+    let (controller, namespace) = connect(&daemon.server(nsid)?).await?;
+    read_at_random(&namespace, 1).await?;
+    let before = daemon.pool(POOL)?.counters;
+    read_at_random(&namespace, 2).await?;
+    let after = daemon.pool(POOL)?.counters;
+    controller.disconnect().await;
+    let reads = after.blocks_read - before.blocks_read;
+    Ok((after.map_pages_read - before.map_pages_read) as f64 / reads as f64)
+}
+
+async fn read_at_random(namespace: &Namespace, seed: u64) -> anyhow::Result<()> {
+    let (namespace, random) = (namespace.clone(), RefCell::new(XorShift::new(seed)));
+    let read = async move |_| {
+        let block = block_of(random.borrow_mut().below(entries()));
+        namespace.read(block, 1).await.map(drop)
+    };
+    each(READ_DEPTH, READS, read).await
+}
+
+impl Report {
+    /// The figures for people.
+    pub fn table(&self) -> String {
+        let mib = |bytes: u64| bytes >> 20;
+        format!(
+            "A map of {VOLUME} with {} blocks in it: one of every MiB, and all of every {FULL_EVERY}th.\n\
+             Recovery after kill -9, with {} MiB in {} blocks to replay: {:.2} s, of which {:.2} s on a processor.\n\
+             A start with nothing to replay: {:.2} s, of which {:.2} s on a processor.\n\
+             Memory of the map after that: {} MiB, of which {} MiB are updates and pages at hand.\n\
+             Random reads with {} of memory for the map, half of it for pages: {:.2} reads of the map each.",
+            self.entries,
+            mib(self.replayed_bytes),
+            self.replayed_blocks,
+            self.recovery.seconds,
+            self.recovery.cpu_seconds,
+            self.start.seconds,
+            self.start.cpu_seconds,
+            mib(self.map_resident_bytes),
+            mib(self.map_buffered_bytes),
+            ByteSize(self.small_map_memory_bytes),
+            self.map_reads_per_read,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Volumes of a pool on memory beside the echo server and the parts that storing cannot do without.
+
+use std::time::Duration;
+
+use ashlar_bench::load::{Content, Direction, Load, Pattern};
+use ashlar_bench::ratio::Ratio;
+use ashlar_block::ByteSize;
+use serde::Serialize;
+
+use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::fill::fill;
+use super::parts::{DriveParts, Parts, Stripe};
+use super::progress::Progress;
+use super::rounds::{self, Subject, Summary};
+use super::servers::{self, Server};
+use super::{Settings, table};
+
+/// Drives of the pool.
+const DRIVES: usize = 5;
+/// Connections, and operations outstanding on each, of 4 KiB at random.
+const SMALL_SHAPES: [(u16, u32); 3] = [(1, 1), (1, 32), (4, 32)];
+const SMALL_BYTES: u32 = 4 << 10;
+/// The same of 128 KiB, one behind the other.
+const LARGE_SHAPE: (u16, u32) = (1, 32);
+const LARGE_BYTES: u32 = 128 << 10;
+const CONTENTS: [Content; 2] = [Content::Incompressible, Content::Compressible];
+
+/// The levels that are measured.
+const LEVELS: [(&str, Stripe); 2] =
+    [("5", Stripe { data: DRIVES - 1, parity: 1 }), ("6", Stripe { data: DRIVES - 2, parity: 2 })];
+
+/// A pool's figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// What the drives take.
+    pub drive_parts: DriveParts,
+    /// Each level with each content.
+    pub parts: Vec<LevelParts>,
+    /// Each load.
+    pub loads: Vec<Compared>,
+}
+
+/// What cannot be avoided.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LevelParts {
+    /// Of the pool.
+    pub level: &'static str,
+    /// Of the blocks.
+    pub content: Content,
+    /// What they take.
+    pub parts: Parts,
+}
+
+/// A load on a pool's volume.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Compared {
+    /// Of the pool.
+    pub level: &'static str,
+    /// The server that only moves the same bytes.
+    pub echo: Summary,
+    /// The pool's volume.
+    pub volume: Summary,
+    /// Processor time of an operation beside the echo server's.
+    pub over_echo: Option<Ratio>,
+    /// The same beside the echo server's and the unavoidable parts'.
+    pub over_parts: Option<Ratio>,
+}
+
+/// A pool of one level and its volumes, one for each of [`CONTENTS`].
+struct Rig {
+    level: &'static str,
+    volumes: Vec<(Content, Server, Parts)>,
+    /// Ends with the rig.
+    _daemon: Daemon,
+}
+
+/// Measures pools of level 5 and 6.
+///
+/// # Errors
+/// What cannot be measured.
+pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
+    let echo = servers::start_echo(Duration::ZERO)?;
+    let settings = settings.clone();
+    ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        let drive_parts = DriveParts::measure().await?;
+        let mut report = Report { drive_parts, parts: Vec::new(), loads: Vec::new() };
+        for (level, stripe) in LEVELS {
+            let rig = Rig::new(level, stripe, drive_parts, &settings).await?;
+            report.parts.extend(rig.parts());
+            rig.measure(&echo, &settings, &mut report.loads).await?;
+        }
+        Ok(report)
+    })?
+}
+
+fn loads(settings: &Settings) -> Vec<Load> {
+    let kinds = |direction| {
+        let small = SMALL_SHAPES
+            .map(|(connections, depth)| Load::new(direction, SMALL_BYTES, connections, depth))
+            .into_iter();
+        let (connections, depth) = LARGE_SHAPE;
+        let large = Load::new(direction, LARGE_BYTES, connections, depth);
+        small.chain([Load { pattern: Pattern::Sequential, ..large }])
+    };
+    let all = kinds(Direction::Read).chain(kinds(Direction::Write));
+    all.map(|load| settings.timed(load)).filter(|load| settings.wants(load)).collect()
+}
+
+impl Rig {
+    async fn new(
+        level: &'static str,
+        stripe: Stripe,
+        drive_parts: DriveParts,
+        settings: &Settings,
+    ) -> anyhow::Result<Self> {
+        let daemon = Daemon::start(&["--reactors".to_owned(), "1".to_owned()])?;
+        let drives = memory_drives(DRIVES, settings.volume_bytes);
+        daemon.create_pool(PoolPlan { name: "bench", level, drives, chunk_bytes: None })?;
+        let mut volumes = Vec::new();
+        for content in CONTENTS {
+            let name = format!("{content:?}").to_lowercase();
+            let server = daemon.create_volume("bench", &name, ByteSize(settings.volume_bytes / 2))?;
+            fill(&server, content).await?;
+            volumes.push((content, server, Parts::measure(content, stripe, drive_parts)?));
+        }
+        Ok(Rig { level, volumes, _daemon: daemon })
+    }
+
+    fn parts(&self) -> impl Iterator<Item = LevelParts> {
+        let level = self.level;
+        self.volumes.iter().map(move |(content, _, parts)| LevelParts {
+            level,
+            content: *content,
+            parts: *parts,
+        })
+    }
+
+    async fn measure(
+        &self,
+        echo: &Server,
+        settings: &Settings,
+        compared: &mut Vec<Compared>,
+    ) -> anyhow::Result<()> {
+        let loads = loads(settings);
+        let progress = Progress::new(&format!("level {}", self.level), loads.len());
+        for load in loads {
+            progress.begin(&table::load_name(&load));
+            let volumes = self.volumes.iter();
+            let volumes = volumes
+                .map(|(content, server, _)| Subject::volume(server, Load { content: *content, ..load }));
+            let subjects: Vec<_> = std::iter::once(Subject::echo(echo, load)).chain(volumes).collect();
+            let measured = rounds::measure(&subjects, settings.rounds).await?;
+            let (echo, volumes) = measured.split_first().expect("the echo is the first subject");
+            for (volume, (_, _, parts)) in volumes.iter().zip(&self.volumes) {
+                compared.push(Compared {
+                    level: self.level,
+                    echo: echo.summary(),
+                    volume: volume.summary(),
+                    over_echo: volume.cost_ratio(echo, 0.0),
+                    over_parts: volume.cost_ratio(echo, parts.of(&load).as_secs_f64()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// The figures for people.
+    pub fn table(&self) -> String {
+        let header = ["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "OPS/CPU-S", "/ECHO", "/PARTS"];
+        let mut table = table::new(&header);
+        for pair in self.loads.chunks(CONTENTS.len()) {
+            let name = table::load_name(&pair[0].echo.load);
+            add_row(&mut table, &name, "echo", &pair[0].echo, [None, None]);
+            for compared in pair {
+                let server =
+                    format!("level {}, {}", compared.level, content_name(compared.volume.load.content));
+                add_row(&mut table, "", &server, &compared.volume, [compared.over_echo, compared.over_parts]);
+            }
+        }
+        format!("{table}\n\n{EXPLANATION}\n\n{}", self.parts_table())
+    }
+
+    fn parts_table(&self) -> comfy_table::Table {
+        let header =
+            ["BLOCKS", "STORED", "ENCODE", "PARITY", "DRIVE WRITE", "DECODE", "DRIVE READ", "IN 32KiB"];
+        let mut table = table::new(&header);
+        table.set_header(std::iter::once("PARTS, ns").chain(header));
+        for LevelParts { level, content, parts } in &self.parts {
+            let numbers = [
+                parts.encode_ns,
+                parts.parity_ns,
+                parts.drive_write_ns,
+                parts.decode_ns,
+                parts.drive_read_ns,
+                parts.drive_sequential_read_ns,
+            ];
+            let mut row = vec![format!("level {level}"), content_name(*content).to_owned()];
+            row.push(format!("{:.0} %", parts.stored_fraction * 100.0));
+            row.extend(numbers.map(|number| format!("{number:.0}")));
+            table.add_row(row);
+        }
+        table
+    }
+}
+
+const EXPLANATION: &str = "\
+level: a volume of a pool of five drives in memory. random: blocks that do not compress. 2:1: blocks that do.\n\
+CPU: the server's processor time for an operation, all of its threads. /ECHO: beside the echo server's, which only\n\
+moves the same bytes. /PARTS: beside the echo server's and that of what cannot be avoided, each part measured alone\n\
+in this run, on the same data, for a block of 4 KiB: compressing and checksum (ENCODE), parity, writing columns to\n\
+drives in memory with parity's share, checksum and decompressing (DECODE), reading alone or with neighbours.";
+
+fn content_name(content: Content) -> &'static str {
+    match content {
+        Content::Incompressible => "random",
+        Content::Compressible => "2:1",
+        Content::Sparse => "sparse",
+    }
+}
+
+fn add_row(
+    table: &mut comfy_table::Table,
+    load: &str,
+    server: &str,
+    summary: &Summary,
+    ratios: [Option<Ratio>; 2],
+) {
+    let rate = format!("{:.0}", summary.operations_per_cpu_second);
+    let more = [rate, table::ratio(ratios[0]), table::ratio(ratios[1])];
+    table::add(table, load, server, summary, &more);
+}

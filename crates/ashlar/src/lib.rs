@@ -1,0 +1,42 @@
+//! The Ashlar daemon and its command line: all of it, so that a program may choose how memory is allocated.
+//!
+//! `serve` assembles a node in one function ([`serve::assemble`]); all other verbs speak to a daemon over its
+//! socket, with the REST API that is open to everybody.
+
+mod args;
+mod bench;
+mod causes;
+mod cli;
+mod demo;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ashlar: {}", causes::with_causes(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    match arguments.command {
+        Command::Serve(options) => serve::run(&options, arguments.socket),
+        Command::Demo(options) => demo::run(&options, arguments.socket),
+        Command::Bench(options) => bench::run(&options, arguments.output),
+        Command::Completions { shell } => {
+            args::print_completions(shell);
+            Ok(())
+        }
+        Command::Client(verb) => cli::run(verb, arguments.socket, arguments.output),
+    }
+}
