@@ -102,10 +102,15 @@ has_no_controller() { [ -z "$(controllers)" ]; }
 
 # fio_verified OPTION...: random reads and writes; every block written is read back and
 # compared with its checksum.
-fio_verified() {
-    fio --name=verified --rw=randrw --ioengine=libaio --iodepth=16 --direct=1 \
+#
+# It ignores SIGPIPE. Linux's initiator sends a command to the socket in the context of
+# the program that submits it, and without MSG_NOSIGNAL: a program that submits between
+# the target's reset and the moment when the host notices it is sent a SIGPIPE.
+fio_verified() (
+    trap '' PIPE
+    exec fio --name=verified --rw=randrw --ioengine=libaio --iodepth=16 --direct=1 \
         --verify=crc32c --verify_fatal=1 --do_verify=1 "$@"
-}
+)
 
 # Two jobs of verified load on the first 64 MiB of DEV, round after round until
 # end_load: one of them has I/O under way at any time.
