@@ -15,9 +15,7 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld};
 
 const DRIVES: usize = 5;
-const CHUNK_BYTES: u32 = 256 << 10;
-/// Segments of the pool: enough for fragments to be sorted by temperature.
-const SEGMENTS: u64 = 400;
+const CHUNK_BYTES: u32 = 128 << 10;
 /// Blocks of one write.
 const WRITE_BLOCKS: u64 = 4;
 /// Writes outstanding.
@@ -57,10 +55,11 @@ pub struct Amplification {
     pub bytes: f64,
 }
 
-/// Overwrites blocks that do not compress, with `live_percent` of the space behind parity alive.
-pub fn measure(pattern: Pattern, live_percent: u64) -> Result<Amplification, String> {
+/// Overwrites blocks that do not compress, with `live_percent` of the space behind parity alive, in a pool of so many
+/// segments.
+pub fn measure(pattern: Pattern, live_percent: u64, segments: u64) -> Result<Amplification, String> {
     let world = SimWorld::new(1, Nanos(0));
-    let drive_bytes = (2 << 20) + SEGMENTS * u64::from(CHUNK_BYTES);
+    let drive_bytes = (2 << 20) + segments * u64::from(CHUNK_BYTES);
     let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(drive_bytes)).collect();
     let drives =
         move |world: &SimWorld| platters.iter().map(|platter| SimDrive::new(world, platter)).collect();

@@ -45,6 +45,13 @@ struct Arguments {
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
+    /// Segments of the pool whose write amplification is measured. A pool of real drives has thousands; what is kept
+    /// free, open, or waits for a checkpoint weighs the more the fewer there are.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(350..=100_000))]
+    segments: u64,
+    /// Measure only this part of the pool's space alive, in percent.
+    #[arg(long)]
+    live: Option<u64>,
     /// Threads; by default one for each processor.
     #[arg(long)]
     threads: Option<usize>,
@@ -82,7 +89,7 @@ fn main() -> anyhow::Result<()> {
         return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
     }
     if arguments.amplification {
-        return report_amplification();
+        return report_amplification(arguments.segments, arguments.live);
     }
     let started = Instant::now();
     let totals = run_all(&arguments);
@@ -91,7 +98,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report_amplification() -> anyhow::Result<()> {
+fn report_amplification(segments: u64, live_only: Option<u64>) -> anyhow::Result<()> {
     println!("{:10}{:>8}{:>12}{:>12}", "pattern", "live", "blocks", "bytes");
     for (pattern, live_percent) in [
         (Pattern::Uniform, 70),
@@ -100,8 +107,12 @@ fn report_amplification() -> anyhow::Result<()> {
         (Pattern::HotCold, 70),
         (Pattern::HotCold, 80),
     ] {
+        if live_only.is_some_and(|only| only != live_percent) {
+            continue;
+        }
         let name = format!("{pattern:?}");
-        let amplification = amplification::measure(pattern, live_percent).map_err(anyhow::Error::msg)?;
+        let measured = amplification::measure(pattern, live_percent, segments);
+        let amplification = measured.map_err(anyhow::Error::msg)?;
         println!("{name:10}{live_percent:>6} %{:>12.2}{:>12.2}", amplification.blocks, amplification.bytes);
     }
     Ok(())

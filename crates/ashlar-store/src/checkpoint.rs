@@ -87,6 +87,7 @@ impl<W: World> Pool<W> {
         let root = Root { catalog, shards, clean, ..root };
         self.write_root(&noted, &root).await?;
         self.install(noted, root, window);
+        self.settle_buffers().await;
         Ok(())
     }
 
@@ -175,9 +176,10 @@ impl<W: World> Pool<W> {
                     old.into_iter().for_each(|page| self.ledger.discard_page(page));
                     all.clone()
                 }
-                None => self
-                    .with_shard(id, |shard| shard.buffer.freezing().iter().map(|(k, v)| (*k, *v)).collect()),
+                None => self.with_shard(id, |shard| shard.buffer.freezing()),
             };
+            // A shard may have a great many: hosts go on in between.
+            self.world.yield_now().await;
             for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
                 owners.push(id);
                 pages.push(encode_delta(chunk));
@@ -366,10 +368,6 @@ impl<W: World> Pool<W> {
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
         drop(segments);
-        for shard in self.shards.borrow_mut().iter_mut() {
-            let groups = &shard.groups;
-            shard.buffer.settle(|key| groups.contains_key(&GroupKey::of(key.family, key.lba)));
-        }
         self.checkpointed_bytes.set(noted.written);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
@@ -379,6 +377,17 @@ impl<W: World> Pool<W> {
             self.orders.drive_lost();
         }
         self.root_changed.notify_waiters();
+    }
+
+    /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in between.
+    async fn settle_buffers(&self) {
+        for id in shard_ids() {
+            self.with_shard(id, |shard| {
+                let groups = &shard.groups;
+                shard.buffer.settle(|key| groups.contains_key(&GroupKey::of(key.family, key.lba)));
+            });
+            self.world.yield_now().await;
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Blocks to fragments and back: zero detection, LZ4, checksums.
 
+use std::cell::RefCell;
+
 use ashlar_block::{AlignedBuf, BLOCK_BYTES};
 use bytes::Bytes;
+use lz4_flex::block::{CompressTable, compress_into_with_table};
 
 use crate::format::codec::crc32c;
 use crate::format::location::{Codec, SLOT_BYTES};
@@ -50,8 +53,8 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>>
             if is_zero(&block) {
                 return Piece::Zero;
             }
-            match lz4_flex::block::compress_into(&block, &mut arena[used..used + codec_room()]) {
-                Ok(bytes) if bytes <= COMPRESSED_BYTES_MAX => {
+            match compress_into(&block, &mut arena[used..used + codec_room()]) {
+                Some(bytes) if bytes <= COMPRESSED_BYTES_MAX => {
                     used += bytes;
                     Piece::Compressed(used - bytes..used)
                 }
@@ -68,6 +71,15 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>>
             Piece::Compressed(range) => Some(Fragment::new(arena.slice(range), Codec::Lz4)),
         })
         .collect()
+}
+
+thread_local! {
+    /// The codec's memory of what it has seen: cleared for each block, allocated once.
+    static CODEC_TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
+}
+
+fn compress_into(block: &[u8], out: &mut [u8]) -> Option<usize> {
+    CODEC_TABLE.with_borrow_mut(|table| compress_into_with_table(block, out, table)).ok()
 }
 
 enum Piece {

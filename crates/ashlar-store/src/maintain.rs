@@ -66,9 +66,7 @@ pub(crate) enum Merging {
 impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
-        let entries: Vec<(Key, Value)> = self.with_shard(id, |shard| {
-            shard.buffer.settled().iter().map(|(key, value)| (*key, *value)).collect()
-        });
+        let entries = self.with_shard(id, |shard| shard.buffer.settled());
         let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
         for (key, value) in &entries {
             let block = (key.lba.0 % GIB_BLOCKS) as u32;

@@ -354,7 +354,7 @@ impl<W: World> Store<W> {
         let stripe = pool.segments.borrow().stripe();
         let root = pool.root.borrow();
         let shards = pool.shards.borrow();
-        let buffered: usize = shards.iter().map(|shard| shard.buffer.len()).sum();
+        let buffered: usize = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         PoolStatus {
             uuid: pool.identity.pool,
             name: pool.identity.name.clone(),
@@ -366,7 +366,7 @@ impl<W: World> Store<W> {
             halted: pool.halted(),
             out_of_room: pool.array.out_of_room(),
             unclean_starts: root.unclean_starts,
-            map_bytes: (buffered * crate::map::buffer::ENTRY_BYTES + pool.pages.bytes()) as u64,
+            map_bytes: (buffered + pool.pages.bytes()) as u64,
         }
     }
 

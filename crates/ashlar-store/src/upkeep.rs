@@ -13,7 +13,7 @@ use crate::audit::Audit;
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
 use crate::gc::{Candidate, Collected, choose_victim};
-use crate::map::buffer::ENTRY_BYTES;
+use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
@@ -164,8 +164,8 @@ pub(crate) struct Situation {
     pub replay_bytes_max: u64,
     pub fresh_entries: usize,
     pub fresh_entries_max: usize,
-    pub buffer_entries: usize,
-    pub buffer_entries_max: usize,
+    pub buffer_bytes: usize,
+    pub buffer_bytes_max: usize,
     pub free_segments: u64,
     pub reserve_mark: u64,
     pub collect_mark: u64,
@@ -220,7 +220,7 @@ impl Situation {
         if !self.map_has_room() {
             return self.deleting.map(Task::Purge);
         }
-        if self.buffer_entries > self.buffer_entries_max {
+        if self.buffer_bytes > self.buffer_bytes_max {
             return Some(Task::Distribute(self.fullest_shard));
         }
         let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
@@ -464,9 +464,9 @@ impl<W: World> Pool<W> {
         let floor = self.log.floor();
         let drives = self.drives();
         let shards = self.shards.borrow();
-        let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled().len()).map(|shard| shard.id);
+        let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len()).map(|shard| shard.id);
         let unmerged = shards.iter().find_map(|shard| shard.unmerged.first().map(|group| (shard.id, *group)));
-        let buffer_entries = shards.iter().map(|shard| shard.buffer.len()).sum();
+        let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         drop(shards);
         let marks = self.marks();
         let segments = self.segments.borrow();
@@ -493,8 +493,8 @@ impl<W: World> Pool<W> {
             replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
             fresh_entries: self.fresh_entries(),
             fresh_entries_max: self.fresh_entries_max(),
-            buffer_entries,
-            buffer_entries_max: self.options.map_memory_bytes / 2 / ENTRY_BYTES,
+            buffer_bytes,
+            buffer_bytes_max: self.options.map_memory_bytes / 2,
             free_segments: placeable + usable,
             reserve_mark: marks.reserve,
             collect_mark: marks.collect,
@@ -536,7 +536,7 @@ impl<W: World> Pool<W> {
         let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
         let segment_bytes = self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES;
         (segment_bytes / 2 / DELTA_BYTES)
-            .min(self.options.map_memory_bytes / 4 / ENTRY_BYTES)
+            .min(self.options.map_memory_bytes / 4 / UPDATE_BYTES_MAX)
             .max(FRESH_ENTRIES_MIN)
     }
 }

@@ -1,6 +1,7 @@
 //! Where a fragment lies, in one 64-bit word.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use ashlar_block::SECTOR_BYTES;
@@ -55,57 +56,56 @@ impl Codec {
 /// └──────────────┴───────┴──────────────────┴─────────────┴───────┘
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Location(u64);
+pub struct Location(NonZeroU64);
 
 impl Location {
     /// A fragment of `bytes` (1 to 4096) at `slot` of data column `column`.
     pub fn new(segment: SegmentId, column: usize, slot: u32, bytes: usize, codec: Codec) -> Self {
         assert!(segment.0 >= 1 && u64::from(segment.0) <= SegmentId::COUNT, "{segment} does not exist");
         assert!(column < 32 && slot < 1 << 20 && (1..=4096).contains(&bytes), "{column} {slot} {bytes}");
-        Location(
-            u64::from(segment.0) << 40
-                | (column as u64) << 35
-                | u64::from(slot) << 15
-                | (bytes as u64 - 1) << 3
-                | codec.bits(),
-        )
+        let bits = u64::from(segment.0) << 40
+            | (column as u64) << 35
+            | u64::from(slot) << 15
+            | (bytes as u64 - 1) << 3
+            | codec.bits();
+        Location(NonZeroU64::new(bits).expect("a segment's number is not zero"))
     }
 
     /// The word, as stored.
     pub const fn to_bits(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     /// The location that a stored word means.
     pub fn from_bits(bits: u64) -> Result<Self, Malformed> {
-        let location = Location(bits);
         let valid = (1..=SegmentId::COUNT).contains(&(bits >> 40)) && bits & 7 <= 1;
-        if valid { Ok(location) } else { Err(Malformed { what: "location" }) }
+        let location = NonZeroU64::new(bits).filter(|_| valid).map(Location);
+        location.ok_or(Malformed { what: "location" })
     }
 
     /// The segment.
     pub const fn segment(self) -> SegmentId {
-        SegmentId((self.0 >> 40) as u32)
+        SegmentId((self.to_bits() >> 40) as u32)
     }
 
     /// The data column.
     pub const fn column(self) -> usize {
-        (self.0 >> 35 & 31) as usize
+        (self.to_bits() >> 35 & 31) as usize
     }
 
     /// Slots from the start of the column's chunk.
     pub const fn slot(self) -> u32 {
-        (self.0 >> 15 & 0xf_ffff) as u32
+        (self.to_bits() >> 15 & 0xf_ffff) as u32
     }
 
     /// Stored bytes.
     pub const fn bytes(self) -> usize {
-        (self.0 >> 3 & 0xfff) as usize + 1
+        (self.to_bits() >> 3 & 0xfff) as usize + 1
     }
 
     /// How to read them.
     pub const fn codec(self) -> Codec {
-        if self.0 & 7 == 0 { Codec::Raw } else { Codec::Lz4 }
+        if self.to_bits() & 7 == 0 { Codec::Raw } else { Codec::Lz4 }
     }
 
     /// Slots that it takes.

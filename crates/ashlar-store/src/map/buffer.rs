@@ -1,135 +1,333 @@
 //! The part of a shard that is in memory: updates go here blind, without asking what they replace.
 //!
-//! Three maps, newest first: `fresh` since the last checkpoint began; `freezing`, which a checkpoint is writing as
-//! deltas; `settled`, which is in durable deltas. Each location in them is counted once: when it is
-//! displaced, whoever calls [`Buffer::set`] discards it, and it never becomes part of a run again.
+//! An update is *fresh* until a checkpoint begins, *freezing* while that writes it as a delta, and *settled* once it is
+//! in a durable delta. Each location is counted once: when it is displaced, whoever calls [`Buffer::set`] discards it,
+//! and it never becomes part of a run again.
+//!
+//! A leaf holds the updates of one range of blocks, sixteen bytes each: neighbours are found together, and a range that
+//! is known wholly is an array.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::Lba;
+use smallvec::SmallVec;
 
+use crate::format::location::{Location, Pointer};
 use crate::format::page::Value;
-use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
 
-/// Memory that an entry takes, nearly.
-pub const ENTRY_BYTES: usize = 56;
+/// Memory that an update takes which is alone in its range, nearly: its leaf, and its share of the tree.
+pub const UPDATE_BYTES_MAX: usize = 72;
+/// Memory that each further update of a range takes, nearly.
+const NEIGHBOUR_BYTES: usize = 24;
+
+/// Which leaf a block belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct RangeKey {
+    family: Family,
+    range: u64,
+    layer: Layer,
+}
+
+impl RangeKey {
+    const fn of(key: &Key) -> Self {
+        RangeKey { family: key.family, range: key.lba.0 / RANGE_BLOCKS, layer: key.layer }
+    }
+
+    const fn key(self, block: u8) -> Key {
+        Key { family: self.family, lba: Lba(self.range * RANGE_BLOCKS + block as u64), layer: self.layer }
+    }
+
+    /// The first leaf that blocks from `lba` on may be in.
+    const fn first(family: Family, lba: Lba) -> Self {
+        RangeKey { family, range: lba.0 / RANGE_BLOCKS, layer: Layer(0) }
+    }
+}
+
+/// How far an update has come. Two epochs take turns: one is fresh while the other freezes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Epoch {
+    Settled,
+    Even,
+    Odd,
+}
+
+impl Epoch {
+    const fn other(self) -> Self {
+        match self {
+            Epoch::Even => Epoch::Odd,
+            _ => Epoch::Even,
+        }
+    }
+}
+
+/// One update, in sixteen bytes.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    location: Option<Location>,
+    crc: u32,
+    block: u8,
+    epoch: Epoch,
+}
+
+const _: () = assert!(size_of::<Update>() == 16);
+
+impl Update {
+    fn new(block: u8, value: Value, epoch: Epoch) -> Self {
+        let (location, crc) = value.map_or((None, 0), |pointer| (Some(pointer.location), pointer.crc));
+        Update { location, crc, block, epoch }
+    }
+
+    fn value(&self) -> Value {
+        self.location.map(|location| Pointer { location, crc: self.crc })
+    }
+}
+
+/// The updates of one range, by block. Never empty.
+#[derive(Default)]
+struct Leaf {
+    updates: SmallVec<[Update; 1]>,
+    /// It is noted that it has updates of the even epoch, of the odd one.
+    noted: [bool; 2],
+}
+
+impl Leaf {
+    /// Where the update of `block` is, or would be.
+    fn find(&self, block: u8) -> Result<usize, usize> {
+        // Blocks are distinct and in order: that of an update is at least its index, and at most as much higher as
+        // blocks are missing. In a leaf without gaps nothing is left to be searched.
+        let (count, block_index) = (self.updates.len(), usize::from(block));
+        let first = block_index.saturating_sub(RANGE_BLOCKS as usize - count);
+        let end = (block_index + 1).min(count);
+        let found = self.updates[first..end].binary_search_by_key(&block, |update| update.block);
+        found.map(|at| first + at).map_err(|at| first + at)
+    }
+
+    fn get(&self, block: u8) -> Option<&Update> {
+        self.find(block).ok().map(|at| &self.updates[at])
+    }
+}
 
 /// A shard's updates that are not in runs yet.
-#[derive(Default)]
 pub struct Buffer {
-    fresh: BTreeMap<Key, Value>,
-    freezing: BTreeMap<Key, Value>,
-    settled: BTreeMap<Key, Value>,
+    leaves: BTreeMap<RangeKey, Leaf>,
+    /// That of fresh updates.
+    epoch: Epoch,
+    /// A checkpoint is writing the updates of the other epoch.
+    freezing: bool,
+    /// Freezing updates that newer ones have replaced: the checkpoint still writes them.
+    replaced: BTreeMap<Key, Value>,
+    /// Leaves that have updates of the even epoch, of the odd one; each once.
+    noted: [Vec<RangeKey>; 2],
+    /// Updates by epoch: settled, even, odd.
+    counts: [usize; 3],
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Buffer {
+            leaves: BTreeMap::new(),
+            epoch: Epoch::Even,
+            freezing: false,
+            replaced: BTreeMap::new(),
+            noted: Default::default(),
+            counts: [0; 3],
+        }
+    }
 }
 
 impl Buffer {
     /// The newest value, if the buffer knows one.
     pub fn get(&self, key: &Key) -> Option<Value> {
-        self.fresh.get(key).or_else(|| self.freezing.get(key)).or_else(|| self.settled.get(key)).copied()
+        let leaf = self.leaves.get(&RangeKey::of(key))?;
+        leaf.get(block_of(key)).map(Update::value)
     }
 
-    /// Sets the value; returns the one that it displaces, if the buffer knew one. `on_disk`: the key's group has
+    /// Sets the value; returns the one that it displaces, if the buffer knew one. `on_disk`: whether the key's group has
     /// runs, so that the absence of a value must be remembered to hide what they say.
-    pub fn set(&mut self, key: Key, value: Value, on_disk: bool) -> Option<Value> {
-        // What is in `freezing` stays there, hidden: the checkpoint is writing it. `settle` drops it.
-        let displaced = match self.fresh.get(&key).or_else(|| self.freezing.get(&key)) {
-            Some(newest) => Some(*newest),
-            None => self.settled.remove(&key),
-        };
-        if value.is_some() || on_disk || displaced.is_some() {
-            self.fresh.insert(key, value);
+    pub fn set(&mut self, key: Key, value: Value, on_disk: impl FnOnce() -> bool) -> Option<Value> {
+        if value.is_none() && self.get(&key).is_none() && !on_disk() {
+            return None;
         }
-        displaced
+        self.put(&key, value, self.epoch)
     }
 
-    /// The keys of `family` and `layer` in `blocks` that the buffer knows a value of.
+    /// Puts an update in its place; returns the value that was there.
+    fn put(&mut self, key: &Key, value: Value, epoch: Epoch) -> Option<Value> {
+        let (range, block) = (RangeKey::of(key), block_of(key));
+        let leaf = self.leaves.entry(range).or_default();
+        if epoch != Epoch::Settled && !std::mem::replace(&mut leaf.noted[turn(epoch)], true) {
+            self.noted[turn(epoch)].push(range);
+        }
+        self.counts[epoch as usize] += 1;
+        let update = Update::new(block, value, epoch);
+        let before = match leaf.find(block) {
+            Ok(at) => std::mem::replace(&mut leaf.updates[at], update),
+            Err(at) => {
+                leaf.updates.insert(at, update);
+                return None;
+            }
+        };
+        self.counts[before.epoch as usize] -= 1;
+        if self.freezing && before.epoch == self.epoch.other() {
+            self.replaced.insert(*key, before.value());
+        }
+        Some(before.value())
+    }
+
+    /// The keys of `family` and `layer` in `blocks` that the buffer knows a value of, in order.
     pub fn keys(&self, family: Family, layer: Layer, blocks: Range<Lba>) -> Vec<Key> {
-        let from = Key { family, lba: blocks.start, layer: Layer(0) };
-        let to = Key { family, lba: blocks.end, layer: Layer(0) };
-        let mut keys: Vec<Key> = [&self.fresh, &self.freezing, &self.settled]
-            .into_iter()
-            .flat_map(|part| part.range(from..to))
-            .map(|(key, _)| *key)
-            .filter(|key| key.layer == layer)
-            .collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+        let mut leaves = self.leaves_in(family, &blocks);
+        let keys = leaves.by_ref().filter(|(range, _)| range.layer == layer);
+        keys.flat_map(|(range, leaf)| leaf.updates.iter().map(|update| range.key(update.block)))
+            .filter(|key| blocks.contains(&key.lba))
+            .collect()
+    }
+
+    fn leaves_in(&self, family: Family, blocks: &Range<Lba>) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
+        let end = Lba(blocks.end.0.next_multiple_of(RANGE_BLOCKS));
+        self.leaves.range(RangeKey::first(family, blocks.start)..RangeKey::first(family, end))
     }
 
     /// Whether the buffer has anything of a group.
     pub fn knows_of(&self, group: &GroupKey) -> bool {
-        let key = |lba| Key { family: group.family, lba, layer: Layer(0) };
-        let (first, end) = (key(group.first_block()), key(group.first_block().plus(GIB_BLOCKS)));
-        let parts = [&self.fresh, &self.freezing, &self.settled];
-        parts.into_iter().any(|part| part.range(first..end).next().is_some())
+        let first = group.first_block();
+        self.leaves_in(group.family, &(first..first.plus(GIB_BLOCKS))).next().is_some()
     }
 
     /// A checkpoint begins: what is fresh will be written as deltas.
     pub fn freeze(&mut self) {
-        assert!(self.freezing.is_empty(), "one checkpoint at a time");
-        self.freezing = std::mem::take(&mut self.fresh);
+        assert!(!self.freezing, "one checkpoint at a time");
+        self.epoch = self.epoch.other();
+        assert_eq!(self.counts[self.epoch as usize], 0, "what the last checkpoint wrote has settled");
+        self.freezing = true;
     }
 
-    /// What the running checkpoint writes.
-    pub fn freezing(&self) -> &BTreeMap<Key, Value> {
-        &self.freezing
+    /// What the running checkpoint writes, in order.
+    pub fn freezing(&self) -> Vec<(Key, Value)> {
+        let frozen = self.epoch.other();
+        let mut updates = self.of_epoch(self.noted[turn(frozen)].iter(), frozen);
+        updates.extend(self.replaced.iter().map(|(key, value)| (*key, *value)));
+        updates.sort_unstable_by_key(|(key, _)| *key);
+        updates
     }
 
-    /// What is in durable deltas.
-    pub fn settled(&self) -> &BTreeMap<Key, Value> {
-        &self.settled
+    /// What is in durable deltas, in order.
+    pub fn settled(&self) -> Vec<(Key, Value)> {
+        let mut updates = self.of_epoch(self.leaves.keys(), Epoch::Settled);
+        updates.sort_unstable_by_key(|(key, _)| *key);
+        updates
+    }
+
+    fn of_epoch<'a>(&'a self, ranges: impl Iterator<Item = &'a RangeKey>, epoch: Epoch) -> Vec<(Key, Value)> {
+        let leaves = ranges.filter_map(|range| Some((*range, self.leaves.get(range)?)));
+        let updates = leaves.flat_map(|(range, leaf)| leaf.updates.iter().map(move |update| (range, update)));
+        updates
+            .filter(|(_, update)| update.epoch == epoch)
+            .map(|(range, update)| (range.key(update.block), update.value()))
+            .collect()
     }
 
     /// The checkpoint is durable. `on_disk`: whether a key's group has runs.
     pub fn settle(&mut self, on_disk: impl Fn(&Key) -> bool) {
-        for (key, value) in std::mem::take(&mut self.freezing) {
-            if !self.fresh.contains_key(&key) && (value.is_some() || on_disk(&key)) {
-                self.settled.insert(key, value);
-            }
+        let frozen = self.epoch.other();
+        for range in std::mem::take(&mut self.noted[turn(frozen)]) {
+            let leaf = self.leaves.get_mut(&range).expect("it holds an update that has not settled");
+            leaf.noted[turn(frozen)] = false;
+            let counts = &mut self.counts;
+            leaf.updates.retain(|update| {
+                if update.epoch != frozen {
+                    return true;
+                }
+                update.epoch = Epoch::Settled;
+                counts[frozen as usize] -= 1;
+                let keep = update.location.is_some() || on_disk(&range.key(update.block));
+                counts[Epoch::Settled as usize] += usize::from(keep);
+                keep
+            });
+            self.prune(range);
+        }
+        self.freezing = false;
+        self.replaced.clear();
+    }
+
+    /// Removes the leaf if nothing is left in it.
+    fn prune(&mut self, range: RangeKey) {
+        if self.leaves.get(&range).is_some_and(|leaf| leaf.updates.is_empty()) {
+            self.leaves.remove(&range);
         }
     }
 
     /// Loads an update of a durable delta; later ones replace earlier ones.
     pub fn load(&mut self, key: Key, value: Value, on_disk: bool) {
         if value.is_some() || on_disk {
-            self.settled.insert(key, value);
+            self.put(&key, value, Epoch::Settled);
         } else {
-            self.settled.remove(&key);
+            self.forget(&key, |_| true);
         }
+    }
+
+    /// Removes the update of `key` if it is as expected; whether it was.
+    fn forget(&mut self, key: &Key, expected: impl FnOnce(&Update) -> bool) -> bool {
+        let range = RangeKey::of(key);
+        let Some(leaf) = self.leaves.get_mut(&range) else { return false };
+        let Ok(at) = leaf.find(block_of(key)) else { return false };
+        if !expected(&leaf.updates[at]) {
+            return false;
+        }
+        let update = leaf.updates.remove(at);
+        self.counts[update.epoch as usize] -= 1;
+        self.prune(range);
+        true
     }
 
     /// `entries`, taken from [`Buffer::settled`], have become part of a run. Returns those that were displaced
     /// in the meantime: the run brings them back, so they are to be counted again.
     pub fn distributed(&mut self, entries: &[(Key, Value)]) -> Vec<(Key, Value)> {
         let displaced = |(key, value): &&(Key, Value)| {
-            let settled = self.settled.get(key) == Some(value);
-            if settled {
-                self.settled.remove(key);
-            }
-            !settled
+            !self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value)
         };
         entries.iter().filter(displaced).copied().collect()
     }
 
-    /// Entries since the last checkpoint.
+    /// Updates since the last checkpoint began.
     pub fn fresh_len(&self) -> usize {
-        self.fresh.len()
+        self.counts[self.epoch as usize]
     }
 
-    /// All entries.
+    /// Updates that are in durable deltas.
+    pub fn settled_len(&self) -> usize {
+        self.counts[Epoch::Settled as usize]
+    }
+
+    /// All updates.
     pub fn len(&self) -> usize {
-        self.fresh.len() + self.freezing.len() + self.settled.len()
+        self.counts.iter().sum()
+    }
+
+    /// Memory that they take, nearly.
+    pub fn bytes(&self) -> usize {
+        self.leaves.len() * UPDATE_BYTES_MAX + (self.len() - self.leaves.len()) * NEIGHBOUR_BYTES
     }
 
     /// Every key and its newest value, in order.
     pub fn newest(&self) -> BTreeMap<Key, Value> {
-        let mut all = self.settled.clone();
-        all.extend(&self.freezing);
-        all.extend(&self.fresh);
-        all
+        let updates = self.leaves.iter().flat_map(|(range, leaf)| {
+            leaf.updates.iter().map(|update| (range.key(update.block), update.value()))
+        });
+        updates.collect()
     }
+}
+
+/// A key's block within its range.
+const fn block_of(key: &Key) -> u8 {
+    (key.lba.0 % RANGE_BLOCKS) as u8
+}
+
+/// Which of two an unsettled epoch is.
+const fn turn(epoch: Epoch) -> usize {
+    epoch as usize - Epoch::Even as usize
 }
 
 #[cfg(test)]

@@ -85,7 +85,8 @@ impl Shard {
 
     /// The map says `value` of `key` from now on.
     pub fn set(&mut self, key: Key, value: Value, ledger: &Ledger) {
-        let on_disk = self.on_disk(&key);
+        let groups = &self.groups;
+        let on_disk = || groups.contains_key(&GroupKey::of(key.family, key.lba));
         if let Some(Some(displaced)) = self.buffer.set(key, value, on_disk) {
             ledger.discard(key.family, displaced.location);
         }
@@ -179,13 +180,8 @@ impl Shard {
 
     /// Everything that the shard's deltas are to hold, if they are to be written anew. A checkpoint has just begun.
     pub fn all_updates(&self) -> Option<Vec<(Key, Value)>> {
-        let buffer = &self.buffer;
-        if !self.deltas.wants_rewrite(buffer.freezing().len() + buffer.settled().len()) {
-            return None;
-        }
-        let mut all = buffer.settled().clone();
-        all.extend(buffer.freezing());
-        Some(all.into_iter().collect())
+        // Nothing is fresh yet.
+        self.deltas.wants_rewrite(self.buffer.len()).then(|| self.buffer.newest().into_iter().collect())
     }
 
     /// The groups of a family.

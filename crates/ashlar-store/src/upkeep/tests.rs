@@ -17,8 +17,8 @@ fn calm() -> Situation {
         replay_bytes_max: 1000,
         fresh_entries: 0,
         fresh_entries_max: 1000,
-        buffer_entries: 0,
-        buffer_entries_max: 1000,
+        buffer_bytes: 0,
+        buffer_bytes_max: 1000,
         free_segments: 100,
         reserve_mark: 6,
         collect_mark: 10,
@@ -44,7 +44,7 @@ fn a_pool_with_nothing_to_do_rests() {
 fn what_hosts_wait_for_comes_first() {
     let busy = Situation {
         unmerged: Some((ShardId(1), GROUP)),
-        buffer_entries: 2000,
+        buffer_bytes: 2000,
         free_segments: 5,
         victim: Some(SegmentId(7)),
         ..calm()
@@ -94,7 +94,7 @@ fn moves_that_wait_where_nothing_can_be_had_do_not_keep_upkeep_busy() {
 
 #[test]
 fn what_can_wait_is_done_when_there_is_nothing_else() {
-    assert_eq!(choose(&Situation { buffer_entries: 1001, ..calm() }), Task::Distribute(ShardId(3)));
+    assert_eq!(choose(&Situation { buffer_bytes: 1001, ..calm() }), Task::Distribute(ShardId(3)));
     assert_eq!(
         choose(&Situation { unmerged: Some((ShardId(1), GROUP)), ..calm() }),
         Task::Merge(ShardId(1), GROUP)
@@ -139,7 +139,7 @@ fn a_pool_is_full_only_when_what_lives_is_counted_exactly() {
 
 #[test]
 fn the_map_is_kept_within_its_memory_while_space_is_collected() {
-    let busy = Situation { buffer_entries: 2000, free_segments: 8, victim: Some(SegmentId(7)), ..calm() };
+    let busy = Situation { buffer_bytes: 2000, free_segments: 8, victim: Some(SegmentId(7)), ..calm() };
     assert_eq!(choose(&busy), Task::Distribute(ShardId(3)));
     let at_the_reserve = Situation { free_segments: 6, ..busy };
     assert_eq!(choose(&at_the_reserve), Task::Collect(SegmentId(7)), "what hosts wait for");

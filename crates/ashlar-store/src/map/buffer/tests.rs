@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::format::location::{Codec, Location, Pointer, SegmentId};
 
@@ -12,33 +14,33 @@ fn at(slot: u32) -> Value {
 #[test]
 fn each_value_is_displaced_once_whatever_part_holds_it() {
     let mut buffer = Buffer::default();
-    assert_eq!(buffer.set(key(1), at(1), false), None);
-    assert_eq!(buffer.set(key(1), at(2), false), Some(at(2).and(at(1))));
+    assert_eq!(buffer.set(key(1), at(1), || false), None);
+    assert_eq!(buffer.set(key(1), at(2), || false), Some(at(2).and(at(1))));
     buffer.freeze();
-    assert_eq!(buffer.set(key(1), at(3), false), Some(at(2)));
-    assert_eq!(buffer.set(key(1), at(4), false), Some(at(3)), "not the frozen one again");
+    assert_eq!(buffer.set(key(1), at(3), || false), Some(at(2)));
+    assert_eq!(buffer.set(key(1), at(4), || false), Some(at(3)), "not the frozen one again");
     buffer.settle(|_| false);
     assert_eq!(buffer.get(&key(1)), Some(at(4)));
     buffer.freeze();
     buffer.settle(|_| false);
-    assert_eq!(buffer.set(key(1), at(5), false), Some(at(4)));
+    assert_eq!(buffer.set(key(1), at(5), || false), Some(at(4)));
     assert_eq!(buffer.len(), 1);
 }
 
 #[test]
 fn an_absence_is_remembered_until_no_delta_or_run_can_bring_the_value_back() {
     let mut buffer = Buffer::default();
-    assert_eq!(buffer.set(key(1), None, false), None);
+    assert_eq!(buffer.set(key(1), None, || false), None);
     assert_eq!(buffer.len(), 0, "nothing to hide");
-    buffer.set(key(1), at(1), false);
+    buffer.set(key(1), at(1), || false);
     buffer.freeze();
     buffer.settle(|_| false);
-    assert_eq!(buffer.set(key(1), None, false), Some(at(1)));
+    assert_eq!(buffer.set(key(1), None, || false), Some(at(1)));
     assert_eq!(buffer.get(&key(1)), Some(None), "a delta has the value");
     buffer.freeze();
     buffer.settle(|_| false);
     assert_eq!(buffer.get(&key(1)), None, "a later delta has the absence");
-    buffer.set(key(2), None, true);
+    buffer.set(key(2), None, || true);
     buffer.freeze();
     buffer.settle(|_| true);
     assert_eq!(buffer.get(&key(2)), Some(None), "a run may have a value");
@@ -58,8 +60,8 @@ fn what_is_displaced_while_it_is_distributed_is_counted_again() {
     let mut buffer = Buffer::default();
     buffer.load(key(1), at(1), false);
     buffer.load(key(2), at(2), false);
-    let entries: Vec<_> = buffer.settled().iter().map(|(key, value)| (*key, *value)).collect();
-    buffer.set(key(2), at(9), true);
+    let entries = buffer.settled();
+    buffer.set(key(2), at(9), || true);
     assert_eq!(buffer.distributed(&entries), [(key(2), at(2))]);
     assert!(buffer.settled().is_empty());
     assert_eq!(buffer.get(&key(2)), Some(at(9)));
@@ -69,9 +71,125 @@ fn what_is_displaced_while_it_is_distributed_is_counted_again() {
 fn keys_of_a_range_are_found_in_all_parts_once() {
     let mut buffer = Buffer::default();
     buffer.load(key(1), at(1), false);
-    buffer.set(key(2), at(2), false);
+    buffer.set(key(2), at(2), || false);
     buffer.freeze();
-    buffer.set(key(2), at(3), false);
-    buffer.set(key(5), at(5), false);
+    buffer.set(key(2), at(3), || false);
+    buffer.set(key(5), at(5), || false);
     assert_eq!(buffer.keys(Family(1), Layer(0), Lba(1)..Lba(5)), [key(1), key(2)]);
+}
+
+/// The same rules with nothing but maps, one for each way that an update may have come.
+#[derive(Default)]
+struct Plain {
+    fresh: BTreeMap<Key, Value>,
+    freezing: BTreeMap<Key, Value>,
+    settled: BTreeMap<Key, Value>,
+}
+
+impl Plain {
+    fn set(&mut self, key: Key, value: Value, on_disk: bool) -> Option<Value> {
+        let newest = self.fresh.get(&key).or_else(|| self.freezing.get(&key)).copied();
+        let displaced = newest.or_else(|| self.settled.remove(&key));
+        if value.is_some() || on_disk || displaced.is_some() {
+            self.fresh.insert(key, value);
+        }
+        displaced
+    }
+
+    fn settle(&mut self, on_disk: bool) {
+        for (key, value) in std::mem::take(&mut self.freezing) {
+            if !self.fresh.contains_key(&key) && (value.is_some() || on_disk) {
+                self.settled.insert(key, value);
+            }
+        }
+    }
+
+    fn newest(&self) -> BTreeMap<Key, Value> {
+        let mut all = self.settled.clone();
+        all.extend(&self.freezing);
+        all.extend(&self.fresh);
+        all
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Set { key: Key, value: Value, on_disk: bool },
+    Freeze,
+    Settle { on_disk: bool },
+    Distribute { displaced_meanwhile: Option<(Key, Value)> },
+}
+
+fn any_key() -> impl Strategy<Value = Key> {
+    // Few ranges, so that leaves fill up, empty, and come back.
+    let lba = prop_oneof![0..12_u64, 250..262_u64, 1_000_000..1_000_003_u64];
+    (1..3_u32, lba, 0..2_u32).prop_map(|(family, lba, layer)| Key {
+        family: Family(family),
+        lba: Lba(lba),
+        layer: Layer(layer),
+    })
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![3 => (0..1000_u32).prop_map(at), 1 => Just(None)]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let displaced = proptest::option::of((any_key(), any_value()));
+    prop_oneof![
+        20 => (any_key(), any_value(), any::<bool>()).prop_map(|(key, value, on_disk)| Step::Set { key, value, on_disk }),
+        2 => Just(Step::Freeze),
+        2 => any::<bool>().prop_map(|on_disk| Step::Settle { on_disk }),
+        1 => displaced.prop_map(|displaced_meanwhile| Step::Distribute { displaced_meanwhile }),
+    ]
+}
+
+fn take_step(buffer: &mut Buffer, plain: &mut Plain, step: Step, freezing: &mut bool) {
+    match step {
+        Step::Set { key, value, on_disk } => {
+            assert_eq!(buffer.set(key, value, || on_disk), plain.set(key, value, on_disk));
+        }
+        Step::Freeze if !*freezing => {
+            buffer.freeze();
+            plain.freezing = std::mem::take(&mut plain.fresh);
+            *freezing = true;
+        }
+        Step::Settle { on_disk } if *freezing => {
+            buffer.settle(|_| on_disk);
+            plain.settle(on_disk);
+            *freezing = false;
+        }
+        Step::Distribute { displaced_meanwhile } => {
+            let entries = buffer.settled();
+            let later = displaced_meanwhile.into_iter();
+            later.for_each(|(key, value)| {
+                buffer.set(key, value, || true);
+                plain.set(key, value, true);
+            });
+            let displaced = entries.iter().filter(|(key, _)| plain.settled.remove(key).is_none());
+            assert_eq!(buffer.distributed(&entries), displaced.copied().collect::<Vec<_>>());
+        }
+        Step::Freeze | Step::Settle { .. } => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn it_does_what_plain_maps_would_do(steps in proptest::collection::vec(any_step(), 1..200)) {
+        let (mut buffer, mut plain, mut freezing) = (Buffer::default(), Plain::default(), false);
+        for step in steps {
+            take_step(&mut buffer, &mut plain, step, &mut freezing);
+            prop_assert_eq!(buffer.newest(), plain.newest());
+            prop_assert_eq!(buffer.settled(), plain.settled.clone().into_iter().collect::<Vec<_>>());
+            if freezing {
+                let written: Vec<_> = plain.freezing.clone().into_iter().collect();
+                prop_assert_eq!(buffer.freezing(), written);
+            }
+            prop_assert_eq!(buffer.fresh_len(), plain.fresh.len());
+            prop_assert_eq!(buffer.len(), plain.newest().len());
+            let all = Lba(0)..Lba(2_000_000);
+            let keys: Vec<Key> = plain.newest().into_keys().filter(|key| (key.family, key.layer) == (Family(1), Layer(1))).collect();
+            prop_assert_eq!(buffer.keys(Family(1), Layer(1), all), keys);
+        }
+    }
 }
