@@ -55,10 +55,20 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The groups of a volume in which there may be anything of `blocks`.
-    pub fn gibs_that_hold(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> BTreeSet<GroupKey> {
+    /// The first groups of a volume, at most `count`, in which there may be anything of `blocks`.
+    pub fn first_gibs_that_hold(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+        count: usize,
+    ) -> Vec<GroupKey> {
         let shards = self.shards.borrow();
-        shards.iter().flat_map(|shard| shard.groups_that_hold(family, layer, blocks)).collect()
+        let mut groups = BTreeSet::new();
+        for shard in shards.iter() {
+            groups.extend(shard.first_groups_that_hold(family, layer, blocks, count));
+        }
+        groups.into_iter().take(count).collect()
     }
 
     /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup itself.

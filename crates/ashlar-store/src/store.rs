@@ -30,8 +30,8 @@ use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
 /// See [`Store::atomic_write_bytes`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
-/// Blocks that are looked at in one turn for what is to be zeroed.
-const ZERO_WINDOW_BLOCKS: u64 = 256 * GIB_BLOCKS;
+/// GiBs of a volume that are zeroed together.
+const GIBS_AT_A_TIME: usize = 256;
 
 /// An open pool. Clones are the same one.
 pub struct Store<W: World> {
@@ -295,26 +295,25 @@ impl<W: World> Store<W> {
             self.zero_pieces(key, vec![first]).await?;
         }
         while rest.start < rest.end {
-            let window = rest.start..rest.end.min(rest.start.plus(ZERO_WINDOW_BLOCKS));
-            rest.start = window.end;
-            let held = self.pieces_that_hold(key, window);
+            let held = self.first_pieces_that_hold(key, &rest);
+            rest.start = match held.last() {
+                Some(last) if held.len() == GIBS_AT_A_TIME => last.end,
+                _ => rest.end,
+            };
             self.zero_pieces(key, held).await?;
             self.pool.world.yield_now().await;
         }
         Ok(())
     }
 
-    /// The parts of a range, one for each GiB, that hold anything: the others need no zeros.
-    fn pieces_that_hold(&self, key: Key, mut range: Range<Lba>) -> Vec<Range<Lba>> {
-        let held = self.pool.gibs_that_hold(key.family, key.layer, &range);
-        let mut pieces = Vec::new();
-        while range.start < range.end {
-            let piece = next_piece(&mut range);
-            if held.contains(&GroupKey::of(key.family, piece.start)) {
-                pieces.push(piece);
-            }
-        }
-        pieces
+    /// The first parts of a range, one for each GiB, that hold anything: the others need no zeros.
+    fn first_pieces_that_hold(&self, key: Key, range: &Range<Lba>) -> Vec<Range<Lba>> {
+        let held = self.pool.first_gibs_that_hold(key.family, key.layer, range, GIBS_AT_A_TIME);
+        let part = |group: GroupKey| {
+            let first = group.first_block();
+            range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
+        };
+        held.into_iter().map(part).collect()
     }
 
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {

@@ -185,6 +185,24 @@ impl Buffer {
             .collect()
     }
 
+    /// The groups of which the buffer has data of `family` and `layer` in `blocks`, in order.
+    pub fn groups_that_hold(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+    ) -> impl Iterator<Item = GroupKey> {
+        let holds = move |range: &RangeKey, leaf: &Leaf| {
+            let mut updates = leaf.updates.iter().filter(|update| update.location.is_some());
+            range.layer == layer && updates.any(|update| blocks.contains(&range.key(update.block).lba))
+        };
+        let mut last = None;
+        self.leaves_in(family, blocks)
+            .filter(move |(range, leaf)| holds(range, leaf))
+            .map(|(range, _)| GroupKey::of(range.family, range.key(0).lba))
+            .filter(move |group| last.replace(*group) != Some(*group))
+    }
+
     fn leaves_in(&self, family: Family, blocks: &Range<Lba>) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
         let end = Lba(blocks.end.0.next_multiple_of(RANGE_BLOCKS));
         self.leaves.range(RangeKey::first(family, blocks.start)..RangeKey::first(family, end))

@@ -113,18 +113,18 @@ impl Shard {
         groups.into_iter().for_each(|group| self.hide(group, layer, blocks, ledger));
     }
 
-    /// The groups in which the shard may have anything of `blocks`.
-    pub fn groups_that_hold(
+    /// Groups in which the shard may have anything of `blocks`: the first `count` of them, and perhaps more.
+    pub fn first_groups_that_hold(
         &self,
         family: Family,
         layer: Layer,
         blocks: &Range<Lba>,
+        count: usize,
     ) -> impl Iterator<Item = GroupKey> {
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
         let on_disk = self.groups.range(GroupKey::of(family, blocks.start)..=last).map(|(group, _)| *group);
-        let buffered = self.buffer.keys(family, layer, blocks.clone());
-        let buffered = buffered.into_iter().filter(|key| self.buffer.get(key) != Some(None));
-        on_disk.chain(buffered.map(|key| GroupKey::of(key.family, key.lba)))
+        let buffered = self.buffer.groups_that_hold(family, layer, blocks);
+        on_disk.take(count).chain(buffered.take(count))
     }
 
     /// Hides what the runs of `group` say of `blocks`.

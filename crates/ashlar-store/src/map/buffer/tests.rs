@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -188,6 +190,13 @@ proptest! {
             prop_assert_eq!(buffer.fresh_len(), plain.fresh.len());
             prop_assert_eq!(buffer.len(), plain.newest().len());
             let all = Lba(0)..Lba(2_000_000);
+            let holding = plain.newest().into_iter().filter(|(key, value)| {
+                value.is_some() && (key.family, key.layer) == (Family(1), Layer(1)) && key.lba.0 >= 5
+            });
+            let groups: BTreeSet<GroupKey> = holding.map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
+            let part = Lba(5)..all.end;
+            let held = buffer.groups_that_hold(Family(1), Layer(1), &part);
+            prop_assert_eq!(held.collect::<Vec<_>>(), groups.into_iter().collect::<Vec<_>>());
             let keys: Vec<Key> = plain.newest().into_keys().filter(|key| (key.family, key.layer) == (Family(1), Layer(1))).collect();
             prop_assert_eq!(buffer.keys(Family(1), Layer(1), all), keys);
         }
