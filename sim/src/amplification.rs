@@ -15,7 +15,7 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld};
 
 const DRIVES: usize = 5;
-const CHUNK_BYTES: u32 = 128 << 10;
+const CHUNK_BYTES: u32 = 256 << 10;
 /// Blocks of one write.
 const WRITE_BLOCKS: u64 = 4;
 /// Writes outstanding.

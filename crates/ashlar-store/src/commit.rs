@@ -139,16 +139,15 @@ impl<W: World> Pool<W> {
     /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which there is no segment
     /// left for records can be emptied this way.
     async fn zero_by_checkpoint(&self) {
-        // What was submitted before comes before it.
-        loop {
-            let published = self.commit.drained.notified();
-            if self.running().is_err() {
-                return;
-            }
-            if self.commit.submitted.borrow().is_empty() {
-                break;
-            }
-            published.await;
+        // What was begun before comes before it, moves included: as long as one of them is on its way, the root's floor
+        // lies below what has been published since, and a replay would bring that back over zeros which have no record.
+        let halted = self.halt_rung.notified();
+        if self.running().is_err() {
+            return;
+        }
+        select(pin!(self.log.quiet()), pin!(halted)).await;
+        if self.running().is_err() {
+            return;
         }
         let mut waiting = self.commit.waiting.take();
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
+use tokio::sync::Notify;
+
 use crate::types::Lsn;
 
 /// The batches of one reactor, from the moment that they get their number.
@@ -10,12 +12,14 @@ pub struct Log {
     next: Cell<Lsn>,
     not_durable: RefCell<BTreeSet<Lsn>>,
     not_published: RefCell<BTreeSet<Lsn>>,
+    /// Rung when every batch has been published.
+    quiet: Notify,
 }
 
 impl Log {
     /// A log whose first batch will be `first`.
     pub fn new(first: Lsn) -> Self {
-        Log { next: Cell::new(first), not_durable: RefCell::default(), not_published: RefCell::default() }
+        Log { next: Cell::new(first), not_durable: RefCell::default(), not_published: RefCell::default(), quiet: Notify::new() }
     }
 
     /// The next batch's number.
@@ -39,7 +43,11 @@ impl Log {
 
     /// The maps have taken what the batch says, or refused it.
     pub fn published(&self, lsn: Lsn) {
-        assert!(self.not_published.borrow_mut().remove(&lsn), "{lsn} was published twice");
+        let mut not_published = self.not_published.borrow_mut();
+        assert!(not_published.remove(&lsn), "{lsn} was published twice");
+        if not_published.is_empty() {
+            self.quiet.notify_waiters();
+        }
     }
 
     /// Every batch at or below it is durable.
@@ -51,6 +59,17 @@ impl Log {
     /// Every batch below it has been published.
     pub fn floor(&self) -> Lsn {
         self.not_published.borrow().first().copied().unwrap_or(self.next.get())
+    }
+
+    /// Returns when every batch that was begun has been published.
+    pub async fn quiet(&self) {
+        loop {
+            let quiet = self.quiet.notified();
+            if self.not_published.borrow().is_empty() {
+                return;
+            }
+            quiet.await;
+        }
     }
 
     /// What the next batch's number will be.

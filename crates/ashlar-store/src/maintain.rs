@@ -1,6 +1,6 @@
 //! The map's own upkeep: distributing buffers, merging runs, purging deleted volumes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{IoError, Lba, VolumeId, World};
 use futures_util::future::try_join_all;
@@ -67,6 +67,9 @@ impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
         let entries = self.with_shard(id, |shard| shard.buffer.settled());
+        let closed = self.merge_crowded(id, &entries).await?;
+        let (kept, entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|(key, _)| closed.contains(&GroupKey::of(key.family, key.lba)));
         let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
         for (key, value) in &entries {
             let block = (key.lba.0 % GIB_BLOCKS) as u32;
@@ -80,6 +83,7 @@ impl<W: World> Pool<W> {
         let displaced = self.with_shard(id, |shard| {
             runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
             shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
+            shard.buffer.unsettle(&kept);
             shard.buffer.distributed(&entries)
         });
         // The runs name again what was displaced while they were written; their merge will discard it.
@@ -87,6 +91,24 @@ impl<W: World> Pool<W> {
             value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
         }
         Ok(())
+    }
+
+    /// Merges the groups of `entries` that have no room for another run. Returns those that cannot be merged.
+    async fn merge_crowded(
+        &self,
+        id: ShardId,
+        entries: &[(Key, Value)],
+    ) -> Result<BTreeSet<GroupKey>, AppendError> {
+        let groups: BTreeSet<GroupKey> =
+            entries.iter().map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
+        let mut closed = BTreeSet::new();
+        for group in groups {
+            let crowded = self.with_shard(id, |shard| shard.is_crowded(group));
+            if crowded && self.merge(id, group).await? == Merging::Unreadable {
+                closed.insert(group);
+            }
+        }
+        Ok(closed)
     }
 
     /// Writes one run for each group.

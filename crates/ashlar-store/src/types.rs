@@ -62,6 +62,8 @@ pub const RANGE_BLOCKS: u64 = 256;
 pub const SHARD_COUNT: usize = 64;
 /// Blocks of a volume between whose ends a group lies.
 pub const GIB_BLOCKS: u64 = 1 << 18;
+/// Blocks of a group: a shard's part of a GiB.
+pub const GROUP_BLOCKS: usize = GIB_BLOCKS as usize / SHARD_COUNT;
 
 /// One of the [`SHARD_COUNT`] parts of the map.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

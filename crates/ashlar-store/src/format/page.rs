@@ -4,7 +4,7 @@ use ashlar_block::{BLOCK_BYTES, Lba};
 
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, Pointer, put_pointer, take_pointer};
-use crate::types::{Family, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
+use crate::types::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 /// What the map says of a block. `None`: nothing is stored, it reads as zeros.
 pub type Value = Option<Pointer>;
@@ -168,11 +168,21 @@ pub type LeafGroup = (GroupKey, Vec<Run>);
 const GROUP_FIXED_BYTES: usize = 9;
 const PAGE_REF_BYTES: usize = 4 + 2 + Pointer::BYTES;
 
+/// Bytes that a cut takes in a leaf.
+pub const CUT_BYTES: usize = 1 + 12;
+
+/// Bytes that a run takes in a leaf, at most.
+pub const RUN_BYTES_MAX: usize = run_bytes(GROUP_BLOCKS.div_ceil(page_entries_max(PAGE_LAYERS_MAX)));
+
+const fn run_bytes(pages: usize) -> usize {
+    1 + Filter::BYTES + 1 + pages * PAGE_REF_BYTES
+}
+
 /// Bytes that a group takes in a leaf.
 pub fn group_bytes(runs: &[Run]) -> usize {
     let run = |run: &Run| match run {
-        Run::Pages { pages, .. } => 1 + Filter::BYTES + 1 + pages.len() * PAGE_REF_BYTES,
-        Run::Cut { .. } => 1 + 12,
+        Run::Pages { pages, .. } => run_bytes(pages.len()),
+        Run::Cut { .. } => CUT_BYTES,
     };
     GROUP_FIXED_BYTES + runs.iter().map(run).sum::<usize>()
 }

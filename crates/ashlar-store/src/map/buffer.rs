@@ -309,6 +309,16 @@ impl Buffer {
         entries.iter().filter(displaced).copied().collect()
     }
 
+    /// The next checkpoint writes these settled updates again: their deltas go, and no run has them. Those that were
+    /// displaced in the meantime are nobody's any more.
+    pub fn unsettle(&mut self, entries: &[(Key, Value)]) {
+        for (key, value) in entries {
+            if self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value) {
+                self.put(key, *value, self.epoch);
+            }
+        }
+    }
+
     /// Updates since the last checkpoint began.
     pub fn fresh_len(&self) -> usize {
         self.counts[self.epoch as usize]

@@ -10,7 +10,7 @@ use super::buffer::Buffer;
 use super::deltas::Deltas;
 use super::index::Index;
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{PageEntry, Run, Value};
+use crate::format::page::{CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes};
 use crate::ledger::Ledger;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 
@@ -18,6 +18,11 @@ use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD
 pub const RUNS_MAX: usize = 5;
 /// Single blocks of a group that a zero range may hide one by one; more are hidden by a cut.
 const HIDDEN_SINGLY_MAX: u64 = 16;
+
+/// Bytes of a group's runs in its leaf from which it is crowded: it has to be merged before it gets another run, and no
+/// cut is added to it.
+const CROWDED_BYTES: usize = LEAF_BYTES_MAX / 2;
+const _: () = assert!(CROWDED_BYTES + RUN_BYTES_MAX + CUT_BYTES <= LEAF_BYTES_MAX, "a leaf holds any group");
 
 /// A part of the map that one reactor owns.
 pub struct Shard {
@@ -133,7 +138,7 @@ impl Shard {
         let first = blocks.start.0.max(start.0);
         let end = blocks.end.0.min(start.0 + GIB_BLOCKS);
         let mine = |lba: &u64| ShardId::of(group.family, Lba(*lba)) == self.id;
-        if end - first <= HIDDEN_SINGLY_MAX {
+        if end - first <= HIDDEN_SINGLY_MAX || self.is_crowded(group) {
             let singly: Vec<u64> = (first..end).filter(mine).collect();
             for lba in singly {
                 self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger);
@@ -172,7 +177,12 @@ impl Shard {
         self.changed(group);
     }
 
-    /// Adds the newest run of a group.
+    /// Whether the group has to be merged before it gets another run.
+    pub fn is_crowded(&self, group: GroupKey) -> bool {
+        self.groups.get(&group).is_some_and(|runs| group_bytes(runs) > CROWDED_BYTES)
+    }
+
+    /// Adds the newest run of a group, which is not crowded.
     pub fn push_run(&mut self, group: GroupKey, run: Run) {
         self.groups.entry(group).or_default().insert(0, run);
         self.changed(group);

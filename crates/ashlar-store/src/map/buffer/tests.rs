@@ -70,6 +70,18 @@ fn what_is_displaced_while_it_is_distributed_is_counted_again() {
 }
 
 #[test]
+fn what_cannot_be_distributed_is_written_as_deltas_again() {
+    let mut buffer = Buffer::default();
+    buffer.load(key(1), at(1), false);
+    buffer.load(key(2), at(2), false);
+    let entries = buffer.settled();
+    buffer.set(key(2), at(9), || true);
+    buffer.unsettle(&entries);
+    buffer.freeze();
+    assert_eq!(buffer.freezing(), [(key(1), at(1)), (key(2), at(9))]);
+}
+
+#[test]
 fn keys_of_a_range_are_found_in_all_parts_once() {
     let mut buffer = Buffer::default();
     buffer.load(key(1), at(1), false);

@@ -162,3 +162,24 @@ fn deltas_that_are_written_anew_hold_what_was_there_when_the_checkpoint_began() 
     shard.set(key(7), Some(pointer(70)), &ledger);
     assert_eq!(noted, Some(vec![(key(7), Some(pointer(64)))]));
 }
+
+#[test]
+fn a_group_that_is_trimmed_in_many_places_still_fits_its_leaf() {
+    let (ledger, _) = ledger();
+    let mut shard = shard();
+    let group = GroupKey::of(Family(0), FIRST);
+    let blocks: Vec<u32> = (0..GIB_BLOCKS as u32)
+        .filter(|block| ShardId::of(Family(0), Lba(u64::from(*block))) == shard.id)
+        .collect();
+    let (old, old_page) = run(&blocks.iter().map(|block| (*block, block % 64)).collect::<Vec<_>>(), 100);
+    shard.push_run(group, old);
+    let pages = AtHand(BTreeMap::from([(100, old_page)]));
+    for first in (0..GIB_BLOCKS).step_by(20) {
+        shard.set_zero(Family(0), Layer(0), &(Lba(first)..Lba(first + 17)), &ledger);
+    }
+    assert!(group_bytes(&shard.groups[&group]) <= LEAF_BYTES_MAX);
+    for block in blocks {
+        let trimmed = block % 20 < 17;
+        assert_eq!(shard.look(&key(u64::from(block)), &pages) == Look::Value(None), trimmed, "block {block}");
+    }
+}
