@@ -192,6 +192,7 @@ impl<W: World> Pool<W> {
             let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
             let appended = self.try_append(to, Claim::Upkeep, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
+            self.count(|counters| counters.fragments_moved += moved.applied);
             if moved.unknown > 0 {
                 return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());
             }

@@ -33,7 +33,6 @@ impl<W: World> Pool<W> {
             }
         }
         self.log.published(appended.lsn);
-        self.count(|counters| counters.fragments_moved += moved.applied);
         self.orders.written(self.fresh_entries());
         Some(moved)
     }

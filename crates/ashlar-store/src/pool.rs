@@ -62,6 +62,8 @@ pub struct Counters {
     pub bytes_stored: u64,
     /// Bytes of rows written, redundancy included, for whatever reason.
     pub bytes_to_drives: u64,
+    /// Fragments that were copied from the journal into stripes.
+    pub fragments_striped: u64,
     /// Fragments that garbage collection copied.
     pub fragments_moved: u64,
     /// Segments that garbage collection emptied.

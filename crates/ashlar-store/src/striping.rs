@@ -118,7 +118,8 @@ impl<W: World> Pool<W> {
         while !items.is_empty() {
             let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
             let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
-            self.finish_move(appended).await?;
+            let moved = self.finish_move(appended).await?;
+            self.count(|counters| counters.fragments_striped += moved.applied);
         }
         Some(())
     }
