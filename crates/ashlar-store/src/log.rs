@@ -19,7 +19,12 @@ pub struct Log {
 impl Log {
     /// A log whose first batch will be `first`.
     pub fn new(first: Lsn) -> Self {
-        Log { next: Cell::new(first), not_durable: RefCell::default(), not_published: RefCell::default(), quiet: Notify::new() }
+        Log {
+            next: Cell::new(first),
+            not_durable: RefCell::default(),
+            not_published: RefCell::default(),
+            quiet: Notify::new(),
+        }
     }
 
     /// The next batch's number.
