@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use ashlar_nvme::pdu::{DataDigest, Framing, Pdu};
+use ashlar_nvme::pdu::{Framing, Pdu, crc32c};
 use ashlar_reactor::net::{SendList, TcpStream};
 use ashlar_reactor::yield_now;
 use bytes::Bytes;
@@ -59,12 +59,9 @@ fn add(list: &mut SendList, pdu: &Pdu, data: Bytes, framing: Framing) {
     if data.is_empty() {
         return;
     }
-    let mut digest = DataDigest::default();
-    if framing.digests.data {
-        digest.update(&data);
-    }
+    let digest = framing.digests.data.then(|| crc32c(&data).to_le_bytes());
     list.push(data);
-    if framing.digests.data {
-        list.push_written(|headers| headers.extend_from_slice(&digest.to_bytes()));
+    if let Some(digest) = digest {
+        list.push_written(|headers| headers.extend_from_slice(&digest));
     }
 }

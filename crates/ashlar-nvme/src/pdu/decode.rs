@@ -213,7 +213,9 @@ impl Decoder {
         }
         let pdu = parse(&common, &self.area[..header_bytes])?;
         check_data_length(&pdu, self.data_bytes)?;
-        self.digest = DataDigest::default();
+        if common.flags & FLAG_DATA_DIGEST != 0 {
+            self.digest = DataDigest::default();
+        }
         self.stage = match self.data_bytes {
             0 => Stage::Common,
             left => Stage::Data { left },

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use ashlar_block::AlignedBuf;
-use ashlar_nvme::pdu::{DataDigest, Framing, Pdu};
+use ashlar_nvme::pdu::{Framing, Pdu, crc32c};
 use ashlar_reactor::net::{SendList, TcpStream};
 use ashlar_reactor::{timeout, yield_now};
 
@@ -26,11 +26,7 @@ impl Batch {
         if data.is_empty() {
             return;
         }
-        let digest = framing.digests.data.then(|| {
-            let mut digest = DataDigest::default();
-            digest.update(&data);
-            digest.to_bytes()
-        });
+        let digest = framing.digests.data.then(|| crc32c(&data).to_le_bytes());
         self.list.push_buf(data);
         if let Some(digest) = digest {
             self.list.push_written(|headers| headers.extend_from_slice(&digest));
