@@ -23,6 +23,10 @@ const CALM_PERCENT: u64 = 10;
 /// The least that the daemon takes, so that there is room for [`LIVE_PERCENT`].
 const OVER_PROVISIONING_PERCENT: u64 = 15;
 const BYTES: u32 = 4 << 10;
+/// Collection comes in bursts: rounds are so many times as long as usual, to have some in each.
+const LONGER: u32 = 4;
+/// How often each block is overwritten before anything is measured, in percent.
+const OVERWRITE_PERCENT: u64 = 150;
 /// Operations outstanding on one connection.
 const DEPTHS: [u32; 2] = [1, 32];
 
@@ -72,6 +76,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         let mut loads = Vec::new();
         for depth in DEPTHS {
             let load = settings.timed(Load::new(Direction::Write, BYTES, 1, depth));
+            let load = Load { duration: load.duration * LONGER, ..load };
             progress.begin(&table::load_name(&load));
             loads.push(compare(&rig, load, &settings).await?);
         }
@@ -106,13 +111,14 @@ fn volume(daemon: &Daemon, name: &str, percent: u64) -> anyhow::Result<Server> {
     daemon.create_volume(name, "v0", ByteSize(bytes))
 }
 
-/// Writes as much at random as the volume holds: then every segment has its share of garbage.
+/// Overwrites at random until every segment has its share of garbage.
 async fn overwrite(server: &Server) -> anyhow::Result<()> {
     let (controller, namespace) = connect(server).await?;
     let blocks = namespace.blocks();
     // In no order that collection could profit from.
     let place = move |write: u64| write.wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks;
-    write_each(&namespace, Content::Incompressible, BYTES, blocks, place).await?;
+    let count = blocks * OVERWRITE_PERCENT / 100;
+    write_each(&namespace, Content::Incompressible, BYTES, count, place).await?;
     controller.disconnect().await;
     Ok(())
 }

@@ -4,13 +4,13 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use ashlar_bench::cpu::CpuClock;
 use ashlar_bench::load::{Content, Direction, Load};
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Durability, XorShift};
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_raid::parity;
 use ashlar_store::codec::Stored;
 use bytes::Bytes;
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// Blocks that are worked on at a time, and how often.
@@ -64,7 +64,7 @@ impl DriveParts {
     /// Measures a drive in memory, on this thread's reactor.
     ///
     /// # Errors
-    /// There is not enough memory, or the thread's processor time cannot be read.
+    /// There is not enough memory.
     pub async fn measure() -> anyhow::Result<Self> {
         let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: true };
         let drive = Drive::open(&spec, OpenMode::CreateIfMissing)?;
@@ -92,49 +92,44 @@ fn random_offset() -> impl FnMut() -> u64 {
 
 async fn write_ns(drive: &Drive) -> anyhow::Result<f64> {
     let (data, mut offset) = (Content::Incompressible.bytes(COLUMN_BYTES), next_offset());
-    let clock = CpuClock::of_this_thread()?;
-    let before = clock.spent()?;
+    let before = thread_time();
     let rounds = ROUNDS * BLOCKS;
     for _ in 0..rounds {
         drive.write(offset(), data.clone(), Durability::Stable).await?;
     }
-    Ok(nanos_each(clock.spent()?.saturating_sub(before), rounds))
+    Ok(nanos_each(thread_time().saturating_sub(before), rounds))
 }
 
 async fn read_ns(drive: &Drive, bytes: usize, offset: &mut impl FnMut() -> u64) -> anyhow::Result<f64> {
     let mut buf = AlignedBuf::stale(bytes);
-    let clock = CpuClock::of_this_thread()?;
-    let before = clock.spent()?;
+    let before = thread_time();
     let rounds = ROUNDS * BLOCKS;
     for _ in 0..rounds {
         let (result, returned) = drive.read(offset(), buf).await;
         result?;
         buf = returned;
     }
-    Ok(nanos_each(clock.spent()?.saturating_sub(before), rounds))
+    Ok(nanos_each(thread_time().saturating_sub(before), rounds))
 }
 
 impl Parts {
     /// Measures on this thread what `content` takes, on drives that take what `drive` says.
-    ///
-    /// # Errors
-    /// The thread's processor time cannot be read.
-    pub fn measure(content: Content, stripe: Stripe, drive: DriveParts) -> std::io::Result<Self> {
+    pub fn measure(content: Content, stripe: Stripe, drive: DriveParts) -> Self {
         let data = content.bytes(BLOCKS * BLOCK_BYTES);
         let stored = Stored::of(&data, true);
         let stored_fraction = stored.bytes() as f64 / data.len() as f64;
         let mut out = [0; BLOCK_BYTES];
         // A compressed block alone is nearly always read as one whole sector.
         let rows_fraction = (stripe.data + stripe.parity) as f64 / stripe.data as f64;
-        Ok(Parts {
+        Parts {
             stored_fraction,
-            encode_ns: per_block(BLOCKS, || Stored::of(&data, true).bytes())?,
-            parity_ns: parity_ns(stripe)? * stored_fraction,
+            encode_ns: per_block(BLOCKS, || Stored::of(&data, true).bytes()),
+            parity_ns: parity_ns(stripe) * stored_fraction,
             drive_write_ns: drive.write_ns * stored_fraction * rows_fraction,
-            decode_ns: per_block(BLOCKS, || stored.read(&mut out))?,
+            decode_ns: per_block(BLOCKS, || stored.read(&mut out)),
             drive_read_ns: drive.read_ns,
             drive_sequential_read_ns: drive.sequential_read_ns * stored_fraction,
-        })
+        }
     }
 
     /// The floor under an operation, beside what the wire costs.
@@ -150,7 +145,7 @@ impl Parts {
 }
 
 /// What the parity of a block of 4 KiB takes.
-fn parity_ns(stripe: Stripe) -> std::io::Result<f64> {
+fn parity_ns(stripe: Stripe) -> f64 {
     let data: Vec<Bytes> = (0..stripe.data).map(|_| Content::Incompressible.bytes(COLUMN_BYTES)).collect();
     let columns: Vec<&[u8]> = data.iter().map(|column| &column[..]).collect();
     let mut parities = vec![vec![0; COLUMN_BYTES]; stripe.parity];
@@ -161,14 +156,19 @@ fn parity_ns(stripe: Stripe) -> std::io::Result<f64> {
 }
 
 /// Processor time of `work` on so many blocks, for one of them.
-fn per_block<T>(blocks: usize, mut work: impl FnMut() -> T) -> std::io::Result<f64> {
+fn per_block<T>(blocks: usize, mut work: impl FnMut() -> T) -> f64 {
     black_box(work());
-    let clock = CpuClock::of_this_thread()?;
-    let before = clock.spent()?;
+    let before = thread_time();
     for _ in 0..ROUNDS {
         black_box(work());
     }
-    Ok(nanos_each(clock.spent()?.saturating_sub(before), ROUNDS * blocks))
+    nanos_each(thread_time().saturating_sub(before), ROUNDS * blocks)
+}
+
+/// Processor time of this thread, exactly: what `/proc` says of a running thread is milliseconds old.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn nanos_each(spent: Duration, count: usize) -> f64 {

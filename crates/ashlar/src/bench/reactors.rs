@@ -1,16 +1,15 @@
 //! One reactor beside two: what another thread brings, and what it costs that a pool lives on one of them only.
 
-use anyhow::anyhow;
 use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::load::{Direction, Load};
+use ashlar_bench::load::{Content, Direction, Load};
 use ashlar_bench::ratio::Ratio;
-use ashlar_bench::wire_bench;
 use ashlar_block::ByteSize;
 use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::fill::fill;
 use super::progress::Progress;
-use super::rounds::{self, Rounds, Subject, Summary, options};
+use super::rounds::{self, Rounds, Subject, Summary};
 use super::servers::Server;
 use super::{Settings, table};
 
@@ -64,6 +63,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let settings = settings.clone();
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         let mut report = Report { directions: Vec::new() };
+        fill(&one.server, Content::Incompressible).await?;
+        fill(&two.server, Content::Incompressible).await?;
         let progress = Progress::new("reactors", 2);
         for direction in [Direction::Read, Direction::Write] {
             progress.begin(&table::load_name(&Load::new(direction, BYTES, 1, 1)));
@@ -91,12 +92,11 @@ async fn compare(
 ) -> anyhow::Result<Compared> {
     let single = settings.timed(Load::new(direction, BYTES, 1, 1));
     let busy = settings.timed(Load::new(direction, BYTES, MANY.0, MANY.1));
-    let alone = rounds::measure(&[Subject::volume(&one.server, single)], settings.rounds).await?;
-    let (home, away) = home_and_away(two, single, settings.rounds).await?;
+    let Singles { alone, home, away } = measure_singles(one, two, single, settings.rounds).await?;
     let pair = [Subject::volume(&one.server, busy), Subject::volume(&two.server, busy)];
     let many = rounds::measure(&pair, settings.rounds).await?;
     Ok(Compared {
-        one: alone[0].summary(),
+        one: alone.summary(),
         home: home.some_summary(),
         away: away.some_summary(),
         one_busy: many[0].summary(),
@@ -105,24 +105,34 @@ async fn compare(
     })
 }
 
-/// Loads connection after connection until enough of them were on the pool's reactor, and on the other.
-async fn home_and_away(rig: &Rig, load: Load, rounds: u32) -> anyhow::Result<(Rounds, Rounds)> {
-    let clocks = rig.daemon.reactor_clocks()?;
-    let (mut home, mut away) = (Rounds::default(), Rounds::default());
+/// One operation at a time.
+#[derive(Default)]
+struct Singles {
+    /// On one reactor.
+    alone: Rounds,
+    /// On the pool's own of two.
+    home: Rounds,
+    /// On the other.
+    away: Rounds,
+}
+
+/// Loads one reactor and, with connection after connection, two, until enough of those were on either of the two.
+async fn measure_singles(one: &Rig, two: &Rig, load: Load, rounds: u32) -> anyhow::Result<Singles> {
+    let clocks = two.daemon.reactor_clocks()?;
+    let mut singles = Singles::default();
     for _ in 0..CONNECTIONS_MAX {
+        singles.alone.extend(rounds::measure(&[Subject::volume(&one.server, load)], 1).await?);
         let before = spent(&clocks)?;
-        let options = options(&rig.server, 0);
-        let figures = wire_bench::measure(options, rig.server.nsid, load, Some(&rig.server.clock)).await;
-        let figures = figures.map_err(|error| anyhow!("{}: {error}", table::load_name(&load)))?;
+        let round = rounds::measure(&[Subject::volume(&two.server, load)], 1).await?;
         let spent: Vec<f64> =
             spent(&clocks)?.iter().zip(&before).map(|(after, before)| after - before).collect();
-        let kind = if is_away(&spent) { &mut away } else { &mut home };
-        kind.extend([Rounds::of(figures)]);
-        if home.count().min(away.count()) >= rounds as usize {
+        let kind = if is_away(&spent) { &mut singles.away } else { &mut singles.home };
+        kind.extend(round);
+        if singles.home.count().min(singles.away.count()) >= rounds as usize {
             break;
         }
     }
-    Ok((home, away))
+    Ok(singles)
 }
 
 fn spent(clocks: &[CpuClock]) -> std::io::Result<Vec<f64>> {

@@ -115,11 +115,6 @@ impl Extend<Rounds> for Rounds {
 }
 
 impl Rounds {
-    /// One round.
-    pub fn of(figures: Figures) -> Self {
-        Rounds(vec![figures])
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
