@@ -8,6 +8,7 @@
 //! it is read or written again.
 
 mod model;
+mod operation;
 mod read_back;
 mod report;
 mod run;

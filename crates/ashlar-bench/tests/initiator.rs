@@ -295,7 +295,7 @@ fn wrong_data_are_found_and_named() {
     with_rig(|rig| async move {
         let namespace = namespace(options(&rig)).await;
         let model = model(500);
-        let mix = verify::Mix { read: 0, write: 1, trim: 0 };
+        let mix = verify::Mix { read: 0, write: 1, trim: 0, ..verify::Mix::default() };
         let fill = verify::Options { mix, ..verify_options(2000) };
         verify::run(&namespace, &model, fill, |_| ()).await.unwrap();
         let misplaced = namespace.read(100, 1).await.unwrap();

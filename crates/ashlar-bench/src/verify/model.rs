@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use ashlar_block::AlignedBuf;
+
 use super::sources::Sources;
 
 /// Bytes of the blocks that the model speaks of.
@@ -91,8 +93,17 @@ impl Model {
         self.words[block as usize] = word;
     }
 
+    /// The block does not hold `word`, which it may have held.
+    pub(super) fn rule_out(&mut self, block: u64, word: Word) {
+        let Some(words) = self.open.get_mut(&block) else { return };
+        words.retain(|candidate| *candidate != word);
+        if let [only] = words[..] {
+            self.settle(block, only);
+        }
+    }
+
     /// What the block may hold.
-    fn candidates(&self, block: u64) -> Vec<Word> {
+    pub(super) fn candidates(&self, block: u64) -> Vec<Word> {
         self.open.get(&block).cloned().unwrap_or_else(|| vec![self.words[block as usize]])
     }
 
@@ -104,6 +115,15 @@ impl Model {
         content[..8].copy_from_slice(&block.to_le_bytes());
         content[8..12].copy_from_slice(&version.to_le_bytes());
         content[12..STAMP_BYTES].copy_from_slice(&(STAMP ^ self.seed as u32).to_le_bytes());
+    }
+
+    /// A block of its own with that content.
+    pub(super) fn content(&self, block: u64, word: Word) -> AlignedBuf {
+        let mut content = AlignedBuf::zeroed(BLOCK_BYTES);
+        if word != ZEROS {
+            self.fill(block, word, &mut content);
+        }
+        content
     }
 
     fn stamp_of(&self, content: &[u8]) -> Option<(u64, Word)> {

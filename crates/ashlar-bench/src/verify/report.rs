@@ -17,11 +17,15 @@ pub struct Mix {
     pub write: u32,
     /// Deallocations and Write Zeroes.
     pub trim: u32,
+    /// Compare and Write of one block; one in four expects what the block cannot hold, and must be refused.
+    pub compare_and_write: u32,
+    /// Flushes.
+    pub flush: u32,
 }
 
 impl Default for Mix {
     fn default() -> Self {
-        Mix { read: 50, write: 45, trim: 5 }
+        Mix { read: 50, write: 45, trim: 5, compare_and_write: 0, flush: 0 }
     }
 }
 
@@ -100,6 +104,18 @@ pub enum VerifyError {
     /// Wrong data were read.
     #[error("wrong data: {0}")]
     Mismatch(#[from] Mismatch),
+    /// A Compare and Write was refused though the block held what was expected, or was done though it did not.
+    #[error(
+        "block {block} must hold version {held:?} (0: zeros): a comparison with {expected} ended otherwise"
+    )]
+    Compared {
+        /// The block.
+        block: u64,
+        /// What it may hold.
+        held: Vec<u32>,
+        /// What it was compared with.
+        expected: u32,
+    },
     /// A command failed.
     #[error("{operation} of {count} blocks at {block} failed: {source}")]
     Command {

@@ -7,31 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Nanos, XorShift};
+use ashlar_nvme::status::Status;
 use ashlar_reactor::{now, sleep, spawn};
 
 use super::model::{BLOCK_BYTES, Mismatch, Model, Word, ZEROS};
-use super::report::{Mix, Options, Progress, Report, VerifyError};
+use super::operation::{Operation, choose};
+use super::report::{Options, Progress, Report, VerifyError};
 use crate::initiator::{CommandError, Namespace};
 use crate::latency::Latencies;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    Read,
-    Write,
-    Deallocate,
-    WriteZeroes,
-}
-
-impl Operation {
-    fn name(self) -> &'static str {
-        match self {
-            Operation::Read => "reading",
-            Operation::Write => "writing",
-            Operation::Deallocate => "deallocation",
-            Operation::WriteZeroes => "writing zeroes",
-        }
-    }
-}
 
 /// What all workers of a run share.
 struct Run {
@@ -170,26 +153,22 @@ impl Run {
         }
     }
 
-    fn choose_operation(&self) -> Operation {
-        let Mix { read, write, trim } = self.options.mix;
-        let mut random = self.random.borrow_mut();
-        let choice = random.below(u64::from(read + write + trim).max(1)) as u32;
-        match choice {
-            choice if choice < read => Operation::Read,
-            choice if choice < read + write => Operation::Write,
-            _ if random.below(2) == 0 => Operation::Deallocate,
-            _ => Operation::WriteZeroes,
-        }
+    /// Blocks that one operation may have at most.
+    fn blocks_max(&self, operation: Operation) -> u64 {
+        let factor = (BLOCK_BYTES as u32 / self.namespace.lba_bytes()).max(1);
+        let transfer = (self.namespace.transfer_blocks_max() / factor).min(self.options.blocks_max).max(1);
+        operation.blocks_max(transfer.into())
     }
 
     /// Blocks that nobody works on, taken for one operation: one mostly, sometimes many.
-    fn take_blocks(&self) -> Range<u64> {
+    fn take_blocks(&self, count_max: u64) -> Range<u64> {
+        if count_max == 0 {
+            return 0..0;
+        }
         let mut random = self.random.borrow_mut();
         let mut busy = self.busy.borrow_mut();
-        let factor = (BLOCK_BYTES as u32 / self.namespace.lba_bytes()).max(1);
-        let count_max = (self.namespace.transfer_blocks_max() / factor).min(self.options.blocks_max).max(1);
         let total = self.model.borrow().blocks();
-        let mut count = if random.below(10) < 7 { 1 } else { 1 + random.below(count_max.into()) };
+        let mut count = if random.below(10) < 7 { 1 } else { 1 + random.below(count_max) };
         loop {
             count = count.min(total);
             let start = random.below(total - count + 1);
@@ -204,8 +183,8 @@ impl Run {
 
     async fn one_operation(&self) -> Result<(), VerifyError> {
         self.begun.set(self.begun.get() + 1);
-        let operation = self.choose_operation();
-        let range = self.take_blocks();
+        let operation = choose(self.options.mix, &mut self.random.borrow_mut());
+        let range = self.take_blocks(self.blocks_max(operation));
         let start = now();
         let result = self.perform(operation, range.clone()).await;
         range.clone().for_each(|block| {
@@ -224,7 +203,7 @@ impl Run {
                 figures.blocks_checked += blocks;
                 figures.read.record(latency);
             }
-            Operation::Write => {
+            Operation::Write | Operation::CompareAndWrite => {
                 figures.blocks_written += blocks;
                 figures.write.record(latency);
             }
@@ -232,6 +211,7 @@ impl Run {
                 figures.blocks_trimmed += blocks;
                 figures.trim.record(latency);
             }
+            Operation::Flush => {}
         }
     }
 
@@ -251,6 +231,8 @@ impl Run {
             Operation::Deallocate | Operation::WriteZeroes => {
                 self.trim(operation, range.clone()).await.map_err(failed)
             }
+            Operation::CompareAndWrite => self.compare_and_write(range.start, failed).await,
+            Operation::Flush => self.namespace.flush().await.map_err(failed),
         }
     }
 
@@ -275,6 +257,36 @@ impl Run {
             versions.push(version);
         }
         (content, versions)
+    }
+
+    /// Replaces a block that holds what is expected. One time in four something else is expected: then the
+    /// block must stay as it is.
+    async fn compare_and_write(
+        &self,
+        block: u64,
+        failed: impl Fn(CommandError) -> VerifyError,
+    ) -> Result<(), VerifyError> {
+        let held = self.model.borrow().candidates(block);
+        let is_expected = self.random.borrow_mut().below(4) != 0;
+        let expected = if is_expected { held[0] } else { self.model.borrow_mut().next_version() };
+        let compared = self.model.borrow().content(block, expected);
+        let (content, versions) = self.new_content(block..block + 1);
+        let lbas = lbas_of(&self.namespace, &(block..block + 1));
+        let pair = self.namespace.compare_and_write(lbas.start, compared.freeze(), content.freeze()).await;
+        let mut model = self.model.borrow_mut();
+        match pair {
+            Ok(()) if is_expected => model.settle(block, versions[0]),
+            Err(CommandError::Status(status)) if status.code() == Status::COMPARE_FAILURE => {
+                model.rule_out(block, versions[0]);
+                if held == [expected] {
+                    return Err(VerifyError::Compared { block, held, expected });
+                }
+                model.rule_out(block, expected);
+            }
+            Ok(()) => return Err(VerifyError::Compared { block, held, expected }),
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(())
     }
 
     /// Write Zeroes makes zeros; a deallocation is a hint, after which the blocks hold zeros or what they

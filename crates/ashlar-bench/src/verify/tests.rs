@@ -1,7 +1,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{BLOCK_BYTES, Model, Sources, SourcesError, StateError};
+use ashlar_block::XorShift;
+
+use super::operation::{Operation, choose};
+use super::{BLOCK_BYTES, Mix, Model, Sources, SourcesError, StateError};
 
 fn sources() -> Sources {
     let bytes = (0..8 * BLOCK_BYTES as u32).map(|number| (number % 251) as u8).collect();
@@ -53,6 +56,38 @@ fn a_write_without_an_answer_leaves_either_until_it_is_read() {
     assert_eq!(model.open_blocks(), 1);
     assert_eq!(model.check(3, &new), Ok(()));
     assert!(model.check(3, &[0; BLOCK_BYTES]).is_err(), "it was the new one already");
+}
+
+#[test]
+fn what_a_block_was_found_not_to_hold_is_wrong_from_then_on() {
+    let mut model = Model::new(7, 16, sources());
+    model.begin(3, 1);
+    model.begin(3, 2);
+    model.rule_out(3, 0);
+    assert!(model.clone().check(3, &[0; BLOCK_BYTES]).is_err());
+    model.rule_out(3, 2);
+    assert_eq!(model.open_blocks(), 0);
+    let content = model.content(3, 1);
+    assert_eq!(model.check(3, &content), Ok(()));
+}
+
+#[test]
+fn every_operation_of_a_mix_comes_and_no_other() {
+    let mut random = XorShift::new(1);
+    let mix = Mix { read: 1, write: 1, trim: 2, compare_and_write: 1, flush: 1 };
+    let all: Vec<_> = (0..1000).map(|_| choose(mix, &mut random)).collect();
+    for operation in [
+        Operation::Read,
+        Operation::Write,
+        Operation::Deallocate,
+        Operation::WriteZeroes,
+        Operation::CompareAndWrite,
+        Operation::Flush,
+    ] {
+        assert!(all.contains(&operation), "{operation:?}");
+    }
+    let none = Mix { read: 0, write: 1, trim: 0, compare_and_write: 0, flush: 0 };
+    assert!((0..100).all(|_| choose(none, &mut random) == Operation::Write));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn round_of_load(seed: u64) -> Options {
         depth: DEPTH,
         duration: None,
         operations_max: Some(OPERATIONS_PER_ROUND),
-        mix: Mix { read: 25, write: 65, trim: 10 },
+        mix: Mix { read: 25, write: 55, trim: 10, compare_and_write: 8, flush: 2 },
         blocks_max: BLOCKS_MAX,
         seed,
         progress_interval: Duration::from_millis(5),
