@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -50,6 +50,49 @@ fn sleepers_wake_in_order_of_their_deadlines() {
         }
     });
     assert_eq!(*order.borrow(), [1, 2, 3]);
+}
+
+/// What a thread does while its process is stopped.
+fn stand_still(duration: Duration) {
+    std::thread::sleep(duration);
+}
+
+// A daemon that was stopped for longer than its timeouts dropped a host in the middle of its handshake: the
+// timer was fired before the rest of the handshake, which had arrived meanwhile, was read to its end.
+#[test]
+fn what_arrived_during_a_standstill_is_seen_to_its_end_before_a_timeout_fires() {
+    let arrived = Rc::new(Cell::new(false));
+    let arrival = arrived.clone();
+    let in_time = run_here(async move {
+        let handshake = async move {
+            while !arrived.get() {
+                yield_now().await;
+            }
+            for _step in 0..8 {
+                yield_now().await;
+            }
+        };
+        let handshake = spawn_joined(timeout(Duration::from_millis(100), handshake));
+        yield_now().await;
+        stand_still(Duration::from_millis(500));
+        arrival.set(true);
+        handshake.await
+    });
+    assert_eq!(in_time, Ok(()));
+}
+
+#[test]
+fn timers_of_a_reactor_that_is_always_late_fire_all_the_same() {
+    run_here(async {
+        let timer = spawn_joined(sleep(Duration::from_millis(1)));
+        let mut turns = 0;
+        while !timer.is_finished() {
+            stand_still(Duration::from_millis(15));
+            yield_now().await;
+            turns += 1;
+            assert!(turns < 100, "the timer does not fire");
+        }
+    });
 }
 
 #[test]

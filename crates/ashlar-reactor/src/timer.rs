@@ -1,4 +1,8 @@
 //! Timers of one reactor.
+//!
+//! A timer mostly says that somebody else has been silent for too long. A reactor that stood still itself, because
+//! its process was stopped or got no processor, has not heard what they said: timers that it finds overdue
+//! are held back once, while it reads what has arrived and lets others answer.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,6 +23,11 @@ pub fn now() -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
+/// From this lateness on the reactor is held to have stood still, and not to have been busy.
+const STANDSTILL_MIN: Duration = Duration::from_millis(10);
+/// How long overdue timers are held back: as long as they are late, at most this long.
+const HOLD_MAX: Duration = Duration::from_secs(1);
+
 /// Deadline first; the serial number keeps equal deadlines apart.
 type TimerKey = (Nanos, u64);
 
@@ -26,6 +35,8 @@ type TimerKey = (Nanos, u64);
 pub(crate) struct Timers {
     waiting: RefCell<BTreeMap<TimerKey, Waker>>,
     serial: Cell<u64>,
+    /// Nothing fires before, after the reactor has stood still.
+    hold_until: Cell<Option<Nanos>>,
 }
 
 impl Timers {
@@ -36,11 +47,14 @@ impl Timers {
         key
     }
 
-    fn replace_waker(&self, key: TimerKey, waker: &Waker) {
+    /// Whether a timer has not fired yet; then it wakes `waker`.
+    fn is_waiting(&self, key: TimerKey, waker: &Waker) -> bool {
         let mut waiting = self.waiting.borrow_mut();
-        if let Some(place) = waiting.get_mut(&key).filter(|place| !place.will_wake(waker)) {
+        let Some(place) = waiting.get_mut(&key) else { return false };
+        if !place.will_wake(waker) {
             *place = waker.clone();
         }
+        true
     }
 
     fn remove(&self, key: TimerKey) {
@@ -48,16 +62,39 @@ impl Timers {
         drop(removed);
     }
 
-    /// When the next one is due.
-    pub(crate) fn next_deadline(&self) -> Option<Nanos> {
+    fn first_deadline(&self) -> Option<Nanos> {
         self.waiting.borrow().first_key_value().map(|((deadline, _), _)| *deadline)
     }
 
-    /// Wakes those that are due.
+    /// When the next one fires.
+    pub(crate) fn next_deadline(&self) -> Option<Nanos> {
+        self.first_deadline().map(|deadline| deadline.max(self.hold_until.get().unwrap_or_default()))
+    }
+
+    /// Wakes those that are due, unless they are held back.
     pub(crate) fn fire(&self, now: Nanos) {
+        if self.holds(now) {
+            return;
+        }
         while let Some(waker) = self.take_due(now) {
             waker.wake();
         }
+    }
+
+    /// Whether overdue timers are held back now. Once for every standstill: a reactor that is late all the time
+    /// fires its timers all the same.
+    fn holds(&self, now: Nanos) -> bool {
+        if let Some(end) = self.hold_until.get() {
+            self.hold_until.set(Some(end).filter(|end| now < *end));
+            return now < end;
+        }
+        let lateness = self.first_deadline().map_or(Duration::ZERO, |deadline| now.since(deadline));
+        if lateness < STANDSTILL_MIN {
+            return false;
+        }
+        let hold = lateness.min(HOLD_MAX);
+        self.hold_until.set(Some(Nanos(now.0 + hold.as_nanos() as u64)));
+        true
     }
 
     fn take_due(&self, now: Nanos) -> Option<Waker> {
@@ -92,17 +129,16 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some((reactor, key)) = &self.timer {
+            let waits = reactor.timers.is_waiting(*key, cx.waker());
+            return if waits { Poll::Pending } else { Poll::Ready(()) };
+        }
         if now() >= self.deadline {
             return Poll::Ready(());
         }
-        match &self.timer {
-            Some((reactor, key)) => reactor.timers.replace_waker(*key, cx.waker()),
-            None => {
-                let reactor = reactor::current();
-                let key = reactor.timers.insert(self.deadline, cx.waker().clone());
-                self.timer = Some((reactor, key));
-            }
-        }
+        let reactor = reactor::current();
+        let key = reactor.timers.insert(self.deadline, cx.waker().clone());
+        self.timer = Some((reactor, key));
         Poll::Pending
     }
 }

@@ -42,8 +42,18 @@ pub struct Rig {
     pub io: SocketAddr,
     pub discovery: SocketAddr,
     stop: Option<mailbox::Sender<()>>,
+    freezer: mailbox::Sender<Freeze>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// What the target's thread is told to do: to say that it stands still, and then to wait.
+struct Freeze {
+    entered: mpsc::Sender<()>,
+    thawed: mpsc::Receiver<()>,
+}
+
+/// While this lives, the target's thread stands still.
+pub struct Frozen(#[allow(dead_code, reason = "its end is what counts")] mpsc::Sender<()>);
 
 impl Rig {
     pub fn start() -> Self {
@@ -60,12 +70,19 @@ impl Rig {
         ];
         let target = Target::new(TargetConfig { portals, limits, several_reactors: false }).unwrap();
         let (stop, mut stopped) = mailbox::channel(1);
+        let (freezer, mut freezes) = mailbox::channel::<Freeze>(1);
         let (tell, told) = mpsc::channel();
         let (its_target, its_door) = (target.clone(), door.clone());
         let thread = std::thread::spawn(move || {
             run(Config::default(), async move {
                 let service = its_target.serve(its_door).unwrap();
                 tell.send(service.local_addrs()).unwrap();
+                ashlar_reactor::spawn(async move {
+                    while let Some(freeze) = freezes.recv().await {
+                        freeze.entered.send(()).unwrap();
+                        let _ = freeze.thawed.recv();
+                    }
+                });
                 stopped.recv().await;
                 service.shutdown().await;
             })
@@ -73,7 +90,7 @@ impl Rig {
         });
         let addresses: Vec<SocketAddr> = told.recv().unwrap();
         let (io, discovery) = (addresses[0], addresses[1]);
-        Rig { target, door, volume, io, discovery, stop: Some(stop), thread: Some(thread) }
+        Rig { target, door, volume, io, discovery, stop: Some(stop), freezer, thread: Some(thread) }
     }
 
     /// Ends the service in order, and fails if its thread failed.
@@ -82,6 +99,14 @@ impl Rig {
         if let Some(thread) = self.thread.take() {
             thread.join().expect("the target's thread does not panic");
         }
+    }
+
+    /// Lets the target's thread stand still, as a process does that is stopped or gets no processor.
+    pub fn freeze(&mut self) -> Frozen {
+        let ((entered, told), (thaw, thawed)) = (mpsc::channel(), mpsc::channel());
+        assert!(self.freezer.try_send(Freeze { entered, thawed }).is_ok(), "the target runs");
+        told.recv().unwrap();
+        Frozen(thaw)
     }
 
     /// An enabled I/O controller's admin queue.
@@ -409,7 +434,7 @@ fn step_is_need_more(used: usize, input: &[u8]) -> bool {
 }
 
 /// Calls `probe` until it is true; a failing test waits long, a passing one hardly.
-pub fn eventually(what: &str, probe: impl Fn() -> bool) {
+pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !probe() {
         assert!(start.elapsed() < PATIENCE, "{what} does not happen");

@@ -228,6 +228,14 @@ impl Daemon {
         }
     }
 
+    /// Stops it in the middle of whatever it does, and lets it go on after `pause`.
+    pub fn stop_for(&self, pause: Duration) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it runs");
+        std::thread::sleep(pause);
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it is stopped");
+    }
+
     /// Ends it as systemd does, and waits. It tells systemd that it ends.
     pub fn terminate(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);

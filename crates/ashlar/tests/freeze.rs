@@ -1,0 +1,42 @@
+//! The daemon is stopped for longer than its timeouts, as a debugger or a machine without processors to give
+//! stops it: hosts that are alive go on where they were.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod hosts;
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use hosts::{Load, Volume};
+use support::Place;
+
+/// The timeouts of hosts that are silent while they connect, or while they send or take data.
+const CONFIG: &str = "
+    [limits]
+    handshake_timeout_seconds = 1
+    transfer_timeout_seconds = 1
+";
+/// How long the daemon does nothing; less than the hosts' own patience with its answers.
+const FREEZE: Duration = Duration::from_secs(4);
+/// Drives of the pool, of 48 MiB each, and blocks of the volume.
+const DRIVES: usize = 5;
+const BLOCKS: u64 = 6144;
+
+#[test]
+fn a_daemon_that_was_stopped_for_longer_than_its_timeouts_drops_no_host() {
+    let place = Place::new();
+    let file = place.path("ashlar.toml");
+    fs::write(&file, CONFIG).expect("room");
+    let daemon = place.start_with(&["--config", file.to_str().expect("a name")]);
+    place.create_pool("tank", 0..DRIVES);
+    let size = (BLOCKS * 4096).to_string();
+    place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 3)], 1);
+    load.await_rounds();
+    daemon.stop_for(FREEZE);
+    load.await_rounds();
+    load.join();
+    daemon.terminate();
+}
