@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use ashlar_block::{DeviceError, DeviceOp};
 
@@ -21,6 +22,7 @@ struct Plan {
     failing: Vec<Failing>,
     vanished: bool,
     stalled: bool,
+    delay: Duration,
     waiting: Vec<Waker>,
 }
 
@@ -81,10 +83,16 @@ impl Faults {
         self.release();
     }
 
+    /// Operations that begin from now on take longer by this, until [`Self::heal`].
+    pub fn slow_down(&self, delay: Duration) {
+        self.0.borrow_mut().delay = delay;
+    }
+
     /// No faults any more. (A drive that is not believed any more stays so.)
     pub fn heal(&self) {
         self.0.borrow_mut().failing.clear();
         self.0.borrow_mut().vanished = false;
+        self.0.borrow_mut().delay = Duration::ZERO;
         self.resume();
     }
 
@@ -100,6 +108,10 @@ impl Faults {
     /// What happens to an operation before it reaches the drive.
     pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
         poll_fn(|cx| self.poll_stall(cx)).await;
+        let delay = self.0.borrow().delay;
+        if !delay.is_zero() {
+            ashlar_reactor::sleep(delay).await;
+        }
         let mut plan = self.0.borrow_mut();
         if plan.vanished {
             return Err(DeviceError::Gone);

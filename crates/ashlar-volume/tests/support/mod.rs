@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
 use ashlar_block::DeviceError;
-use ashlar_drive::{Drive, DriveWorld, OpenMode};
+use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
@@ -34,7 +34,7 @@ impl DriveBay for MemoryBay {
             let parsed =
                 size.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
             let drive = Drive::open(&parsed, OpenMode::Existing).map_err(|error| error.to_string())?;
-            drives.insert(spec.to_owned(), drive);
+            drives.insert(spec.to_owned(), drive.with_faults(faults_here(spec)));
         }
         let device = drives[spec].clone();
         let facts = DriveFacts {
@@ -67,6 +67,18 @@ impl DriveBay for MemoryBay {
 
 thread_local! {
     static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
+    static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn faults_here(spec: &str) -> Faults {
+    FAULTS.with_borrow_mut(|faults| faults.entry(spec.to_owned()).or_default().clone())
+}
+
+/// Does something to the drive that reactor 0 has by this text.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub async fn with_faults(handles: &Handles, spec: &str, act: impl FnOnce(Faults) + Send + 'static) {
+    let spec = spec.to_owned();
+    handles.call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) }).await.expect("it runs")
 }
 
 #[derive(Clone)]

@@ -1,0 +1,156 @@
+//! A drive that answers late, or for a long time not at all, holds up what needs it and nothing else; and
+//! nobody loses patience with it, because giving it up would cost redundancy.
+
+mod support;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{AlignedBuf, XorShift};
+use ashlar_reactor::{sleep, spawn_joined};
+use ashlar_store::{DriveCondition, NewPool};
+use ashlar_volume::{Door, Nsid, VolumeIo};
+use bytes::Bytes;
+use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
+
+const MIB: u64 = 1 << 20;
+/// Bytes of a chunk of the pools, and of each write: what is written is spread over all drives.
+const CHUNK_BYTES: u32 = 64 << 10;
+/// Chunks of the slow pool that are read and written.
+const CHUNKS: u64 = 96;
+/// The drive that is slow: one of the pool `slow`.
+const SLOW: &str = "mem:128MiB#slow0";
+/// What each of its operations takes longer; an operation on a drive in memory takes some microseconds.
+const DELAY: Duration = Duration::from_millis(2);
+/// Pause between two looks at what has become of something, and how often it is looked for: only what never
+/// comes takes that long.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+const LOOKS_MAX: u32 = 60_000;
+
+type Volume = <TestDoor as Door>::Volume;
+
+fn open(door: &TestDoor, nsid: u32) -> Volume {
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+}
+
+/// Data that do not compress, so that every chunk takes its own place on a drive.
+fn noise(seed: u64) -> Bytes {
+    let mut random = XorShift::new(seed);
+    let mut content = AlignedBuf::zeroed(CHUNK_BYTES as usize);
+    content.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
+    content.freeze()
+}
+
+async fn write(volume: &Volume, chunk: u64, seed: u64) {
+    volume.write(chunk * u64::from(CHUNK_BYTES), noise(seed)).await.expect("it is written");
+}
+
+async fn check(volume: &Volume, chunk: u64, seed: u64) {
+    let read = volume.read(chunk * u64::from(CHUNK_BYTES), CHUNK_BYTES as usize).await.expect("it is read");
+    assert!(read[..] == noise(seed)[..], "chunk {chunk}");
+}
+
+/// Two pools on one reactor, with one volume each: 1 is that of `slow`, 2 that of `other`.
+async fn two_pools() -> (TestNode, Handles) {
+    let (node, handles) = node(1);
+    for name in ["slow", "other"] {
+        let shape = NewPool { chunk_bytes: Some(CHUNK_BYTES), ..pool(name) };
+        node.create_pool(shape, drives(name, 4), false).await.expect("it is made");
+        let claim = node.table().claim_new();
+        node.create_volume(name, claim, volume("v0", 16 * MIB)).await.expect("it is made");
+    }
+    (node, handles)
+}
+
+async fn assert_all_drives_online(node: &TestNode) {
+    let report = node.report("slow").await.expect("it is open");
+    let online = |drive: &ashlar_store::DriveStatus| drive.condition == DriveCondition::Online;
+    assert!(report.status.drives.iter().all(online), "{:?}", report.status.drives);
+}
+
+#[test]
+fn a_drive_that_does_not_answer_holds_up_only_what_needs_it() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        at_door(&handles, 0, |door| async move {
+            let slow = open(&door, 1);
+            for chunk in 0..CHUNKS {
+                write(&slow, chunk, chunk).await;
+            }
+        })
+        .await;
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        let stalled = spawn_joined(go_on_beside_a_stall(handles.clone()));
+        stalled.await;
+        assert_all_drives_online(&node).await;
+    });
+}
+
+/// While one drive stands still, another pool and whatever lies on other drives are used; then it goes on.
+async fn go_on_beside_a_stall(handles: Handles) {
+    let to_resume = handles.clone();
+    at_door(&handles, 0, move |door| async move {
+        let (slow, other) = (open(&door, 1), open(&door, 2));
+        let held = spawn_joined({
+            let slow = slow.clone();
+            async move { write(&slow, CHUNKS, 7).await }
+        });
+        let read = Rc::new(Cell::new(0));
+        let readers: Vec<_> = (0..CHUNKS)
+            .map(|chunk| {
+                let (slow, read) = (slow.clone(), read.clone());
+                spawn_joined(async move {
+                    check(&slow, chunk, chunk).await;
+                    read.set(read.get() + 1);
+                })
+            })
+            .collect();
+        for round in 0..200 {
+            write(&other, round, round).await;
+            check(&other, round, round).await;
+        }
+        // Of four drives one stands still: about half of the chunks lie with both their ends elsewhere.
+        let mut looks = 0..LOOKS_MAX;
+        while read.get() < CHUNKS / 8 {
+            looks.next().unwrap_or_else(|| panic!("only {} of {CHUNKS} chunks are read", read.get()));
+            sleep(LOOK_INTERVAL).await;
+        }
+        assert!(read.get() < CHUNKS, "some need the drive that stands still");
+        assert!(!held.is_finished(), "a write is not acknowledged before all its drives have it");
+        with_faults(&to_resume, SLOW, |faults| faults.resume()).await;
+        held.await;
+        for reader in readers {
+            reader.await;
+        }
+        check(&slow, CHUNKS, 7).await;
+    })
+    .await;
+}
+
+#[test]
+fn a_pool_with_a_slow_drive_goes_at_its_pace_while_others_go_at_theirs() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        with_faults(&handles, SLOW, |faults| faults.slow_down(DELAY)).await;
+        at_door(&handles, 0, |door| async move {
+            let (slow, other) = (open(&door, 1), open(&door, 2));
+            let slow_work = spawn_joined(async move {
+                for chunk in 0..CHUNKS {
+                    write(&slow, chunk, chunk).await;
+                    check(&slow, chunk / 2, chunk / 2).await;
+                }
+            });
+            let mut of_other = 0;
+            while !slow_work.is_finished() {
+                write(&other, of_other % CHUNKS, of_other).await;
+                check(&other, of_other % CHUNKS, of_other).await;
+                of_other += 1;
+            }
+            slow_work.await;
+            assert!(of_other > CHUNKS, "the other pool came to {of_other} rounds meanwhile");
+        })
+        .await;
+        assert_all_drives_online(&node).await;
+    });
+}
