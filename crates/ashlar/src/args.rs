@@ -110,7 +110,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "MICROSECONDS")]
     pub spin_us: Option<u64>,
     /// Memory for the map, counted per pool: two pools take twice as much [default: 5 % of the memory, at least
-    /// 256MiB]
+    /// 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
     /// How long a start waits for drives that its pools had when they were last open, before they are given up

@@ -13,8 +13,10 @@ use serde::Deserialize;
 
 use crate::args::ServeArguments;
 use limits::LimitsTable;
+use memory::memory_bytes;
 
 mod limits;
+mod memory;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -22,9 +24,11 @@ const REACTORS_MAX: usize = 64;
 const SPIN_US_MAX: u64 = 10_000;
 /// Least memory for a map.
 const MAP_MEMORY_BYTES_MIN: u64 = 16 << 20;
-/// The default, in so many parts of the memory, and its least.
+/// The default, in so many parts of the memory, and its least; which is less where that would be more than a
+/// part of a small memory.
 const MAP_MEMORY_PART: u64 = 20;
 const MAP_MEMORY_BYTES_DEFAULT_MIN: u64 = 256 << 20;
+const MAP_MEMORY_PART_MAX: u64 = 8;
 
 /// How long a start waits for drives that are late, by default and at most.
 const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
@@ -154,7 +158,8 @@ fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
 fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
     let from_file = file.map_memory_bytes.as_ref().map(SizeText::parse).transpose();
     let from_file = from_file.context("map_memory_bytes")?;
-    let map_memory = arguments.map_memory_bytes.or(from_file).unwrap_or_else(default_map_memory);
+    let map_memory =
+        arguments.map_memory_bytes.or(from_file).unwrap_or_else(|| default_map_memory(memory_bytes()));
     let least = ByteSize(MAP_MEMORY_BYTES_MIN);
     ensure!(map_memory >= least, "map_memory_bytes is {map_memory}: it must be at least {least}");
     let defaults = Options::default();
@@ -166,14 +171,10 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
     Ok(Options { map_memory_bytes: map_memory.0 as usize, over_provisioning_percent: percent, ..defaults })
 }
 
-fn default_map_memory() -> ByteSize {
-    ByteSize((memory_bytes() / MAP_MEMORY_PART).max(MAP_MEMORY_BYTES_DEFAULT_MIN))
-}
-
-/// The machine's memory.
-fn memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    info.totalram as u64 * u64::from(info.mem_unit)
+/// Memory for the map of a pool where nothing is said.
+fn default_map_memory(memory_bytes: u64) -> ByteSize {
+    let least = MAP_MEMORY_BYTES_DEFAULT_MIN.min(memory_bytes / MAP_MEMORY_PART_MAX);
+    ByteSize((memory_bytes / MAP_MEMORY_PART).max(least).max(MAP_MEMORY_BYTES_MIN))
 }
 
 fn member_wait(seconds: Option<u64>) -> anyhow::Result<Duration> {

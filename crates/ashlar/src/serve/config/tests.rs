@@ -26,6 +26,13 @@ fn memory_for_the_map_is_a_number_of_bytes_or_a_size() {
 }
 
 #[test]
+fn the_default_of_the_maps_memory_follows_from_what_there_is() {
+    let mebibytes = |total: u64| default_map_memory(total << 20).0 >> 20;
+    assert_eq!([64, 256, 1024, 4096].map(mebibytes), [16, 32, 128, 256]);
+    assert_eq!(mebibytes(1 << 20), (1 << 20) / 20);
+}
+
+#[test]
 fn the_wait_for_late_drives_can_be_set_within_its_bound() {
     assert_eq!(resolve("").unwrap().member_wait, Duration::from_secs(10));
     assert_eq!(resolve("member_wait_seconds = 0").unwrap().member_wait, Duration::ZERO);
