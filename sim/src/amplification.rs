@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crate::drive::SimDrive;
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with};
-use crate::world::{Ended, SimWorld};
+use crate::world::{Ended, SimWorld, WallClock};
 
 const DRIVES: usize = 5;
 const CHUNK_BYTES: u32 = 256 << 10;
@@ -58,7 +58,7 @@ pub struct Amplification {
 /// Overwrites blocks that do not compress, with `live_percent` of the space behind parity alive, in a pool of so many
 /// segments.
 pub fn measure(pattern: Pattern, live_percent: u64, segments: u64) -> Result<Amplification, String> {
-    let world = SimWorld::new(1, Nanos(0));
+    let world = SimWorld::new(1, Nanos(0), WallClock::Right);
     let drive_bytes = (2 << 20) + segments * u64::from(CHUNK_BYTES);
     let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(drive_bytes)).collect();
     let drives =

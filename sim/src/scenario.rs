@@ -13,12 +13,14 @@ use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::{Kind, Plan};
 use crate::start;
-use crate::world::{Ended, SimWorld};
+use crate::world::{Ended, SimWorld, WallClock};
 
 /// Drive operations of the making of a pool, or a few more.
 const CREATION_OPERATIONS: u64 = 80;
 /// What hosts do before a start is closed in order, and after everything else.
 const CLEAN_ACTIONS: u64 = 200;
+/// In one seed of so many, the last of each, the clock on the wall jumps.
+const WALL_CLOCK_PERIOD: u64 = 16;
 
 /// Everything that outlives a power cut.
 struct Scenario {
@@ -27,6 +29,7 @@ struct Scenario {
     known: Rc<Known>,
     rng: XorShift,
     now: Nanos,
+    wall: WallClock,
 }
 
 /// Runs one seed. An error is a bug, of the store or of the simulation.
@@ -45,8 +48,13 @@ pub fn run_as(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Out
         known: Rc::default(),
         rng,
         now: Nanos(0),
+        wall: wall_clock_of(seed),
     };
     scenario.whole().map_err(|error| format!("seed {seed}: {error}"))
+}
+
+fn wall_clock_of(seed: u64) -> WallClock {
+    if seed % WALL_CLOCK_PERIOD == WALL_CLOCK_PERIOD - 1 { WallClock::Jumps } else { WallClock::Right }
 }
 
 impl Scenario {
@@ -68,7 +76,7 @@ impl Scenario {
     }
 
     fn world(&mut self) -> SimWorld {
-        SimWorld::new(self.rng.next_u64(), self.now)
+        SimWorld::new(self.rng.next_u64(), self.now, self.wall)
     }
 
     /// What hosts do at most, and after how many drive operations the power is cut.

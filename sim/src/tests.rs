@@ -22,3 +22,10 @@ fn some_seeds_of_everything() {
         run(seed).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+#[test]
+fn a_clock_that_jumps_by_ten_years_costs_nothing() {
+    let outcomes = [15, 31, 47, 63].map(|seed| run(seed).unwrap_or_else(|error| panic!("{error}")));
+    let collected: u64 = outcomes.iter().map(|outcome| outcome.collected).sum();
+    assert!(collected > 0, "the ages of segments were never asked for: {outcomes:?}");
+}

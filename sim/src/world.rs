@@ -42,8 +42,24 @@ struct Tasks {
     ready: Vec<TaskId>,
 }
 
+/// What the clock on the wall shows, which people set and time servers correct.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WallClock {
+    /// The time that has passed.
+    Right,
+    /// Ten years more or less each time that somebody looks.
+    Jumps,
+}
+
+/// What the clock on the wall shows at the start of a simulation, in seconds since 1970.
+const WALL_START_SECONDS: u64 = 1_700_000_000;
+/// How far it jumps.
+const TEN_YEARS_SECONDS: u64 = 10 * 365 * 86_400;
+
 struct Inner {
     now: Cell<u64>,
+    wall: WallClock,
+    wall_readings: Cell<u64>,
     rng: RefCell<XorShift>,
     tasks: RefCell<Tasks>,
     woken: Arc<Woken>,
@@ -73,9 +89,11 @@ const STEPS_MAX: u64 = 100_000_000;
 
 impl SimWorld {
     /// The world of a seed, with its clock at `start`.
-    pub fn new(seed: u64, start: Nanos) -> Self {
+    pub fn new(seed: u64, start: Nanos, wall: WallClock) -> Self {
         SimWorld(Rc::new(Inner {
             now: Cell::new(start.0),
+            wall,
+            wall_readings: Cell::new(0),
             rng: RefCell::new(XorShift::new(seed)),
             tasks: RefCell::default(),
             woken: Arc::default(),
@@ -168,7 +186,14 @@ impl Clock for SimWorld {
     }
 
     fn unix_seconds(&self) -> u64 {
-        1_700_000_000 + self.0.now.get() / 1_000_000_000
+        let right = WALL_START_SECONDS + self.0.now.get() / 1_000_000_000;
+        let reading = self.0.wall_readings.get();
+        self.0.wall_readings.set(reading + 1);
+        match (self.0.wall, reading % 3) {
+            (WallClock::Right, _) | (WallClock::Jumps, 0) => right,
+            (WallClock::Jumps, 1) => right + TEN_YEARS_SECONDS,
+            (WallClock::Jumps, _) => right - TEN_YEARS_SECONDS,
+        }
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
