@@ -112,7 +112,7 @@ fio_verified() (
         --verify=crc32c --verify_fatal=1 --do_verify=1 "$@"
 )
 
-# Two jobs of verified load on the first 64 MiB of DEV, round after round until
+# Two jobs of verified load on the first 8 MiB of DEV, round after round until
 # end_load: one of them has I/O under way at any time.
 start_load() {
     rm -f /tmp/load.*
@@ -123,7 +123,7 @@ load_job() {
     local round=0 output=/tmp/load.$1.out
     until [ -e /tmp/load.end ]; do
         round=$((round + 1))
-        if ! fio_verified --filename="$DEV" --offset="$(($1 * 32))m" --size=32m \
+        if ! fio_verified --filename="$DEV" --offset="$(($1 * 4))m" --size=4m \
             --bsrange=4k-64k --randseed="$round" >"$output" 2>&1; then
             mv "$output" "/tmp/load.$1.failed"
             return
@@ -149,6 +149,15 @@ load_is_well() {
         [ ! -e "$failed" ] || { cat "$failed"; fail "fio has ended with an error"; }
     done
 }
+# await_load_io N: until that many I/Os more have ended, in whatever round they are.
+await_load_io() {
+    local target
+    target=$(($(ios) + $1))
+    within 300 has_done_io "$target" || fail "the load makes no progress"
+    load_is_well
+}
+ios() { awk '{ print $1 + $5 }' "/sys/block/${DEV#/dev/}/stat"; }
+has_done_io() { [ "$(ios)" -ge "$1" ]; }
 end_load() {
     touch /tmp/load.end
     wait
@@ -156,13 +165,13 @@ end_load() {
     echo "rounds of verified load: $(rounds 0) and $(rounds 1)"
 }
 
-# keep_data: 16 MiB after the load's, which nothing writes again.
+# keep_data: 4 MiB beyond the load's, which nothing writes again.
 keep_data() {
-    dd if=/dev/urandom of=/tmp/kept bs=1M count=16 2>/dev/null
+    dd if=/dev/urandom of=/tmp/kept bs=1M count=4 2>/dev/null
     must dd if=/tmp/kept of="$DEV" bs=1M seek=64 oflag=direct
 }
 check_data() {
-    must dd if="$DEV" of=/tmp/kept.read bs=1M skip=64 count=16 iflag=direct
+    must dd if="$DEV" of=/tmp/kept.read bs=1M skip=64 count=4 iflag=direct
     must cmp /tmp/kept /tmp/kept.read
 }
 

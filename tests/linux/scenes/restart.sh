@@ -4,9 +4,10 @@
 #
 # PORT      the target, and its discovery service
 # NQN       the subsystem (default: the first that discovery names)
-# RESTARTS  how often (2)
+# RESTARTS  how often (6)
+# IOS       I/Os between one restart and the next, at least (200)
 #
-# The host restarts the target on `READY restart`.
+# The host restarts the target on `READY restart`: it may stop it in order, or kill it.
 #
 # Destroys what is on the first 80 MiB of the first namespace.
 . lib.sh
@@ -17,14 +18,15 @@ keep_data
 
 step "load"
 start_load
-for restart in $(seq "${RESTARTS:-2}"); do
+for restart in $(seq "${RESTARTS:-6}"); do
     step "restart $restart"
     before=$(reconnections)
     host_does restart
     within 120 has_reconnected "$before" || fail "the host has not reconnected"
-    await_load_round
+    await_load_io "${IOS:-200}"
     check_data
 done
+await_load_round
 
 step "end of the load"
 end_load

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Ashlar itself in the guest, in a control group with the least memory that it is meant to
+# run in: it serves verified load, makes files of it, and is never out of memory.
+#
+#   run --file PATH-OF-ASHLAR memory
+#
+# ASHLAR      the name of the program (ashlar)
+# MEMORY_MIB  the limit (256)
+# ROUNDS      rounds of load (2)
+. lib.sh
+ASHLAR=${ASHLAR:-ashlar} MEMORY_MIB=${MEMORY_MIB:-256}
+
+export HOST=10.0.2.15 PORT=4420 DISCOVERY_PORT=4421 ASHLAR_SOCKET=/run/ashlar.sock
+GROUP=/sys/fs/cgroup/ashlar
+
+make_group() {
+    must mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "there is no memory controller"
+    mkdir "$GROUP"
+    echo "${MEMORY_MIB}M" >"$GROUP/memory.max"
+}
+# Drives whose memory is this script's, not the group's: it has been taken before.
+make_drives() {
+    must modprobe loop
+    DRIVES=
+    for number in 0 1 2 3 4; do
+        must dd if=/dev/zero of="/tmp/drive-$number" bs=1M count=48
+        DRIVES="$DRIVES --drive $(losetup -f)"
+        must losetup "$(losetup -f)" "/tmp/drive-$number"
+    done
+}
+serve() {
+    mkdir -p /run/state
+    sh -c "echo \$\$ >$GROUP/cgroup.procs
+        exec $ASHLAR serve --state /run/state --socket $ASHLAR_SOCKET --listen $HOST:$PORT \
+            --discovery $HOST:$DISCOVERY_PORT" >/tmp/ashlar.log 2>&1 &
+    DAEMON=$!
+    within 30 serves || fail "the daemon does not serve: $(cat /tmp/ashlar.log)"
+}
+serves() { $ASHLAR status >/dev/null 2>&1; }
+of_group() { sed -n "s/^$2 //p" "$GROUP/$1"; }
+
+step "a control group of $MEMORY_MIB MiB"
+make_group
+make_drives
+serve
+# shellcheck disable=SC2086 # options are words
+must $ASHLAR pool create tank --level 5 $DRIVES
+must $ASHLAR volume create tank/v0 --size 64MiB --allow any
+attach --nr-io-queues="$(nproc)"
+
+for round in $(seq "${ROUNDS:-2}"); do
+    step "load $round"
+    must fio_verified --filename="$DEV" --size=48m --bsrange=4k-256k --randseed="$round"
+done
+
+step "what it took"
+kill -0 "$DAEMON" || fail "the daemon has ended: $(tail -n 5 /tmp/ashlar.log)"
+grep -E 'VmHWM|VmRSS' "/proc/$DAEMON/status"
+echo "peak of the group, in bytes: $(cat "$GROUP/memory.peak"); at its limit $(of_group memory.events max) times"
+[ "$(of_group memory.events oom)" = 0 ] || fail "the group ran out of memory"
+detach
+must kill -TERM "$DAEMON"
+wait "$DAEMON" || fail "the daemon ended with status $?"
+step "passed"
