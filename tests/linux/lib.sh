@@ -116,7 +116,11 @@ fio_verified() (
 # end_load: one of them has I/O under way at any time.
 start_load() {
     rm -f /tmp/load.*
-    for job in 0 1; do load_job "$job" & done
+    LOAD=
+    for job in 0 1; do
+        load_job "$job" &
+        LOAD="$LOAD $!"
+    done
     await_load_round
 }
 load_job() {
@@ -160,7 +164,8 @@ ios() { awk '{ print $1 + $5 }' "/sys/block/${DEV#/dev/}/stat"; }
 has_done_io() { [ "$(ios)" -ge "$1" ]; }
 end_load() {
     touch /tmp/load.end
-    wait
+    # shellcheck disable=SC2086 # they are several
+    wait $LOAD
     load_is_well
     echo "rounds of verified load: $(rounds 0) and $(rounds 1)"
 }

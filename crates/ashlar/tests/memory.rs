@@ -2,7 +2,7 @@
 //! with all that they may.
 //!
 //! What happens in a control group with that limit is shown where one can be made: in the Linux client's
-//! scene `memory`.
+//! scene `inside`.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
