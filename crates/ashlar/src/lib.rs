@@ -1,6 +1,6 @@
 //! The Ashlar daemon and its command line: all of it, so that a program may choose how memory is allocated.
 //!
-//! `serve` assembles a node in one function ([`serve::assemble`]); all other verbs speak to a daemon over its
+//! `serve` assembles a node in one function (`serve::assemble`); all other verbs speak to a daemon over its
 //! socket, with the REST API that is open to everybody.
 
 mod args;
