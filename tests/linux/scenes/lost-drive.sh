@@ -5,6 +5,7 @@
 #
 # PORT  the target, and its discovery service
 # NQN   the subsystem (default: the first that discovery names)
+# IOS   I/Os after each event, at least (300)
 #
 # The host takes a drive away on `READY lose-drive`. It may restart the target without
 # it on `READY restart-without-drive`, and with its stale content back in place on
@@ -14,7 +15,7 @@
 . lib.sh
 
 under_load_and_right() {
-    await_load_round
+    await_load_io "${IOS:-300}"
     check_data
 }
 

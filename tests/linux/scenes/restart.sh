@@ -26,7 +26,6 @@ for restart in $(seq "${RESTARTS:-6}"); do
     await_load_io "${IOS:-200}"
     check_data
 done
-await_load_round
 
 step "end of the load"
 end_load
