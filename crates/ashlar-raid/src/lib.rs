@@ -8,4 +8,4 @@ mod geometry;
 pub mod parity;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
-pub use geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry, Level, LevelError};
+pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry, Level, LevelError};

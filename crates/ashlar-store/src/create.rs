@@ -11,7 +11,7 @@ use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
 use futures_util::future::{Either, select};
 
 use crate::catalog::Catalog;
-use crate::format::location::SegmentId;
+use crate::format::location::{CHUNK_BYTES_MAX, SegmentId};
 use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
 use crate::format::table::table_bytes_max;
@@ -26,8 +26,6 @@ use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 const CHUNK_BYTES_MIN: u64 = 1 << 20;
 /// Largest chunk that is chosen for the size of the drives.
 const CHUNK_BYTES_USUAL_MAX: u64 = 16 << 20;
-/// Largest chunk that locations can point into.
-const CHUNK_BYTES_MAX: u64 = 64 << 20;
 /// Chunks that the smallest drive is cut into, nearly.
 const CHUNKS_PER_DRIVE: u64 = 4096;
 /// The root of a pool of which not all superblocks are written.

@@ -1,10 +1,10 @@
 //! The superblock: what makes a drive a member of a pool.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
-use ashlar_raid::DriveLayout;
+use ashlar_raid::{COLUMNS_MAX, DriveLayout, Level};
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
-use super::location::SegmentId;
+use super::location::{CHUNK_BYTES_MAX, SegmentId};
 use super::{FORMAT_MAJOR, FORMAT_MINOR, root};
 
 const MAGIC: &[u8; 8] = b"ASHLARSB";
@@ -89,6 +89,9 @@ pub enum SuperblockError {
     /// The magic is there, the rest is not right.
     #[error("the Ashlar superblock is damaged (its checksum is wrong)")]
     Damaged,
+    /// The checksum is right, and what it protects cannot be.
+    #[error("the Ashlar superblock is whole but wrong: its {0} cannot be; no Ashlar has written it")]
+    Impossible(&'static str),
     /// Made by a newer Ashlar.
     #[error(
         "the pool has format {major}.{minor}, and this Ashlar knows formats up to {FORMAT_MAJOR}: use a newer Ashlar"
@@ -166,7 +169,31 @@ impl Superblock {
         if major > FORMAT_MAJOR {
             return Err(SuperblockError::Newer { major, minor });
         }
-        Self::decode_fields(&mut r)
+        let superblock = Self::decode_fields(&mut r)?;
+        superblock.impossible().map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))
+    }
+
+    /// What of it cannot be, if anything: whoever uses the fields calculates with them.
+    fn impossible(&self) -> Option<&'static str> {
+        let (data, parity, layout) = (usize::from(self.data), usize::from(self.parity), &self.layout);
+        let tables_end =
+            self.table_bytes.checked_mul(2).and_then(|both| both.checked_add(Self::tables_start()));
+        let chunks = u64::from(layout.chunk_bytes) * u64::from(layout.chunk_count);
+        let chunks_end = layout.chunks_start.checked_add(chunks);
+        let second_copy = Self::second_offset(self.drive_bytes.max(SECTOR_BYTES as u64));
+        let sectors = |bytes: u64| bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES as u64);
+        let facts = [
+            (data >= 1 && data + parity <= COLUMNS_MAX && Level::of(data, parity).is_some(), "level"),
+            (sectors(u64::from(layout.chunk_bytes)), "chunk size"),
+            (u64::from(layout.chunk_bytes) <= CHUNK_BYTES_MAX, "chunk size"),
+            (sectors(self.table_bytes), "segment table's size"),
+            (tables_end.is_some_and(|end| end <= layout.chunks_start), "chunks' start"),
+            (self.drive_bytes >= 2 * SECTOR_BYTES as u64, "drive's size"),
+            (chunks_end.is_some_and(|end| end <= second_copy), "number of chunks"),
+            (Self::numbers_fit(self.segment_numbers), "segment numbers"),
+            (self.pool_name.len() <= POOL_NAME_BYTES_MAX, "pool's name"),
+        ];
+        facts.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
     }
 
     fn decode_fields(r: &mut Reader<'_>) -> Result<Self, SuperblockError> {
@@ -176,9 +203,6 @@ impl Superblock {
         let (chunk_bytes, chunk_count, chunks_start) = (r.u32()?, r.u32()?, r.u64()?);
         let (table_bytes, secret, made_at) = (r.u64()?, Secret(r.array()?), r.u64()?);
         let segment_numbers = r.u32()?;
-        if !Self::numbers_fit(segment_numbers) {
-            return Err(r.malformed().into());
-        }
         let name_bytes = usize::from(r.u8()?);
         let pool_name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
         Ok(Superblock {

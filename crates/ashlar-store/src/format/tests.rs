@@ -91,6 +91,31 @@ fn a_superblock_reads_back_from_the_documented_bytes() {
 }
 
 #[test]
+fn a_whole_superblock_that_says_what_cannot_be_is_refused_and_the_field_named() {
+    let refused = |what: &str, change: &dyn Fn(&mut Superblock)| {
+        let mut wrong = superblock();
+        change(&mut wrong);
+        match Superblock::decode(&wrong.encode()) {
+            Err(SuperblockError::Impossible(named)) => assert_eq!(named, what),
+            other => panic!("{what}: {other:?}"),
+        }
+    };
+    refused("level", &|superblock| superblock.data = 0);
+    refused("level", &|superblock| superblock.parity = 200);
+    refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 0);
+    refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 4097);
+    refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 128 << 20);
+    refused("number of chunks", &|superblock| superblock.layout.chunk_count = u32::MAX);
+    refused("chunks' start", &|superblock| superblock.layout.chunks_start = 0);
+    refused("number of chunks", &|superblock| superblock.layout.chunks_start = u64::MAX);
+    refused("drive's size", &|superblock| superblock.drive_bytes = 0);
+    refused("segment table's size", &|superblock| superblock.table_bytes = 1);
+    refused("chunks' start", &|superblock| superblock.table_bytes = 1 << 63);
+    refused("segment numbers", &|superblock| superblock.segment_numbers = 3);
+    refused("pool's name", &|superblock| superblock.pool_name = "x".repeat(65));
+}
+
+#[test]
 fn every_flipped_bit_of_a_superblock_is_noticed() {
     let sector = superblock().encode();
     for bit in 0..256 * 8 {
