@@ -15,7 +15,8 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
 
 const DRIVES: usize = 5;
-const CHUNK_BYTES: u32 = 256 << 10;
+/// Little: what the map hides is known late, as in a large pool.
+const MAP_MEMORY_BYTES: usize = 256 << 10;
 /// Blocks of one write.
 const WRITE_BLOCKS: u64 = 4;
 /// Writes outstanding.
@@ -55,17 +56,27 @@ pub struct Amplification {
     pub bytes: f64,
 }
 
-/// Overwrites blocks that do not compress, with `live_percent` of the space behind parity alive, in a pool of so many
-/// segments.
-pub fn measure(pattern: Pattern, live_percent: u64, segments: u64) -> Result<Amplification, String> {
+/// The pool whose write amplification is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// Its segments. What is kept free, open, or waits for a checkpoint weighs the more the fewer there are.
+    pub segments: u64,
+    /// Bytes of a chunk. What is left of a collected segment fills a batch the worse the smaller it is.
+    pub chunk_bytes: u32,
+    /// How much of the space behind parity lives.
+    pub live_percent: u64,
+}
+
+/// Overwrites blocks that do not compress.
+pub fn measure(pattern: Pattern, pool: Measured) -> Result<Amplification, String> {
     let world = SimWorld::new(1, Nanos(0), WallClock::Right);
-    let drive_bytes = (2 << 20) + segments * u64::from(CHUNK_BYTES);
+    let drive_bytes = (2 << 20) + pool.segments * u64::from(pool.chunk_bytes);
     let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(drive_bytes)).collect();
     let drives =
         move |world: &SimWorld| platters.iter().map(|platter| SimDrive::new(world, platter)).collect();
     let result = Rc::new(Cell::new(None));
     let (own, answer) = (world.clone(), result.clone());
-    let main = async move { answer.set(Some(run(&own, drives, pattern, live_percent).await)) };
+    let main = async move { answer.set(Some(run(&own, drives, pattern, pool).await)) };
     match world.run(main, || false) {
         Ended::Done => result.take().expect("it is done"),
         Ended::Cut => Err("the power was cut".to_owned()),
@@ -76,20 +87,19 @@ async fn run(
     world: &SimWorld,
     drives: impl Fn(&SimWorld) -> Vec<SimDrive>,
     pattern: Pattern,
-    live_percent: u64,
+    measured: Measured,
 ) -> Result<Amplification, String> {
     let new = NewPool {
         name: "sim".to_owned(),
         level: Level::Raid5,
-        chunk_bytes: Some(CHUNK_BYTES),
+        chunk_bytes: Some(measured.chunk_bytes),
         segment_numbers: None,
     };
     create(world, &new, drives(world)).await.map_err(|error| error.to_string())?;
-    // Of a real pool's map memory a part that is as small as this pool.
     let options =
-        Options { map_memory_bytes: 256 << 10, over_provisioning_percent: 15, ..Options::default() };
+        Options { map_memory_bytes: MAP_MEMORY_BYTES, over_provisioning_percent: 15, ..Options::default() };
     let (pool, _) = open_with(world, drives(world), options).await.map_err(|error| error.to_string())?;
-    let blocks = pool.status().space.usable / BLOCK_BYTES as u64 * live_percent / 100;
+    let blocks = pool.status().space.usable / BLOCK_BYTES as u64 * measured.live_percent / 100;
     let writes = blocks / WRITE_BLOCKS;
     let id = pool.create_volume(blocks, false, Bytes::new()).await.map_err(|error| error.to_string())?;
     let fill = Rc::new(Cell::new(0));

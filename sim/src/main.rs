@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use amplification::Pattern;
+use amplification::{Measured, Pattern};
 use clap::Parser;
 use outcome::Outcome;
 
@@ -45,10 +45,12 @@ struct Arguments {
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
-    /// Segments of the pool whose write amplification is measured. A pool of real drives has thousands; what is kept
-    /// free, open, or waits for a checkpoint weighs the more the fewer there are.
+    /// Segments of the pool whose write amplification is measured; a pool of real drives has thousands.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(350..=100_000))]
     segments: u64,
+    /// KiB of its chunks; those of a pool of real drives have 1 to 16 MiB.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..=65_536))]
+    chunk_kib: u32,
     /// Measure only this part of the pool's space alive, in percent.
     #[arg(long)]
     live: Option<u64>,
@@ -89,7 +91,7 @@ fn main() -> anyhow::Result<()> {
         return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
     }
     if arguments.amplification {
-        return report_amplification(arguments.segments, arguments.live);
+        return report_amplification(&arguments);
     }
     let started = Instant::now();
     let totals = run_all(&arguments);
@@ -98,22 +100,24 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report_amplification(segments: u64, live_only: Option<u64>) -> anyhow::Result<()> {
+fn report_amplification(arguments: &Arguments) -> anyhow::Result<()> {
     println!("{:10}{:>8}{:>12}{:>12}", "pattern", "live", "blocks", "bytes");
-    for (pattern, live_percent) in [
+    let loads = [
         (Pattern::Uniform, 70),
         (Pattern::Uniform, 80),
         (Pattern::Uniform, 83),
         (Pattern::HotCold, 70),
         (Pattern::HotCold, 80),
-    ] {
-        if live_only.is_some_and(|only| only != live_percent) {
+    ];
+    for (pattern, live_percent) in loads {
+        if arguments.live.is_some_and(|only| only != live_percent) {
             continue;
         }
+        let (segments, chunk_bytes) = (arguments.segments, arguments.chunk_kib << 10);
+        let pool = Measured { segments, chunk_bytes, live_percent };
+        let measured = amplification::measure(pattern, pool).map_err(anyhow::Error::msg)?;
         let name = format!("{pattern:?}");
-        let measured = amplification::measure(pattern, live_percent, segments);
-        let amplification = measured.map_err(anyhow::Error::msg)?;
-        println!("{name:10}{live_percent:>6} %{:>12.2}{:>12.2}", amplification.blocks, amplification.bytes);
+        println!("{name:10}{live_percent:>6} %{:>12.2}{:>12.2}", measured.blocks, measured.bytes);
     }
     Ok(())
 }
