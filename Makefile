@@ -2,7 +2,7 @@
 
 CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
-SIM_STATES   ?= 2000
+SIM_STATES   ?= 20000
 CRASH_ROUNDS ?= 20
 # Optimised, because the simulation needs it, but with every assertion.
 TEST_PROFILE ?= testing

@@ -40,7 +40,9 @@ impl Run {
             return Err(format!("a write was refused, and {left} bytes are said to be safe to write"));
         }
         self.check_all(pool).await?;
-        self.trim_and_refill(pool, id, end).await?;
+        for quarter in 0..4 {
+            self.trim_and_refill(pool, id, end / 4 * quarter..end / 4 * (quarter + 1)).await?;
+        }
         let live = (pool.status().space.limit * STEADY_PERCENT / 100 / BLOCK_BYTES as u64).min(end);
         self.trim(pool, id, live..end).await?;
         self.overwrite(pool, id, live).await
@@ -68,14 +70,15 @@ impl Run {
         Ok(next)
     }
 
-    /// Trims a quarter of what was written, and writes it again.
-    async fn trim_and_refill(&self, pool: &Pool, id: VolumeId, end: u64) -> Result<(), String> {
-        let quarter = end / 4;
-        self.trim(pool, id, 0..quarter).await?;
-        let refilled = self.fill(pool, id, 0..quarter).await?;
-        if refilled < quarter * WRITABLE_AGAIN_PERCENT / 100 {
-            return Err(format!("of {quarter} trimmed blocks {refilled} can be written again"));
+    /// Trims a part of what was written, and writes it again.
+    async fn trim_and_refill(&self, pool: &Pool, id: VolumeId, part: Range<u64>) -> Result<(), String> {
+        self.trim(pool, id, part.clone()).await?;
+        let refilled = self.fill(pool, id, part.clone()).await? - part.start;
+        let trimmed = part.end - part.start;
+        if refilled < trimmed * WRITABLE_AGAIN_PERCENT / 100 {
+            return Err(format!("of {trimmed} trimmed blocks {refilled} can be written again"));
         }
+        self.known.count(|outcome| outcome.filled_again += 1);
         self.check_all(pool).await
     }
 

@@ -62,6 +62,9 @@ struct Arguments {
     verbose: u8,
 }
 
+/// Crash states after which a line says how far it is.
+const STATES_PER_LINE: u64 = 5000;
+
 #[derive(Default)]
 struct Totals {
     seeds: u64,
@@ -123,6 +126,7 @@ fn report_amplification(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn run_all(arguments: &Arguments) -> Totals {
+    let started = Instant::now();
     let next = AtomicU64::new(arguments.first);
     let states = AtomicU64::new(0);
     let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);
@@ -137,7 +141,8 @@ fn run_all(arguments: &Arguments) -> Totals {
                 break;
             }
             let result = run_seed(seed);
-            states.fetch_add(result.as_ref().map_or(0, Outcome::crash_states), Ordering::Relaxed);
+            let more = result.as_ref().map_or(0, Outcome::crash_states);
+            tell_progress(states.fetch_add(more, Ordering::Relaxed), more, started);
             totals.add(seed, result);
         }
         totals
@@ -153,6 +158,15 @@ fn run_all(arguments: &Arguments) -> Totals {
         }
     });
     all
+}
+
+/// Says how far it is, from time to time.
+fn tell_progress(before: u64, more: u64, started: Instant) {
+    let states = before + more;
+    if before / STATES_PER_LINE != states / STATES_PER_LINE {
+        let per_second = states as f64 / started.elapsed().as_secs_f64();
+        eprintln!("{states} crash states, {per_second:.0}/s");
+    }
 }
 
 fn run_seed(seed: u64) -> Result<Outcome, String> {
@@ -175,11 +189,15 @@ fn report(totals: &Totals, elapsed: Duration) {
         elapsed.as_secs_f64(),
         states as f64 / elapsed.as_secs_f64()
     );
-    println!("clean stops {}  failed opens {}", outcome.clean_stops, outcome.failed_opens);
     println!(
-        "acknowledged {}  refused {}  resized {}  replayed batches {}  torn {}  rewritten {}",
+        "clean stops {}  opens given up because a drive died or a file system was full {}",
+        outcome.clean_stops, outcome.given_up_opens
+    );
+    println!(
+        "acknowledged {}  refused {}  full pools filled again {}  resized {}  replayed batches {}  torn {}  rewritten {}",
         outcome.acknowledged,
         outcome.refused,
+        outcome.filled_again,
         outcome.resized,
         outcome.replayed,
         outcome.torn,

@@ -13,12 +13,14 @@ pub struct Outcome {
     pub creation_cuts: u64,
     /// Starts that were closed in order.
     pub clean_stops: u64,
-    /// Starts at which the pool could not be opened, because a bad drive died on the way.
-    pub failed_opens: u64,
+    /// Starts at which the pool was not opened, because a bad drive died or a file system was full on the way.
+    pub given_up_opens: u64,
     /// Acknowledged writes and trims.
     pub acknowledged: u64,
     /// Writes and trims that were refused for want of space.
     pub refused: u64,
+    /// Times that a full pool was trimmed and filled again.
+    pub filled_again: u64,
     /// Volumes that were made larger or smaller.
     pub resized: u64,
     /// Batches that were replayed.
@@ -52,9 +54,10 @@ impl AddAssign for Outcome {
         self.recovery_cuts += other.recovery_cuts;
         self.creation_cuts += other.creation_cuts;
         self.clean_stops += other.clean_stops;
-        self.failed_opens += other.failed_opens;
+        self.given_up_opens += other.given_up_opens;
         self.acknowledged += other.acknowledged;
         self.refused += other.refused;
+        self.filled_again += other.filled_again;
         self.resized += other.resized;
         self.replayed += other.replayed;
         self.torn += other.torn;

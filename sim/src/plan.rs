@@ -14,7 +14,7 @@ const ATOMIC_SPARE_ROWS: u64 = 4;
 const ATOMIC_BYTES_MAX: u64 = 256 << 10;
 
 /// One of so many seeds fills its pool.
-const FULL_ONCE_IN: u64 = 40;
+const FULL_ONCE_IN: u64 = 16;
 
 /// Which parts of a volume hosts use.
 #[derive(Clone, Debug)]

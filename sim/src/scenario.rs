@@ -193,7 +193,7 @@ impl Scenario {
             (Ended::Cut, Some(_)) => outcome.work_cuts += 1,
             (Ended::Cut, None) => outcome.recovery_cuts += 1,
             (Ended::Done, Some(_)) => outcome.clean_stops += 1,
-            (Ended::Done, None) => outcome.failed_opens += 1,
+            (Ended::Done, None) => outcome.given_up_opens += 1,
         });
         let status = pool?.status();
         let online: Vec<bool> =
