@@ -140,6 +140,11 @@ impl<D: Device> Array<D> {
         (0..count).map(DriveId).filter(|drive| self.working(*drive).is_some()).collect()
     }
 
+    /// How many drives are used.
+    pub fn working_count(&self) -> usize {
+        self.members.borrow().iter().flatten().filter(|member| member.failure.borrow().is_none()).count()
+    }
+
     /// Gives a drive up: it is not used any more, and [`Array::changed`] returns.
     pub fn give_up(&self, drive: DriveId, why: DeviceError) {
         let Some(member) = self.working(drive) else { return };

@@ -138,7 +138,7 @@ impl<W: World> Pool<W> {
     /// Data columns of the stripes that can be made of the drives that work.
     fn striped_data_columns(&self) -> usize {
         let stripe = self.segments.borrow().stripe();
-        stripe.data.min(self.drives().len().saturating_sub(stripe.parity)).max(1)
+        stripe.data.min(self.array.working_count().saturating_sub(stripe.parity)).max(1)
     }
 
     /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.

@@ -38,7 +38,7 @@ pub struct Item {
 }
 
 /// How much room items take, as far as that can be told without placing them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Room {
     records: usize,
     slots: usize,
@@ -57,6 +57,22 @@ impl Room {
             }
             Some(fragment) => self.slots += fragment.slots(),
             None => {}
+        }
+    }
+
+    /// The room that this and `items` take together.
+    pub fn with(mut self, items: &[Item]) -> Self {
+        items.iter().for_each(|item| self.add(item));
+        self
+    }
+
+    /// The room without a part of it.
+    pub fn without(self, part: Room) -> Self {
+        let less = |all: usize, part: usize| all.checked_sub(part).expect("a part is no more than the whole");
+        Room {
+            records: less(self.records, part.records),
+            slots: less(self.slots, part.slots),
+            raw_sectors: less(self.raw_sectors, part.raw_sectors),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Group commit: what hosts write, from admission to the answer.
 
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -20,7 +19,7 @@ use crate::types::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 mod queue;
 
 pub(crate) use queue::CommitQueue;
-use queue::{Answer, Submitted, Unit, fitting, fragment_bytes};
+use queue::{Answer, Submitted, Unit, fragment_bytes};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
 const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
@@ -43,9 +42,7 @@ impl<W: World> Pool<W> {
         if self.commit.stopping.get() {
             return Err(Cause::NotReady.into());
         }
-        let mut room = self.commit.waiting_room.get();
-        items.iter().for_each(|item| room.add(item));
-        self.commit.waiting_room.set(room);
+        self.commit.waiting_room.set(self.commit.waiting_room.get().with(&items));
         self.commit.pending_bytes.set(self.commit.pending_bytes.get() + fragment_bytes(&items));
         let (answer, answered) = oneshot::channel();
         let hot = self.is_hot(&items);
@@ -100,7 +97,7 @@ impl<W: World> Pool<W> {
             let window_formed = self.root_changed.notified();
             let refused = self.commit.drained.notified();
             // What waits may have changed, and with it what comes next.
-            let (hot, room) = self.commit.next_batch()?;
+            let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
             let claim = self.commit.claim();
             if let Ok(appended) = self.append_units(hot, room, claim).await {
                 return Some(appended);
@@ -163,13 +160,7 @@ impl<W: World> Pool<W> {
 
     /// Takes as many units of a temperature as fit; returns their items.
     fn take_units(&self, hot: bool, batch: BatchRoom, taken: &mut Vec<Unit>) -> Vec<Item> {
-        let waiting = self.commit.waiting.take();
-        let chosen = fitting(&waiting, hot, batch);
-        let mut left = VecDeque::with_capacity(waiting.len());
-        for (unit, chosen) in waiting.into_iter().zip(chosen) {
-            if chosen { taken.push(unit) } else { left.push_back(unit) }
-        }
-        self.commit.wait_with(left);
+        *taken = self.commit.take(hot, batch);
         taken.iter_mut().flat_map(|unit| std::mem::take(&mut unit.items)).collect()
     }
 

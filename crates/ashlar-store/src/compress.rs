@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
+use smallvec::SmallVec;
 
 use crate::format::codec::crc32c;
 use crate::format::location::{Codec, SLOT_BYTES};
@@ -37,8 +38,14 @@ impl Fragment {
     }
 }
 
+/// Blocks of a command whose fragments are listed without an allocation.
+const BLOCKS_INLINE: usize = 2;
+
+/// What is stored for the blocks of one command.
+pub type Fragments = SmallVec<[Option<Fragment>; BLOCKS_INLINE]>;
+
 /// Compresses the blocks of one command. `None` stands for a block of zeros.
-pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>> {
+pub fn compress_blocks(data: &Bytes, compression: bool) -> Fragments {
     assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
     if !compression {
         return blocks(data)
@@ -48,7 +55,7 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>>
     // One buffer for the compressed forms of all blocks, cut apart at the end.
     let mut arena = AlignedBuf::stale(data.len() / BLOCK_BYTES * COMPRESSED_BYTES_MAX + codec_room());
     let mut used = 0;
-    let pieces: Vec<Piece> = blocks(data)
+    let pieces: SmallVec<[Piece; BLOCKS_INLINE]> = blocks(data)
         .map(|block| {
             if is_zero(&block) {
                 return Piece::Zero;
@@ -62,7 +69,7 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> Vec<Option<Fragment>>
             }
         })
         .collect();
-    let arena = arena.freeze();
+    let arena = if used == 0 { Bytes::new() } else { arena.freeze() };
     pieces
         .into_iter()
         .map(|piece| match piece {

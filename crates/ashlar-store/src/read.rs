@@ -6,6 +6,7 @@ use std::rc::Rc;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, World};
 use ashlar_raid::{Geometry, Source};
 use futures_util::future::try_join_all;
+use smallvec::{SmallVec, smallvec};
 
 use crate::compress::decompress_block;
 use crate::format::codec::crc32c;
@@ -32,8 +33,11 @@ struct Reading {
     segment: SegmentId,
     column: usize,
     sectors: Range<u32>,
-    found: Vec<Found>,
+    found: Finds,
 }
+
+/// One block is found without an allocation.
+type Finds = SmallVec<[Found; 1]>;
 
 impl<W: World> Pool<W> {
     /// The blocks from `lba` on; those that were never written read as zeros.
@@ -45,7 +49,7 @@ impl<W: World> Pool<W> {
         count: usize,
     ) -> Result<AlignedBuf, IoError> {
         let mut out = AlignedBuf::stale(count * BLOCK_BYTES);
-        let mut found = Vec::with_capacity(count);
+        let mut found = Finds::new();
         for (index, block) in out.chunks_exact_mut(BLOCK_BYTES).enumerate() {
             match self.find(Key { family, lba: lba.plus(index as u64), layer }, index).await? {
                 Some(stored) => found.push(stored),
@@ -53,7 +57,13 @@ impl<W: World> Pool<W> {
             }
         }
         self.count(|counters| counters.blocks_read += count as u64);
-        let done = try_join_all(gather(found).into_iter().map(|reading| self.fetch(reading))).await?;
+        let mut readings = gather(found);
+        let done: SmallVec<[_; 1]> = match (readings.pop(), readings.is_empty()) {
+            (Some(only), true) => smallvec![self.fetch(only).await?],
+            (last, _) => try_join_all(readings.into_iter().chain(last).map(|reading| self.fetch(reading)))
+                .await?
+                .into(),
+        };
         for (sectors, reading) in &done {
             for fragment in &reading.found {
                 let block = &mut out[fragment.index * BLOCK_BYTES..][..BLOCK_BYTES];
@@ -149,9 +159,9 @@ fn unpack(pointer: Pointer, stored: &[u8], block: &mut [u8]) -> Result<(), IoErr
 }
 
 /// Joins fragments whose sectors touch into one read.
-fn gather(mut found: Vec<Found>) -> Vec<Reading> {
+fn gather(mut found: Finds) -> SmallVec<[Reading; 1]> {
     found.sort_by_key(|fragment| fragment.pointer.location);
-    let mut readings: Vec<Reading> = Vec::new();
+    let mut readings: SmallVec<[Reading; 1]> = SmallVec::new();
     for fragment in found {
         let location = fragment.pointer.location;
         let (segment, column, sectors) = (location.segment(), location.column(), location.sectors());
@@ -164,7 +174,7 @@ fn gather(mut found: Vec<Found>) -> Vec<Reading> {
                 last.sectors.end = last.sectors.end.max(sectors.end);
                 last.found.push(fragment);
             }
-            _ => readings.push(Reading { segment, column, sectors, found: vec![fragment] }),
+            _ => readings.push(Reading { segment, column, sectors, found: smallvec![fragment] }),
         }
     }
     readings

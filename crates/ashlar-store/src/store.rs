@@ -11,11 +11,12 @@ use ashlar_block::{
 use ashlar_raid::Level;
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
+use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
 use crate::capacity::Space;
 use crate::catalog::{VolumeEntry, VolumeState};
-use crate::compress::{Fragment, compress_blocks};
+use crate::compress::{Fragments, compress_blocks};
 use crate::format::header::RecordKind;
 use crate::format::location::SLOT_BYTES;
 use crate::format::root::MemberState;
@@ -267,9 +268,14 @@ impl<W: World> Store<W> {
             counters.bytes_stored += bytes as u64;
         });
         let items = items(Key { family, lba, layer }, fragments);
-        let units = cut(items, self.pool.atomic_blocks_max());
+        let mut units = cut(items, self.pool.atomic_blocks_max());
+        let last = units.pop().expect("a write has blocks");
+        if units.is_empty() {
+            return self.pool.commit(last).await;
+        }
         // All of them are awaited, also after one has failed: what a host was told has failed must not come later.
-        join_all(units.into_iter().map(|unit| self.pool.commit(unit))).await.into_iter().collect()
+        let units = units.into_iter().chain([last]);
+        join_all(units.map(|unit| self.pool.commit(unit))).await.into_iter().collect()
     }
 
     /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all:
@@ -418,7 +424,7 @@ fn check_size(blocks: u64) -> Result<(), IoError> {
 }
 
 /// Records for the fragments of consecutive blocks; zeros next to each other are one.
-fn items(first: Key, fragments: Vec<Option<Fragment>>) -> Vec<Item> {
+fn items(first: Key, fragments: Fragments) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::with_capacity(fragments.len());
     for (index, fragment) in fragments.into_iter().enumerate() {
         let key = Key { lba: first.lba.plus(index as u64), ..first };
@@ -433,15 +439,15 @@ fn items(first: Key, fragments: Vec<Option<Fragment>>) -> Vec<Item> {
 
 /// Cuts the records of one write into units: one if it is small enough to be atomic, else at boundaries that the
 /// blocks have by themselves.
-fn cut(items: Vec<Item>, blocks_max: usize) -> Vec<Vec<Item>> {
+fn cut(items: Vec<Item>, blocks_max: usize) -> SmallVec<[Vec<Item>; 1]> {
     let blocks = |item: &Item| match item.kind {
         RecordKind::ZeroRange { blocks } => blocks,
         _ => 1,
     };
     if items.iter().map(blocks).sum::<u64>() <= blocks_max as u64 {
-        return vec![items];
+        return smallvec![items];
     }
-    let mut units: Vec<Vec<Item>> = Vec::new();
+    let mut units = SmallVec::<[Vec<Item>; 1]>::new();
     let mut current = None;
     for item in items {
         let part = item.key.lba.0 / blocks_max as u64;

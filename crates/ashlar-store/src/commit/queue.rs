@@ -105,20 +105,47 @@ impl CommitQueue {
         self.rung.notify_one();
     }
 
-    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants.
-    pub(super) fn next_batch(&self) -> Option<(bool, Room)> {
+    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants: if there is
+    /// more than `batch` has, a little more than that.
+    pub(super) fn next_batch(&self, batch: BatchRoom) -> Option<(bool, Room)> {
         let waiting = self.waiting.borrow();
         let hot = waiting.front()?.hot;
-        let mut room = Room::default();
-        let chosen = waiting.iter().zip(selected(&waiting, hot)).filter(|(_, selected)| *selected);
-        chosen.flat_map(|(unit, _)| &unit.items).for_each(|item| room.add(item));
+        let (mut selection, mut room) = (Selection::of(hot), Room::default());
+        for unit in waiting.iter().filter(|unit| selection.takes(unit)) {
+            room = room.with(&unit.items);
+            if !room.surely_fits(batch.data, batch.rows_max) {
+                break;
+            }
+        }
         Some((hot, room))
+    }
+
+    /// Takes as many of the waiting units of a temperature as fit a batch.
+    pub(super) fn take(&self, hot: bool, batch: BatchRoom) -> Vec<Unit> {
+        let mut waiting = self.waiting.borrow_mut();
+        let (mut selection, mut room) = (Selection::of(hot), Room::default());
+        let (mut taken, mut passed_over) = (Vec::new(), Vec::new());
+        while let Some(unit) = waiting.pop_front() {
+            if !selection.takes(&unit) {
+                passed_over.push(unit);
+                continue;
+            }
+            let with_it = room.with(&unit.items);
+            if !with_it.surely_fits(batch.data, batch.rows_max) {
+                waiting.push_front(unit);
+                break;
+            }
+            room = with_it;
+            taken.push(unit);
+        }
+        passed_over.into_iter().rev().for_each(|unit| waiting.push_front(unit));
+        self.waiting_room.set(self.waiting_room.get().without(room));
+        taken
     }
 
     /// These are what waits from now on.
     pub(super) fn wait_with(&self, waiting: VecDeque<Unit>) {
-        let mut room = Room::default();
-        waiting.iter().flat_map(|unit| &unit.items).for_each(|item| room.add(item));
+        let room = waiting.iter().fold(Room::default(), |room, unit| room.with(&unit.items));
         self.waiting_room.set(room);
         *self.waiting.borrow_mut() = waiting;
     }
@@ -148,30 +175,25 @@ impl CommitQueue {
     }
 }
 
-/// Which of the waiting units may go into the next batch of a temperature. What stores nothing is a barrier, whose
-/// order among all others stays.
-fn selected(waiting: &VecDeque<Unit>, hot: bool) -> impl Iterator<Item = bool> {
-    let (mut passed_over, mut barred) = (false, false);
-    waiting.iter().map(move |unit| {
-        barred |= passed_over && unit.stores_nothing();
-        let selected = !barred && (unit.stores_nothing() || unit.hot == hot);
-        passed_over |= !selected;
-        selected
-    })
+/// Which of the waiting units, looked at in their order, may go into the next batch of a temperature. What stores
+/// nothing is a barrier, whose order among all others stays.
+struct Selection {
+    hot: bool,
+    passed_over: bool,
+    barred: bool,
 }
 
-/// Which of the waiting units the next batch of a temperature takes.
-pub(super) fn fitting(waiting: &VecDeque<Unit>, hot: bool, batch: BatchRoom) -> Vec<bool> {
-    let (mut room, mut full) = (Room::default(), false);
-    let fits = |(unit, selected): (&Unit, bool)| {
-        if !selected || full {
-            return false;
-        }
-        unit.items.iter().for_each(|item| room.add(item));
-        full = !room.surely_fits(batch.data, batch.rows_max);
-        !full
-    };
-    waiting.iter().zip(selected(waiting, hot)).map(fits).collect()
+impl Selection {
+    fn of(hot: bool) -> Self {
+        Selection { hot, passed_over: false, barred: false }
+    }
+
+    fn takes(&mut self, unit: &Unit) -> bool {
+        self.barred |= self.passed_over && unit.stores_nothing();
+        let takes = !self.barred && (unit.stores_nothing() || unit.hot == self.hot);
+        self.passed_over |= !takes;
+        takes
+    }
 }
 
 pub(super) fn fragment_bytes(items: &[Item]) -> usize {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::compress::Fragment;
 use crate::format::location::Codec;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
@@ -9,7 +10,7 @@ fn data() -> Option<Fragment> {
 
 #[test]
 fn zeros_next_to_each_other_are_one_record() {
-    let records = items(KEY, vec![None, None, data(), None]);
+    let records = items(KEY, smallvec![None, None, data(), None]);
     let kinds: Vec<RecordKind> = records.iter().map(|item| item.kind).collect();
     let zeros = |blocks| RecordKind::ZeroRange { blocks };
     assert_eq!(kinds, [zeros(2), RecordKind::Write, zeros(1)]);
@@ -18,12 +19,12 @@ fn zeros_next_to_each_other_are_one_record() {
 
 #[test]
 fn a_write_that_can_be_atomic_is_one_unit_wherever_it_begins() {
-    assert_eq!(cut(items(KEY, vec![data(); 64]), 64).len(), 1);
+    assert_eq!(cut(items(KEY, smallvec![data(); 64]), 64).len(), 1);
 }
 
 #[test]
 fn a_larger_write_is_cut_where_its_blocks_are_aligned() {
-    let units = cut(items(KEY, vec![data(); 100]), 64);
+    let units = cut(items(KEY, smallvec![data(); 100]), 64);
     let firsts: Vec<u64> = units.iter().map(|unit| unit[0].key.lba.0).collect();
     assert_eq!(firsts, [100, 128, 192]);
     assert_eq!(units.iter().map(Vec::len).sum::<usize>(), 100);

@@ -21,25 +21,49 @@ fn zeros() -> Unit {
     Unit { items: vec![item(RecordKind::ZeroRange { blocks: 1 }, None)], hot: false, answer: None }
 }
 
-fn chosen(waiting: Vec<Unit>, hot: bool) -> Vec<bool> {
-    selected(&waiting.into(), hot).collect()
+fn queue(waiting: Vec<Unit>) -> CommitQueue {
+    let queue = CommitQueue::default();
+    queue.wait_with(waiting.into());
+    queue
 }
+
+/// What is taken of the units, by their temperature (`None`: zeros), and what goes on waiting.
+fn taken(waiting: Vec<Unit>, hot: bool, batch: BatchRoom) -> [Vec<Option<bool>>; 2] {
+    let queue = queue(waiting);
+    let sort = |unit: &Unit| (!unit.stores_nothing()).then_some(unit.hot);
+    let taken = queue.take(hot, batch).iter().map(sort).collect();
+    let left: VecDeque<Unit> = queue.waiting.take();
+    let room = left.iter().fold(Room::default(), |room, unit| room.with(&unit.items));
+    assert_eq!(queue.waiting_room.get(), room);
+    [taken, left.iter().map(sort).collect()]
+}
+
+const WIDE: BatchRoom = BatchRoom { data: 4, rows_max: 32 };
 
 #[test]
 fn a_batch_is_of_one_temperature() {
-    assert_eq!(chosen(vec![write(true), write(false), write(true)], true), [true, false, true]);
+    let waiting = vec![write(true), write(false), write(true)];
+    assert_eq!(taken(waiting, true, WIDE), [vec![Some(true); 2], vec![Some(false)]]);
 }
 
 #[test]
 fn nothing_overtakes_zeros_and_zeros_overtake_nothing() {
     let waiting = || vec![write(true), zeros(), write(false), zeros(), write(true)];
-    assert_eq!(chosen(waiting(), true), [true, true, false, false, false]);
-    assert_eq!(chosen(waiting(), false), [false; 5]);
+    let left = vec![Some(false), None, Some(true)];
+    assert_eq!(taken(waiting(), true, WIDE), [vec![Some(true), None], left]);
+    assert_eq!(taken(waiting(), false, WIDE)[0], []);
 }
 
 #[test]
 fn a_batch_ends_where_the_next_unit_does_not_fit() {
-    let waiting: VecDeque<Unit> = (0..6).map(|_| write(false)).collect();
-    let taken = fitting(&waiting, false, BatchRoom { data: 1, rows_max: 4 });
-    assert_eq!(taken, [true, true, true, false, false, false], "a row is the header's");
+    let waiting = (0..6).map(|_| write(false)).collect();
+    let [taken, left] = taken(waiting, false, BatchRoom { data: 1, rows_max: 4 });
+    assert_eq!((taken.len(), left.len()), (3, 3), "a row is the header's");
+}
+
+#[test]
+fn what_waits_is_looked_at_no_further_than_a_batch_reaches() {
+    let queue = queue((0..1000).map(|_| write(true)).collect());
+    let (hot, room) = queue.next_batch(WIDE).expect("something waits");
+    assert!(hot && !room.surely_fits(WIDE.data, WIDE.rows_max) && room.records() <= 128, "{room:?}");
 }
