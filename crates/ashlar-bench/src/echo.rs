@@ -135,7 +135,7 @@ async fn serve_one(stream: &TcpStream, zeros: &Bytes) -> io::Result<()> {
             result?;
             cutter.skip(buf.len(), &mut |bytes| list.push(zeros.slice(..bytes as usize)));
         }
-        if !list.is_empty() {
+        if stream.queued_bytes() == 0 && !list.is_empty() {
             let (result, returned) = stream.send(list).await;
             result?;
             list = returned;
@@ -189,7 +189,7 @@ struct Loader {
 async fn work(stream: TcpStream, load: Load, meter: Rc<Meter>) -> io::Result<()> {
     let mut loader = Loader::new(&load, meter);
     while !loader.waiting.is_empty() {
-        if !loader.list.is_empty() {
+        if stream.queued_bytes() == 0 && !loader.list.is_empty() {
             let (result, list) = stream.send(std::mem::take(&mut loader.list)).await;
             result?;
             loader.list = list;
