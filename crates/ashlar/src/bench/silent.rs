@@ -23,6 +23,8 @@ const BYTES: u32 = 4 << 10;
 /// A round is cut into so many: what disturbs the machine for a moment spoils the 99th percentile of a short one, and
 /// leaves the others as they are.
 const PIECES: u32 = 4;
+/// As many more rounds than usual, for the same reason.
+const MORE_ROUNDS: u32 = 2;
 
 /// A working connection with and without silent ones.
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +81,7 @@ async fn measure_one(
 ) -> anyhow::Result<Compared> {
     let subject = [Subject::volume(server, load)];
     let (mut alone, mut among) = (Rounds::default(), Rounds::default());
-    for _ in 0..settings.rounds {
+    for _ in 0..settings.rounds * MORE_ROUNDS {
         alone.extend(rounds::measure(&subject, PIECES).await?);
         let before = memory::resident_bytes_of_this_process()?;
         let silent = connect_silently(server)?;
