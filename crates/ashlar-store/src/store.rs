@@ -212,8 +212,13 @@ impl<W: World> Store<W> {
                 VolumeState::Live => self.zero_range(id, volume.end()..Lba(VOLUME_BLOCKS_MAX)).await,
                 VolumeState::Deleting => Ok(()),
             };
-            if let Err(error) = zeroed {
-                tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}");
+            match zeroed {
+                Ok(()) => {}
+                // It was deleted meanwhile.
+                Err(error) if error.cause == Cause::NoSuchVolume => {}
+                Err(error) => {
+                    tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}")
+                }
             }
         }
     }
