@@ -98,6 +98,28 @@ impl Drives {
         }
     }
 
+    /// One more drive is away than the level survives, if as many are suspects already; all others are well. A pool that
+    /// opens so has not relied on what the suspects lack. False if there is nothing to be seen of that.
+    pub fn overdraw(&mut self, rng: &mut XorShift) -> bool {
+        // One that knows the newest root has to be left.
+        let knowing = self.platters.len().saturating_sub(self.suspects.len() + 1);
+        if knowing == 0 || self.suspects.len() < self.bad_max.max(1) || !self.liars.is_empty() {
+            return false;
+        }
+        self.heal();
+        let good: Vec<usize> =
+            (0..self.platters.len()).filter(|drive| !self.suspects.contains(drive)).collect();
+        let away = good[rng.below(good.len() as u64) as usize];
+        self.away = BTreeSet::from([away]);
+        self.bad = &self.suspects | &self.away;
+        true
+    }
+
+    /// The pool was not opened: nothing has changed.
+    pub fn undo_overdraw(&mut self) {
+        self.bad.clone_from(&self.suspects);
+    }
+
     /// The last starts: as many drives as the level survives are away, the bad ones first.
     pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();

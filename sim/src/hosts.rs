@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use ashlar_store::OpenError;
 use bytes::Bytes;
 
 use crate::content;
@@ -74,6 +75,8 @@ pub struct Run {
     actions_left: Cell<u64>,
     pool: RefCell<Option<Pool>>,
     closing: Cell<bool>,
+    /// More drives are away or have been bad than the level survives.
+    overdrawn: bool,
 }
 
 impl Run {
@@ -85,7 +88,13 @@ impl Run {
             actions_left: Cell::new(actions),
             pool: RefCell::new(None),
             closing: Cell::new(false),
+            overdrawn: false,
         }
+    }
+
+    /// A start without more drives than the level survives: it may be refused, and if it is not, all is as it should be.
+    pub fn overdrawn(self) -> Self {
+        Run { overdrawn: true, ..self }
     }
 
     /// The pool, if it was opened.
@@ -111,6 +120,7 @@ impl Run {
                 self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
             }
             Err(error) if start::may_fail_so(&error) => {}
+            Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }
     }

@@ -190,8 +190,8 @@ fn report(totals: &Totals, elapsed: Duration) {
         states as f64 / elapsed.as_secs_f64()
     );
     println!(
-        "clean stops {}  opens given up because a drive died or a file system was full {}",
-        outcome.clean_stops, outcome.given_up_opens
+        "clean stops {}  opens given up because a drive died or a file system was full {}  a drive too many away: refused {}, opened {}",
+        outcome.clean_stops, outcome.given_up_opens, outcome.overdrawn_refusals, outcome.overdrawn_opens
     );
     println!(
         "acknowledged {}  refused {}  full pools filled again {}  resized {}  replayed batches {}  torn {}  rewritten {}",

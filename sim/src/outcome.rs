@@ -15,6 +15,10 @@ pub struct Outcome {
     pub clean_stops: u64,
     /// Starts at which the pool was not opened, because a bad drive died or a file system was full on the way.
     pub given_up_opens: u64,
+    /// Starts without one drive more than the level survives that were refused.
+    pub overdrawn_refusals: u64,
+    /// Those that were not, because nothing was missing.
+    pub overdrawn_opens: u64,
     /// Acknowledged writes and trims.
     pub acknowledged: u64,
     /// Writes and trims that were refused for want of space.
@@ -55,6 +59,8 @@ impl AddAssign for Outcome {
         self.creation_cuts += other.creation_cuts;
         self.clean_stops += other.clean_stops;
         self.given_up_opens += other.given_up_opens;
+        self.overdrawn_refusals += other.overdrawn_refusals;
+        self.overdrawn_opens += other.overdrawn_opens;
         self.acknowledged += other.acknowledged;
         self.refused += other.refused;
         self.filled_again += other.filled_again;

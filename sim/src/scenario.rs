@@ -15,6 +15,8 @@ use crate::plan::{Kind, Plan};
 use crate::start;
 use crate::world::{Ended, SimWorld, WallClock};
 
+/// After one of so many power cuts one drive too many is away.
+const OVERDRAWN_ONCE_IN: u64 = 3;
 /// Drive operations of the making of a pool, or a few more.
 const CREATION_OPERATIONS: u64 = 80;
 /// What hosts do before a start is closed in order, and after everything else.
@@ -65,6 +67,9 @@ impl Scenario {
             let (actions, operations) = self.choose_end();
             let ended = self.start(actions, operations)?;
             tracing::debug!("start {start}: {ended:?}");
+            if ended == Ended::Cut && self.rng.below(OVERDRAWN_ONCE_IN) == 0 {
+                self.overdraw()?;
+            }
         }
         // Everything is read without the drives that may be missing; once more after a clean stop.
         let again = if self.plan.kind == Kind::Full { 0 } else { CLEAN_ACTIONS / 4 };
@@ -184,6 +189,36 @@ impl Scenario {
         let healed = self.drives.settle(online.as_deref());
         self.known.count(|outcome| outcome.drives_healed += healed);
         self.known.failure().map(|()| ended)
+    }
+
+    /// A start without one drive more than the level survives, in which nothing is written. The pool refuses it, or all
+    /// that was acknowledged is there.
+    fn overdraw(&mut self) -> Result<(), String> {
+        if !self.drives.overdraw(&mut self.rng) {
+            return Ok(());
+        }
+        let world = self.world();
+        let run = Rc::new(Run::new(&world, &self.plan, &self.known, 0).overdrawn());
+        let main = run.clone().whole(self.drives.present(&world));
+        self.run(&world, main, u64::MAX)?;
+        match run.take_pool() {
+            Some(pool) => {
+                let online: Vec<bool> = pool
+                    .status()
+                    .drives
+                    .iter()
+                    .map(|drive| drive.condition == DriveCondition::Online)
+                    .collect();
+                self.drives.settle(Some(&online));
+                self.known.count(|outcome| outcome.overdrawn_opens += 1);
+            }
+            None => {
+                self.drives.undo_overdraw();
+                self.known.count(|outcome| outcome.overdrawn_refusals += 1);
+            }
+        }
+        world.stop();
+        self.known.failure().map_err(|error| format!("without one drive too many: {error}"))
     }
 
     /// Counts what a start came to; says which drives were in use at its end.
