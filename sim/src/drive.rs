@@ -17,7 +17,7 @@ const GLITCH_MAX_NANOSECONDS: u64 = 50_000_000;
 const NO_SPACE_MAX_NANOSECONDS: u64 = 5_000_000_000;
 
 /// Operations between the loss of one drive and that of all.
-const PIECEMEAL_OPERATIONS: u64 = 60;
+const PIECEMEAL_OPERATIONS: u64 = 30;
 
 /// A drive as one world has it.
 pub struct SimDrive {

@@ -15,8 +15,6 @@ use crate::plan::{Kind, Plan};
 use crate::start;
 use crate::world::{Ended, SimWorld, WallClock};
 
-/// After one of so many power cuts one drive too many is away.
-const OVERDRAWN_ONCE_IN: u64 = 3;
 /// Drive operations of the making of a pool, or a few more.
 const CREATION_OPERATIONS: u64 = 80;
 /// What hosts do before a start is closed in order, and after everything else.
@@ -67,7 +65,7 @@ impl Scenario {
             let (actions, operations) = self.choose_end();
             let ended = self.start(actions, operations)?;
             tracing::debug!("start {start}: {ended:?}");
-            if ended == Ended::Cut && self.rng.below(OVERDRAWN_ONCE_IN) == 0 {
+            if ended == Ended::Cut {
                 self.overdraw()?;
             }
         }

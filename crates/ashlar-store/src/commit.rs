@@ -149,11 +149,13 @@ impl<W: World> Pool<W> {
         let mut waiting = self.commit.waiting.take();
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
         self.commit.wait_with(waiting.split_off(stores));
+        self.commit.zeroing.set(true);
         for item in waiting.iter().flat_map(|unit| &unit.items) {
             self.publish_item(item, None);
         }
         self.orders.content_changed(waiting.iter().map(|unit| unit.items.len()).sum());
         let done = self.checkpoint_now().await;
+        self.commit.zeroing.set(false);
         // The receivers may have gone: their hosts have.
         waiting.into_iter().filter_map(|unit| unit.answer).for_each(|answer| drop(answer.send(done.clone())));
     }

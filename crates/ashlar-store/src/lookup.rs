@@ -71,6 +71,11 @@ impl<W: World> Pool<W> {
         groups.into_iter().take(count).collect()
     }
 
+    /// Whether the group is crowded in any shard.
+    pub fn is_crowded(&self, group: GroupKey) -> bool {
+        self.shards.borrow().iter().any(|shard| shard.is_crowded(group))
+    }
+
     /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup itself.
     pub async fn prefetch(&self, key: &Key) {
         let _ = self.lookup(key, |_| ()).await;

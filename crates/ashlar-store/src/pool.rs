@@ -224,6 +224,8 @@ impl<W: World> Pool<W> {
     fn take_no_more(&self, why: String) {
         *self.halted.borrow_mut() = Some(why);
         self.commit.fail_all(&self.write_fault());
+        // Those whom no checkpoint will answer any more.
+        self.answer_checkpoints(Err(self.write_fault()));
         self.halt_rung.notify_waiters();
         self.root_changed.notify_waiters();
         self.orders.ring();

@@ -328,15 +328,19 @@ impl<W: World> Store<W> {
     }
 
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
-        if pieces.is_empty() {
-            return Ok(());
-        }
-        self.pool.while_there_is_room(self.pool.wait_for_deltas()).await?;
-        let zero = |piece: Range<Lba>| {
+        let zero = |piece: &Range<Lba>| {
             let kind = RecordKind::ZeroRange { blocks: piece.end.0 - piece.start.0 };
             self.pool.commit(vec![Item { kind, key: Key { lba: piece.start, ..key }, fragment: None }])
         };
-        join_all(pieces.into_iter().map(zero)).await.into_iter().collect()
+        // Zeros of a crowded group are an update for each block: there has to be room for those of one piece before
+        // the next.
+        let crowded = |piece: &Range<Lba>| self.pool.is_crowded(GroupKey::of(key.family, piece.start));
+        let at_a_time = if pieces.iter().any(crowded) { 1 } else { GIBS_AT_A_TIME };
+        for together in pieces.chunks(at_a_time) {
+            self.pool.while_there_is_room(self.pool.wait_for_deltas()).await?;
+            join_all(together.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
+        }
+        Ok(())
     }
 
     fn place(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(Family, Layer, bool), IoError> {

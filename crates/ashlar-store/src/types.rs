@@ -38,7 +38,7 @@ pub struct Incarnation(pub u64);
 pub struct RootGeneration(pub u64);
 
 /// A volume and all its clones: they share stored blocks.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Family(pub u32);
 
 /// One point in the history of a family; a snapshot or clone opens a new one.
@@ -66,7 +66,7 @@ pub const GIB_BLOCKS: u64 = 1 << 18;
 pub const GROUP_BLOCKS: usize = GIB_BLOCKS as usize / SHARD_COUNT;
 
 /// One of the [`SHARD_COUNT`] parts of the map.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ShardId(pub u8);
 
 impl ShardId {
@@ -78,7 +78,7 @@ impl ShardId {
 }
 
 /// A shard's part of one GiB of a family: 16 ranges.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct GroupKey {
     /// The family.
     pub family: Family,

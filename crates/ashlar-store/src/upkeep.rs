@@ -1,6 +1,7 @@
 //! Upkeep: one task that does everything which is not an answer to a host. Look, choose, do, repeat.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Bound;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
 use crate::gc::{Candidate, Collected, choose_victim};
 use crate::map::buffer::UPDATE_BYTES_MAX;
+use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
@@ -49,6 +51,8 @@ pub(crate) struct Orders {
     moves_want_window: Cell<bool>,
     room_wanted: Cell<bool>,
     room_exact: Cell<bool>,
+    /// The group that was merged last: all have their turn.
+    merged: Cell<(ShardId, GroupKey)>,
     fresh_entries: Cell<usize>,
     /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
     inexact_records: Cell<Option<u64>>,
@@ -336,7 +340,10 @@ impl<W: World> Pool<W> {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
             Task::Distribute(shard) => self.distribute(shard).await,
-            Task::Merge(shard, group) => self.merge(shard, group).await.map(drop),
+            Task::Merge(shard, group) => {
+                self.orders.merged.set((shard, group));
+                self.merge(shard, group).await.map(drop)
+            }
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge(volume).await,
             Task::Collect(victim) => self.collect_one(victim).await,
@@ -402,7 +409,8 @@ impl<W: World> Pool<W> {
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
-    fn answer_checkpoints(&self, with: Answer) {
+    /// Answers everybody who waits for a checkpoint that has not begun.
+    pub fn answer_checkpoints(&self, with: Answer) {
         for answer in self.orders.checkpoints_wanted.take() {
             let _ = answer.send(with.clone());
         }
@@ -465,7 +473,7 @@ impl<W: World> Pool<W> {
         let drives = self.drives();
         let shards = self.shards.borrow();
         let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len()).map(|shard| shard.id);
-        let unmerged = shards.iter().find_map(|shard| shard.unmerged.first().map(|group| (shard.id, *group)));
+        let unmerged = next_unmerged(&shards, self.orders.merged.get());
         let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         drop(shards);
         let marks = self.marks();
@@ -539,6 +547,18 @@ impl<W: World> Pool<W> {
             .min(self.options.map_memory_bytes / 4 / UPDATE_BYTES_MAX)
             .max(FRESH_ENTRIES_MIN)
     }
+}
+
+/// The first group after `after`, going round, that is to be merged.
+fn next_unmerged(shards: &[Shard], after: (ShardId, GroupKey)) -> Option<(ShardId, GroupKey)> {
+    let first = |shard: &Shard, from: Bound<GroupKey>| {
+        shard.unmerged.range((from, Bound::Unbounded)).next().map(|group| (shard.id, *group))
+    };
+    let (before, from) = shards.split_at(usize::from(after.0.0));
+    let (same, later) = from.split_first()?;
+    first(same, Bound::Excluded(after.1))
+        .or_else(|| later.iter().chain(before).find_map(|shard| first(shard, Bound::Unbounded)))
+        .or_else(|| first(same, Bound::Unbounded))
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub(crate) struct CommitQueue {
     pub(super) waiting: RefCell<VecDeque<Unit>>,
     pub(super) waiting_room: Cell<Room>,
     pub(super) submitted: RefCell<VecDeque<Submitted>>,
+    /// Units wait for the checkpoint that makes them durable: they are in the maps, and neither waiting nor submitted.
+    pub(super) zeroing: Cell<bool>,
     pub(super) in_flight: Cell<usize>,
     /// Bytes of fragments that wait or are in flight.
     pub(super) pending_bytes: Cell<usize>,
@@ -156,9 +158,9 @@ impl CommitQueue {
         if gives_back { Claim::Upkeep } else { Claim::Host }
     }
 
-    /// Nothing waits and nothing is in flight.
+    /// Nothing waits and nothing is in flight: what the maps say is durable.
     pub fn is_idle(&self) -> bool {
-        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
+        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty() && !self.zeroing.get()
     }
 
     /// Returns when the task has ended.

@@ -12,7 +12,7 @@ use super::index::Index;
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::page::{CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes};
 use crate::ledger::Ledger;
-use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
 
 /// Runs of a group before they are merged.
 pub const RUNS_MAX: usize = 5;
@@ -137,21 +137,12 @@ impl Shard {
         let start = group.first_block();
         let first = blocks.start.0.max(start.0);
         let end = blocks.end.0.min(start.0 + GIB_BLOCKS);
-        let mine = |lba: &u64| ShardId::of(group.family, Lba(*lba)) == self.id;
+        let mut mine = own_blocks(self.id, group.family, first..end);
         if end - first <= HIDDEN_SINGLY_MAX || self.is_crowded(group) {
-            let singly: Vec<u64> = (first..end).filter(mine).collect();
-            for lba in singly {
-                self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger);
-            }
+            mine.for_each(|lba| self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger));
             return;
         }
-        // A range of this shard comes once in every SHARD_COUNT of them.
-        let short = end - first < RANGE_BLOCKS * SHARD_COUNT as u64;
-        if short
-            && !mine(&first)
-            && !mine(&(end - 1))
-            && !(first..end).step_by(RANGE_BLOCKS as usize).any(|lba| mine(&lba))
-        {
+        if mine.next().is_none() {
             return;
         }
         let cut = Run::Cut { layer, first: (first - start.0) as u32, end: (end - start.0) as u32 };
@@ -255,6 +246,14 @@ impl Shard {
             self.unmerged.remove(&group);
         }
     }
+}
+
+/// Those of `blocks` that belong to a shard: some ranges of them.
+fn own_blocks(id: ShardId, family: Family, blocks: Range<u64>) -> impl Iterator<Item = u64> {
+    let ranges = blocks.start / RANGE_BLOCKS..blocks.end.div_ceil(RANGE_BLOCKS);
+    let firsts = ranges.map(|range| range * RANGE_BLOCKS);
+    let own = firsts.filter(move |first| ShardId::of(family, Lba(*first)) == id);
+    own.flat_map(move |first| blocks.start.max(first)..blocks.end.min(first + RANGE_BLOCKS))
 }
 
 /// Adds a cut, in one piece with the newest run if that is a cut that it overlaps or continues.
