@@ -213,4 +213,6 @@ fn report(totals: &Totals, elapsed: Duration) {
 }
 
 #[cfg(test)]
+mod halting;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,99 @@
+//! A pool that loses more drives than its level survives, in the middle of everything: it halts, and nobody waits for ever.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, XorShift};
+use ashlar_raid::Level;
+use ashlar_store::{NewPool, Options, create};
+use bytes::Bytes;
+
+use crate::drive::SimDrive;
+use crate::platter::SharedPlatter;
+use crate::start::{Pool, open_with};
+use crate::world::{Ended, SimWorld, WallClock};
+
+const DRIVES: usize = 4;
+const DRIVE_BYTES: u64 = 8 << 20;
+const CHUNK_BYTES: u32 = 64 << 10;
+const VOLUME_BLOCKS: u64 = 512;
+/// By when everybody has been answered.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Tasks of each sort that go on until the pool refuses.
+const TASKS: u64 = 4;
+
+/// Hosts write and trim, volumes are made and deleted, while the pool loses two of its drives.
+fn halt_under_load(seed: u64) {
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
+    let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+    let main = lose_two(world.clone(), platters, XorShift::new(seed));
+    assert!(matches!(world.run(main, || false), Ended::Done));
+    world.stop();
+}
+
+async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShift) {
+    let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
+    let new = NewPool {
+        name: "sim".to_owned(),
+        level: Level::Raid5,
+        chunk_bytes: Some(CHUNK_BYTES),
+        segment_numbers: None,
+    };
+    create(&world, &new, drives()).await.expect("good drives");
+    let (pool, _) = open_with(&world, drives(), Options::default()).await.expect("good drives");
+    let at_work = Rc::new(Cell::new(0));
+    for task in 0..2 * TASKS {
+        at_work.set(at_work.get() + 1);
+        let (pool, world, at_work) = (pool.clone(), world.clone(), at_work.clone());
+        world.clone().spawn(async move {
+            if task < TASKS {
+                write_and_trim(&world, &pool).await
+            } else {
+                make_and_delete(&pool).await
+            }
+            at_work.set(at_work.get() - 1);
+        });
+    }
+    for platter in &platters[..2] {
+        world.sleep(Duration::from_micros(1 + rng.below(50_000))).await;
+        platter.0.borrow_mut().gone = true;
+    }
+    let since = world.now();
+    while at_work.get() > 0 {
+        world.sleep(Duration::from_millis(1)).await;
+        let left = at_work.get();
+        assert!(world.now().since(since) < PATIENCE, "{left} tasks have had no answer");
+    }
+    assert!(pool.halted().is_some(), "two drives are lost, and level 5 survives one");
+    pool.close().await.expect_err("nothing can be made durable any more");
+}
+
+/// Until the pool refuses.
+async fn write_and_trim(world: &SimWorld, pool: &Pool) {
+    let Ok(id) = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await else { return };
+    loop {
+        let lba = Lba(world.below(VOLUME_BLOCKS - 8));
+        let data = Bytes::from_static(&[0xa5; 8 * BLOCK_BYTES]);
+        let done =
+            if world.once_in(3) { pool.zero(id, lba, 8).await } else { pool.write(id, lba, data).await };
+        if done.is_err() {
+            return;
+        }
+    }
+}
+
+/// Until the pool refuses.
+async fn make_and_delete(pool: &Pool) {
+    while let Ok(id) = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await {
+        if pool.delete_volume(id).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_pool_that_halts_answers_everybody_and_can_be_closed() {
+    // Whoever had asked for a checkpoint while another one was failing was never answered.
+    (0..40).for_each(halt_under_load);
+}
