@@ -92,7 +92,7 @@ impl Run {
         }
     }
 
-    /// A start without more drives than the level survives: it may be refused, and if it is not, all is as it should be.
+    /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
     pub fn overdrawn(self) -> Self {
         Run { overdrawn: true, ..self }
     }

@@ -97,7 +97,7 @@ fn main() -> anyhow::Result<()> {
         return report_amplification(&arguments);
     }
     let started = Instant::now();
-    let totals = run_all(&arguments);
+    let totals = run_all(&arguments, started);
     report(&totals, started.elapsed());
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
     Ok(())
@@ -125,8 +125,7 @@ fn report_amplification(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn run_all(arguments: &Arguments) -> Totals {
-    let started = Instant::now();
+fn run_all(arguments: &Arguments, started: Instant) -> Totals {
     let next = AtomicU64::new(arguments.first);
     let states = AtomicU64::new(0);
     let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use ashlar_block::{Clock, Nanos, XorShift};
-use ashlar_store::{DriveCondition, OpenError, create};
+use ashlar_store::{DriveCondition, OpenError, PoolStatus, create};
 
 use crate::drives::Drives;
 use crate::hosts::{Known, Run};
@@ -201,13 +201,7 @@ impl Scenario {
         self.run(&world, main, u64::MAX)?;
         match run.take_pool() {
             Some(pool) => {
-                let online: Vec<bool> = pool
-                    .status()
-                    .drives
-                    .iter()
-                    .map(|drive| drive.condition == DriveCondition::Online)
-                    .collect();
-                self.drives.settle(Some(&online));
+                self.drives.settle(Some(&online(&pool.status())));
                 self.known.count(|outcome| outcome.overdrawn_opens += 1);
             }
             None => {
@@ -229,8 +223,7 @@ impl Scenario {
             (Ended::Done, None) => outcome.given_up_opens += 1,
         });
         let status = pool?.status();
-        let online: Vec<bool> =
-            status.drives.iter().map(|drive| drive.condition == DriveCondition::Online).collect();
+        let online = online(&status);
         if let Some(lost) = self.drives.must_stay().into_iter().find(|drive| !online[*drive]) {
             self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives[lost]));
         }
@@ -245,4 +238,9 @@ impl Scenario {
         });
         Some(online)
     }
+}
+
+/// Which drives are in use.
+fn online(status: &PoolStatus) -> Vec<bool> {
+    status.drives.iter().map(|drive| drive.condition == DriveCondition::Online).collect()
 }

@@ -120,8 +120,7 @@ struct Gap {
 /// Places `items` in the fewest rows up to `rows_max`. `None` if they do not fit.
 pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geometry>) -> Option<Placement> {
     let header = header_bytes(items.len(), geometry);
-    let mut room = Room::default();
-    items.iter().for_each(|item| room.add(item));
+    let room = Room::default().with(items);
     if room.records > RECORDS_MAX {
         return None;
     }

@@ -15,6 +15,7 @@ use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot}
 use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::index::nodes_above;
+use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Shape};
@@ -144,7 +145,7 @@ impl<W: World> Pool<W> {
         self.write_deltas(&noted.rewrites).await?;
         self.write_indexes().await?;
         let shards = self.shards.borrow();
-        let root = |shard: &crate::map::shard::Shard| {
+        let root = |shard: &Shard| {
             let (index_height, index) = shard.index.root();
             ShardRoot { index_height, index, deltas: shard.deltas.head() }
         };
@@ -382,10 +383,7 @@ impl<W: World> Pool<W> {
     /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in between.
     async fn settle_buffers(&self) {
         for id in shard_ids() {
-            self.with_shard(id, |shard| {
-                let groups = &shard.groups;
-                shard.buffer.settle(|key| groups.contains_key(&GroupKey::of(key.family, key.lba)));
-            });
+            self.with_shard(id, Shard::settle);
             self.world.yield_now().await;
         }
     }

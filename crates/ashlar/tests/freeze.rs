@@ -6,7 +6,6 @@ mod hosts;
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
-use std::fs;
 use std::time::Duration;
 
 use hosts::{Load, Volume};
@@ -27,9 +26,7 @@ const BLOCKS: u64 = 6144;
 #[test]
 fn a_daemon_that_was_stopped_for_longer_than_its_timeouts_drops_no_host() {
     let place = Place::new();
-    let file = place.path("ashlar.toml");
-    fs::write(&file, CONFIG).expect("room");
-    let daemon = place.start_with(&["--config", file.to_str().expect("a name")]);
+    let daemon = place.start_configured(CONFIG);
     place.create_pool("tank", 0..DRIVES);
     let size = (BLOCKS * 4096).to_string();
     place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);

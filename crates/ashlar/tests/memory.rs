@@ -43,9 +43,7 @@ fn peak_bytes(daemon: &Daemon) -> u64 {
 #[test]
 fn the_least_memory_is_enough_for_all_that_hosts_may_ask_for() {
     let place = Place::new();
-    let file = place.path("ashlar.toml");
-    fs::write(&file, CONFIG).expect("room");
-    let daemon = place.start_with(&["--config", file.to_str().expect("a name")]);
+    let daemon = place.start_configured(CONFIG);
     place.create_pool("tank", 0..DRIVES);
     let size = (BLOCKS * 4096).to_string();
     for name in VOLUMES {

@@ -178,9 +178,9 @@ impl Buffer {
 
     /// The keys of `family` and `layer` in `blocks` that the buffer knows a value of, in order.
     pub fn keys(&self, family: Family, layer: Layer, blocks: Range<Lba>) -> Vec<Key> {
-        let mut leaves = self.leaves_in(family, &blocks);
-        let keys = leaves.by_ref().filter(|(range, _)| range.layer == layer);
-        keys.flat_map(|(range, leaf)| leaf.updates.iter().map(|update| range.key(update.block)))
+        let leaves = self.leaves_in(family, &blocks).filter(|(range, _)| range.layer == layer);
+        leaves
+            .flat_map(|(range, leaf)| leaf.updates.iter().map(|update| range.key(update.block)))
             .filter(|key| blocks.contains(&key.lba))
             .collect()
     }

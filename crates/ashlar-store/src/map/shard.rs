@@ -91,7 +91,7 @@ impl Shard {
     /// The map says `value` of `key` from now on.
     pub fn set(&mut self, key: Key, value: Value, ledger: &Ledger) {
         let groups = &self.groups;
-        let on_disk = || groups.contains_key(&GroupKey::of(key.family, key.lba));
+        let on_disk = || has_runs(groups, &key);
         if let Some(Some(displaced)) = self.buffer.set(key, value, on_disk) {
             ledger.discard(key.family, displaced.location);
         }
@@ -102,7 +102,13 @@ impl Shard {
 
     /// Whether the key's group has runs.
     pub fn on_disk(&self, key: &Key) -> bool {
-        self.groups.contains_key(&GroupKey::of(key.family, key.lba))
+        has_runs(&self.groups, key)
+    }
+
+    /// What the running checkpoint has written is in durable deltas.
+    pub fn settle(&mut self) {
+        let groups = &self.groups;
+        self.buffer.settle(|key| has_runs(groups, key));
     }
 
     /// The shard's blocks in `blocks` read as zeros from now on.
@@ -246,6 +252,10 @@ impl Shard {
             self.unmerged.remove(&group);
         }
     }
+}
+
+fn has_runs(groups: &BTreeMap<GroupKey, Vec<Run>>, key: &Key) -> bool {
+    groups.contains_key(&GroupKey::of(key.family, key.lba))
 }
 
 /// Those of `blocks` that belong to a shard: some ranges of them.

@@ -105,8 +105,7 @@ async fn execute_jobs<D: Door>(first: Job<D>) {
     let mut next = Some(first);
     while let Some(Job { queue, capsule, ticket, command }) = next {
         queue.execute(capsule, ticket, command).await;
-        let keeps_task = queue.free_tasks.borrow().len() < FREE_TASKS_MAX;
-        if !keeps_task {
+        if queue.free_tasks.borrow().len() == FREE_TASKS_MAX {
             return;
         }
         queue.free_tasks.borrow_mut().push(Seat(letter.clone()));

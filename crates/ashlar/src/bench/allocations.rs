@@ -26,7 +26,6 @@ use super::table;
 use crate::args::ServeArguments;
 use crate::serve::{self, Config};
 
-const DRIVES: usize = 5;
 const DRIVE_BYTES: u64 = 512 << 20;
 const VOLUME: ByteSize = ByteSize(256 << 20);
 /// Bytes of an operation, and operations outstanding on one connection.
@@ -101,7 +100,7 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
     let pool = CreatePool {
         name: "bench".to_owned(),
         level: "5".to_owned(),
-        drives: memory_drives(DRIVES, DRIVE_BYTES),
+        drives: memory_drives(DRIVE_BYTES),
         force: false,
         chunk_bytes: None,
     };

@@ -15,7 +15,6 @@ use super::rounds::{self, Subject, Summary};
 use super::servers::Server;
 use super::{Settings, table};
 
-const DRIVES: usize = 5;
 const DRIVE_BYTES: u64 = 512 << 20;
 /// What lives in the full pool, of what is left without parity, and what the other pool's volume takes.
 const LIVE_PERCENT: u64 = 80;
@@ -104,7 +103,7 @@ impl Rig {
 
 /// A pool of that name, and a volume of so many percent of it.
 fn volume(daemon: &Daemon, name: &str, percent: u64) -> anyhow::Result<Server> {
-    let drives = memory_drives(DRIVES, DRIVE_BYTES);
+    let drives = memory_drives(DRIVE_BYTES);
     let pool = daemon.create_pool(PoolPlan { name, level: "5", drives, chunk_bytes: None })?;
     let granule = u64::from(super::fill::FILL_BYTES);
     let bytes = pool.usable_bytes * percent / 100 / granule * granule;

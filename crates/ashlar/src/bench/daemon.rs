@@ -18,6 +18,9 @@ use super::memory;
 use super::servers::Server;
 use crate::cli::Client;
 
+/// Drives of every pool that is measured.
+pub const DRIVES: usize = 5;
+
 /// How long the daemon may take to answer.
 const START_WAIT: Duration = Duration::from_secs(60);
 /// Pause between two looks whether it does.
@@ -59,8 +62,8 @@ pub struct PoolPlan<'a> {
 
 /// Drives in memory that is all taken at once: the kernel clears memory that is touched for the first time, which no
 /// load is to pay for.
-pub fn memory_drives(count: usize, bytes: u64) -> Vec<String> {
-    vec![format!("mem:{bytes},touched=on"); count]
+pub fn memory_drives(bytes: u64) -> Vec<String> {
+    vec![format!("mem:{bytes},touched=on"); DRIVES]
 }
 
 impl Daemon {

@@ -8,7 +8,7 @@ use ashlar_block::ByteSize;
 use ashlar_reactor::sleep;
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan};
+use super::daemon::{DRIVES, Daemon, PoolPlan};
 use super::rounds::options;
 use super::servers::Server;
 
@@ -21,7 +21,6 @@ const SETTLE: Duration = Duration::from_millis(500);
 const DURATION: Duration = Duration::from_secs(5);
 /// Its drives take memory only as they are written, which is next to nothing.
 const DRIVE: &str = "mem:512MiB";
-const DRIVES: usize = 5;
 const VOLUME: ByteSize = ByteSize(1 << 30);
 
 /// What a daemon takes that has nothing to do.

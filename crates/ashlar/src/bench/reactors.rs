@@ -16,7 +16,6 @@ use super::{Settings, table};
 const BYTES: u32 = 4 << 10;
 /// Connections, and operations outstanding on each, where there is much to do.
 const MANY: (u16, u32) = (4, 32);
-const DRIVES: usize = 5;
 const DRIVE_BYTES: u64 = 512 << 20;
 const VOLUME: ByteSize = ByteSize(256 << 20);
 /// A connection is at home if the other reactor does less than this part of what both do.
@@ -77,7 +76,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 impl Rig {
     fn start(reactors: usize) -> anyhow::Result<Self> {
         let daemon = Daemon::start(&["--reactors".to_owned(), reactors.to_string()])?;
-        let drives = memory_drives(DRIVES, DRIVE_BYTES);
+        let drives = memory_drives(DRIVE_BYTES);
         daemon.create_pool(PoolPlan { name: "bench", level: "5", drives, chunk_bytes: None })?;
         let server = daemon.create_volume("bench", "v0", VOLUME)?;
         Ok(Rig { daemon, server })

@@ -13,7 +13,7 @@ use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
 use ashlar_control::types::PoolCounters;
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan};
+use super::daemon::{DRIVES, Daemon, PoolPlan};
 use super::fill::{FILL_BYTES, connect, each, write_each};
 use super::progress::Progress;
 
@@ -23,7 +23,6 @@ const RANGE_BLOCKS: u64 = 256;
 const RANGES: u64 = VOLUME.0 / BLOCK_BYTES as u64 / RANGE_BLOCKS;
 const FULL_EVERY: u64 = 64;
 /// Files that take space as they are written; large enough for the longest replay that there is.
-const DRIVES: usize = 5;
 const DRIVE: ByteSize = ByteSize(64 << 30);
 const POOL: &str = "bench";
 /// Memory for the map where recovery is measured: the least default.

@@ -7,7 +7,7 @@ use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::daemon::{DRIVES, Daemon, PoolPlan, memory_drives};
 use super::fill::fill;
 use super::parts::{DriveParts, Parts, Stripe};
 use super::progress::Progress;
@@ -15,8 +15,6 @@ use super::rounds::{self, Subject, Summary};
 use super::servers::{self, Server};
 use super::{Settings, table};
 
-/// Drives of the pool.
-const DRIVES: usize = 5;
 /// Connections, and operations outstanding on each, of 4 KiB at random.
 const SMALL_SHAPES: [(u16, u32); 3] = [(1, 1), (1, 32), (4, 32)];
 const SMALL_BYTES: u32 = 4 << 10;
@@ -114,7 +112,7 @@ impl Rig {
         settings: &Settings,
     ) -> anyhow::Result<Self> {
         let daemon = Daemon::start(&["--reactors".to_owned(), "1".to_owned()])?;
-        let drives = memory_drives(DRIVES, settings.volume_bytes);
+        let drives = memory_drives(settings.volume_bytes);
         daemon.create_pool(PoolPlan { name: "bench", level, drives, chunk_bytes: None })?;
         let mut volumes = Vec::new();
         for content in CONTENTS {

@@ -94,6 +94,13 @@ impl Place {
         self.start_as(command)
     }
 
+    /// The same, with this configuration.
+    pub fn start_configured(&self, configuration: &str) -> Daemon {
+        let file = self.path("ashlar.toml");
+        std::fs::write(&file, configuration).expect("room");
+        self.start_with(&["--config", file.to_str().expect("a name")])
+    }
+
     /// The same, by this command.
     pub fn start_as(&self, mut command: Command) -> Daemon {
         command.stderr(Stdio::inherit());
