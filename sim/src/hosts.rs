@@ -120,7 +120,7 @@ impl Run {
                 self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
             }
             Err(error) if start::may_fail_so(&error) => {}
-            Err(OpenError::TooManyMissing { .. } | OpenError::Diverged { .. }) if self.overdrawn => {}
+            Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }
     }

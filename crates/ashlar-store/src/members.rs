@@ -111,43 +111,65 @@ pub(crate) async fn choose<D: Device>(
     let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
     let newest = roots.iter().filter_map(|roots| roots.last()).max_by_key(|root| root.generation);
     let root = newest.ok_or(OpenError::NoRoot)?.clone();
+    let (mut chosen, diverged) = sort_out(drives, &roots, root);
+    agree(&chosen, &diverged, parity, policy)?;
+    chosen.stale.extend(diverged);
+    Ok(chosen)
+}
+
+/// Whom the newest root believes; and the drives of another line.
+fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<DriveId>) {
     let mut chosen = Chosen { root, members: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
-    for (drive, roots) in drives.into_iter().zip(&roots) {
+    for (drive, roots) in drives.into_iter().zip(roots) {
         match standing(&chosen.root, &drive.superblock, roots.last()) {
             Standing::Member => chosen.members.push(drive),
             Standing::Stale => chosen.stale.push(drive.superblock.drive),
             Standing::Diverged => diverged.push(drive.superblock.drive),
         }
     }
-    let not_given =
-        chosen.root.members.len().saturating_sub(chosen.members.len() + chosen.stale.len() + diverged.len());
+    let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
+    chosen.missing =
+        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
+    (chosen, diverged)
+}
+
+/// Whether the pool may be opened with those that were chosen.
+fn agree<D>(
+    chosen: &Chosen<D>,
+    diverged: &[DriveId],
+    parity: usize,
+    policy: OpenPolicy,
+) -> Result<(), OpenError> {
+    let members = chosen.root.members.len();
+    let missing = || chosen.missing.clone();
+    // Who made the pool was stopped while the superblocks were written.
+    if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {
+        return Err(OpenError::Unfinished { missing: missing() });
+    }
+    let not_given = members.saturating_sub(chosen.members.len() + chosen.stale.len() + diverged.len());
+    let too_many = chosen.missing.len() > parity;
+    // What lines there are is certain once all drives are given; nobody is to give up one of them before.
+    if too_many && not_given > 0 {
+        return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
+    }
     if could_have_opened(diverged.len() + not_given, &chosen.root, parity)
         && let Some(drive) = diverged.first()
     {
         return Err(OpenError::Diverged { drive: *drive });
     }
-    chosen.stale.extend(diverged);
-    let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
-    let members = chosen.root.members.len();
-    chosen.missing =
-        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
-    // Who made the pool was stopped while the superblocks were written.
-    if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {
-        return Err(OpenError::Unfinished { missing: chosen.missing });
-    }
-    if chosen.missing.len() > parity {
-        return Err(OpenError::TooManyMissing { missing: chosen.missing, members, parity });
+    if too_many {
+        return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
     // Drives whose absence is known already have been agreed to.
     let known = |drive: &&DriveId| {
         chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent)
     };
     let new = chosen.missing.iter().filter(|drive| !known(drive)).count();
-    if new > 0 && there.len() * 2 <= members && !policy.degraded {
-        return Err(OpenError::Degraded { missing: chosen.missing, members });
+    if new > 0 && chosen.members.len() * 2 <= members && !policy.degraded {
+        return Err(OpenError::Degraded { missing: missing(), members });
     }
-    Ok(chosen)
+    Ok(())
 }
 
 /// The segment table of the root.

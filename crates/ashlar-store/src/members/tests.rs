@@ -98,3 +98,20 @@ fn a_line_that_too_few_drives_are_on_never_acknowledged_anything() {
     assert!(!could_have_opened(1, &newest, 1));
     assert!(could_have_opened(2, &newest, 1));
 }
+
+#[test]
+fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
+    // Drive 1 named drive 2 absent before it was away itself; drive 2, which could tell whether the two of them ever
+    // acknowledged anything, is not given.
+    let newest = root(&[(2, 20), (1, 1)], 30, &[1]);
+    let alone = root(&[(3, 20), (1, 1)], 22, &[2]);
+    let verdict = |given: &[(u16, &Root)]| {
+        let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
+        let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
+        let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
+        agree(&chosen, &diverged, 1, OpenPolicy::default())
+    };
+    assert!(matches!(verdict(&[(0, &newest), (1, &alone)]), Err(OpenError::TooManyMissing { .. })));
+    assert!(matches!(verdict(&[(0, &newest), (1, &alone), (2, &alone)]), Err(OpenError::Diverged { .. })));
+    assert!(verdict(&[(0, &newest), (1, &alone), (2, &newest)]).is_ok());
+}
