@@ -296,7 +296,10 @@ pub fn index_leaf_seeds() -> Vec<Seed> {
     filter.add(4);
     let runs = [
         Run::Cut { layer: Layer(1), first: 5, end: 90 },
-        Run::Pages { filter, pages: vec![PageRef { first_block: 4, entries: 3, pointer: pointer() }; 4] },
+        Run::Pages {
+            filter,
+            pages: vec![PageRef { first_block: 4, entries: 3, pointer: pointer() }; 4].into(),
+        },
     ];
     // A group's key has no public constructor: the bytes of a leaf of one empty group make it.
     let key = groups_of(&[1, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0]).0;

@@ -66,7 +66,8 @@ impl<W: World> Pool<W> {
             children = pages.iter().map(|page| decode_node(page)).collect::<Result<Vec<_>, _>>()?.concat();
         }
         for page in try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await? {
-            for (group, runs) in decode_leaf(&page)? {
+            for (group, mut runs) in decode_leaf(&page)? {
+                runs.shrink_to_fit();
                 shard.groups.insert(group, runs);
                 shard.note_unmerged(group);
             }

@@ -1,6 +1,7 @@
 //! Pages of the maps: entries of a group, deltas, the index, directories.
 
 use ashlar_block::{BLOCK_BYTES, Lba};
+use smallvec::SmallVec;
 
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, Pointer, put_pointer, take_pointer};
@@ -120,6 +121,9 @@ pub struct PageRef {
     pub pointer: Pointer,
 }
 
+/// The pages of a run: most runs have one, and a map of 1 TiB has hundreds of thousands of runs.
+pub type PageRefs = SmallVec<[PageRef; 1]>;
+
 /// A part of a group's history; newer ones hide older ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run {
@@ -128,7 +132,7 @@ pub enum Run {
         /// What it may have entries of.
         filter: Filter,
         /// Its pages, in order.
-        pages: Vec<PageRef>,
+        pages: PageRefs,
     },
     /// What older runs say of these blocks is void.
     Cut {

@@ -1,6 +1,7 @@
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
+use smallvec::smallvec;
 
 use super::header::{BatchHeader, Record, RecordKind};
 use super::location::{Codec, Location, Pointer, SegmentId};
@@ -229,7 +230,7 @@ fn pages_of_the_map_read_back() {
     filter.add(300_000 % (1 << 18));
     let runs = vec![
         Run::Cut { layer: Layer(1), first: 5, end: 90 },
-        Run::Pages { filter, pages: vec![PageRef { first_block: 4, entries: 3, pointer }; 16] },
+        Run::Pages { filter, pages: smallvec![PageRef { first_block: 4, entries: 3, pointer }; 16] },
     ];
     let key = GroupKey { family: Family(3), gib: 9 };
     let leaf = page::encode_leaf([(&key, runs.as_slice())].into_iter());

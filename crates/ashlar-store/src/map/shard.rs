@@ -168,6 +168,7 @@ impl Shard {
             at <= newer || *run != merged_runs[at - 1 - newer]
         });
         runs.extend(merged);
+        runs.shrink_to_fit();
         if runs.iter().all(|run| matches!(run, Run::Cut { .. })) {
             self.groups.remove(&group);
         }
@@ -181,7 +182,7 @@ impl Shard {
 
     /// Adds the newest run of a group, which is not crowded.
     pub fn push_run(&mut self, group: GroupKey, run: Run) {
-        self.groups.entry(group).or_default().insert(0, run);
+        insert_newest(self.groups.entry(group).or_default(), run);
         self.changed(group);
     }
 
@@ -280,7 +281,13 @@ fn absorb(runs: &mut Vec<Run>, cut: Run) {
         *end = (*end).max(*new_end);
         return;
     }
-    runs.insert(0, cut);
+    insert_newest(runs, cut);
+}
+
+/// Adds the newest run. Groups are many and rarely change: none has room to spare.
+fn insert_newest(runs: &mut Vec<Run>, run: Run) {
+    runs.reserve_exact(1);
+    runs.insert(0, run);
 }
 
 #[cfg(test)]

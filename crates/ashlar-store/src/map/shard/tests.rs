@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 
 use ashlar_block::DriveId;
+use smallvec::smallvec;
 
 use super::*;
 use crate::format::location::{Codec, Location, SegmentId};
@@ -46,8 +47,11 @@ fn run(entries: &[(u32, u32)], page: u32) -> (Run, Rc<Vec<PageEntry>>) {
         layer: Layer(0),
         value: Some(pointer(*slot)),
     };
-    let pages =
-        vec![PageRef { first_block: entries[0].0, entries: entries.len() as u16, pointer: pointer(page) }];
+    let pages = smallvec![PageRef {
+        first_block: entries[0].0,
+        entries: entries.len() as u16,
+        pointer: pointer(page)
+    }];
     (Run::Pages { filter, pages }, Rc::new(entries.iter().map(entry).collect()))
 }
 
