@@ -6,6 +6,7 @@ mod collection;
 mod daemon;
 mod fill;
 mod idle;
+mod interrupt;
 mod memory;
 mod parts;
 mod progress;
@@ -158,9 +159,13 @@ impl Report {
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let settings = Settings::of(arguments)?;
     let sections = sections(&arguments.only)?;
+    interrupt::listen()?;
     let mut report = Report::new()?;
     for section in sections {
-        let table = report.measure(section, &settings).with_context(|| format!("measuring {section:?}"))?;
+        let measured = report.measure(section, &settings);
+        // What else failed then did so because of it.
+        interrupt::check()?;
+        let table = measured.with_context(|| format!("measuring {section:?}"))?;
         if output == Output::Table {
             println!("{table}\n");
         }

@@ -7,6 +7,7 @@ use ashlar_bench::initiator::{CommandError, Controller, Namespace};
 use ashlar_bench::load::Content;
 use ashlar_reactor::spawn_joined;
 
+use super::interrupt;
 use super::rounds::options;
 use super::servers::Server;
 
@@ -57,7 +58,7 @@ pub async fn write_each(
 /// Does `operation(0)` to `operation(count - 1)`, so many of them at a time.
 ///
 /// # Errors
-/// The first that failed.
+/// The first that failed, or a signal.
 pub async fn each(
     depth: u64,
     count: u64,
@@ -68,15 +69,17 @@ pub async fn each(
         let operation = operation.clone();
         spawn_joined(async move {
             for number in (first..count).step_by(depth as usize) {
-                operation(number).await?;
+                interrupt::check()?;
+                let done = operation(number).await;
+                done.map_err(|error| anyhow!("an operation on the volume failed: {error}"))?;
             }
             Ok(())
         })
     };
     let workers: Vec<_> = (0..depth).map(worker).collect();
     for worker in workers {
-        let done: Result<(), CommandError> = worker.await;
-        done.map_err(|error| anyhow!("an operation on the volume failed: {error}"))?;
+        let done: anyhow::Result<()> = worker.await;
+        done?;
     }
     Ok(())
 }

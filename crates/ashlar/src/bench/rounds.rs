@@ -9,6 +9,7 @@ use ashlar_bench::ratio::{Ratio, median};
 use ashlar_bench::wire_bench::{self, Figures};
 use serde::Serialize;
 
+use super::interrupt;
 use super::servers::Server;
 
 /// What speaks to a server.
@@ -57,11 +58,12 @@ pub struct Summary {
 /// Measures every subject once in each of `rounds` rounds.
 ///
 /// # Errors
-/// The subject that cannot be measured.
+/// The subject that cannot be measured, or a signal.
 pub async fn measure(subjects: &[Subject<'_>], rounds: u32) -> anyhow::Result<Vec<Rounds>> {
     let mut figures = vec![Rounds::default(); subjects.len()];
     for _ in 0..rounds {
         for (subject, figures) in subjects.iter().zip(&mut figures) {
+            interrupt::check()?;
             figures.0.push(subject.measure().await?);
         }
     }
