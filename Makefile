@@ -15,7 +15,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check unit-test simulate linux-test mutants bench clean
+.PHONY: help setup build run test check unit-test programs simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -50,11 +50,14 @@ check: ## formatting, lints, dependencies, walls, documentation
 unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
 	$(CARGO) test --workspace --profile $(TEST_PROFILE)
 
-simulate: ## SIM_STATES crash states of the whole store
-	$(CARGO) run --profile $(TEST_PROFILE) -p sim -- --states $(SIM_STATES)
+# The whole workspace: what it depends on is then built as unit-test has it, not once more with fewer features.
+programs:
+	$(CARGO) build --workspace --profile $(TEST_PROFILE)
 
-linux-test: ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
-	$(CARGO) build --profile $(TEST_PROFILE) -p ashlar
+simulate: programs ## SIM_STATES crash states of the whole store
+	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES)
+
+linux-test: programs ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
