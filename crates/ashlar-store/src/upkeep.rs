@@ -1,4 +1,6 @@
-//! Upkeep: one task that does everything which is not an answer to a host. Look, choose, do, repeat.
+//! Upkeep: one task that does everything which is not an answer to a host. Look, choose ([`policy`]), do, repeat.
+
+pub(crate) mod policy;
 
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -19,8 +21,8 @@ use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
-use crate::sweep::SweepNeed;
 use crate::types::{GroupKey, Lsn, ShardId};
+use policy::{Situation, Task, choose};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
@@ -148,171 +150,6 @@ impl Orders {
         self.stop.set(true);
         self.ring();
     }
-}
-
-/// How things stand: all that the choice of what to do next depends on.
-#[derive(Clone, Debug)]
-pub(crate) struct Situation {
-    pub halted: bool,
-    pub drive_lost: bool,
-    pub checkpoint_wanted: bool,
-    pub audit_wanted: bool,
-    pub hosts_want_window: bool,
-    pub moves_want_window: bool,
-    pub window_low: bool,
-    /// Segments of the window that only a checkpoint may take are all that is left of it.
-    pub window_empty: bool,
-    /// There is room for a larger window.
-    pub window_can_grow: bool,
-    pub replay_bytes: u64,
-    pub replay_bytes_max: u64,
-    pub fresh_entries: usize,
-    pub fresh_entries_max: usize,
-    pub buffer_bytes: usize,
-    pub buffer_bytes_max: usize,
-    pub free_segments: u64,
-    pub reserve_mark: u64,
-    pub collect_mark: u64,
-    pub reclaimable: u64,
-    pub room_wanted: bool,
-    /// A sweep would find that less lives than is counted.
-    pub inexact: bool,
-    pub fullest_shard: ShardId,
-    pub unmerged: Option<(ShardId, GroupKey)>,
-    pub deleting: Option<VolumeId>,
-    pub sweep: SweepNeed,
-    /// The segment most worth collecting, if collecting gains anything.
-    pub victim: Option<SegmentId>,
-}
-
-impl Situation {
-    fn is_short_of_space(&self) -> bool {
-        self.free_segments <= self.collect_mark
-    }
-
-    /// What gives hosts that wait for a segment one, or an answer.
-    fn for_waiting_hosts(&self) -> Task {
-        let may_allocate = self.free_segments > self.reserve_mark;
-        match self.victim {
-            _ if may_allocate || self.reclaimable > 0 => Task::Checkpoint,
-            Some(victim) => Task::Collect(victim),
-            // A deleted volume's space comes back without a page being written.
-            None => self.deleting.map_or_else(|| self.for_hosts_without_victim(), Task::Purge),
-        }
-    }
-
-    /// With exact counts there may be something worth collecting after all.
-    fn for_hosts_without_victim(&self) -> Task {
-        if self.inexact && self.map_has_room() { Task::Sweep } else { Task::Refuse }
-    }
-
-    /// What makes room for data beyond what is counted as living, or says that there is none.
-    fn for_writes_without_room(&self) -> Task {
-        if self.inexact && self.map_has_room() {
-            return Task::Sweep;
-        }
-        if self.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull }
-    }
-
-    /// A segment can be had for pages of the map.
-    fn map_has_room(&self) -> bool {
-        !self.window_empty || self.window_can_grow
-    }
-
-    /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
-    fn for_the_map(&self) -> Option<Task> {
-        if !self.map_has_room() {
-            return self.deleting.map(Task::Purge);
-        }
-        if self.buffer_bytes > self.buffer_bytes_max {
-            return Some(Task::Distribute(self.fullest_shard));
-        }
-        let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
-        merge.or(self.deleting.map(Task::Purge))
-    }
-
-    /// What gives moves that wait for a segment one, if anything does.
-    fn for_waiting_moves(&self) -> Option<Task> {
-        if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {
-            return Some(Task::Checkpoint);
-        }
-        self.victim.map(Task::Collect)
-    }
-}
-
-/// What upkeep does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Task {
-    /// Make durable what the maps say, free what nothing needs, form a new window.
-    Checkpoint,
-    /// Move the buffer of a shard into runs.
-    Distribute(ShardId),
-    /// Merge the runs of a group.
-    Merge(ShardId, GroupKey),
-    /// Empty a segment.
-    Collect(SegmentId),
-    /// Discard the blocks of a deleted volume.
-    Purge(VolumeId),
-    /// Get on with merging everything, so that segment numbers may be used again.
-    Sweep,
-    /// Compare what is counted with what is there.
-    Audit,
-    /// Tell the hosts that wait for a segment that there is none.
-    Refuse,
-    /// Say that no more room can be made.
-    DeclareFull,
-    /// Wait.
-    Rest,
-}
-
-/// What to do next. What hosts wait for comes first; then what keeps space and memory within bounds; then what can
-/// wait.
-pub(crate) fn choose(now: &Situation) -> Task {
-    if now.audit_wanted {
-        return Task::Audit;
-    }
-    if now.halted {
-        return Task::Rest;
-    }
-    if now.drive_lost || now.checkpoint_wanted {
-        return Task::Checkpoint;
-    }
-    if now.sweep == SweepNeed::Behind && now.map_has_room() {
-        return Task::Sweep;
-    }
-    if now.hosts_want_window {
-        return now.for_waiting_hosts();
-    }
-    if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
-        return task;
-    }
-    if now.window_low || now.fresh_entries > now.fresh_entries_max || now.replay_bytes > now.replay_bytes_max
-    {
-        return Task::Checkpoint;
-    }
-    // Collection alone would go on for ever in a pool that is busy and nearly full.
-    if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
-        return task;
-    }
-    if now.is_short_of_space() {
-        // Enough is waiting for a root.
-        if now.reclaimable * 2 >= now.free_segments.max(2) {
-            return Task::Checkpoint;
-        }
-        if let Some(victim) = now.victim {
-            return Task::Collect(victim);
-        }
-    }
-    if let Some(task) = now.for_the_map() {
-        return task;
-    }
-    if now.room_wanted {
-        return now.for_writes_without_room();
-    }
-    if now.sweep == SweepNeed::Idle && now.map_has_room() {
-        return Task::Sweep;
-    }
-    Task::Rest
 }
 
 impl<W: World> Pool<W> {

@@ -1,0 +1,146 @@
+use super::*;
+use crate::types::Family;
+
+/// A pool with nothing to do.
+fn calm() -> Situation {
+    Situation {
+        halted: false,
+        drive_lost: false,
+        checkpoint_wanted: false,
+        audit_wanted: false,
+        hosts_want_window: false,
+        moves_want_window: false,
+        window_low: false,
+        window_empty: false,
+        window_can_grow: true,
+        replay_bytes: 0,
+        replay_bytes_max: 1000,
+        fresh_entries: 0,
+        fresh_entries_max: 1000,
+        buffer_bytes: 0,
+        buffer_bytes_max: 1000,
+        free_segments: 100,
+        reserve_mark: 6,
+        collect_mark: 10,
+        reclaimable: 0,
+        room_wanted: false,
+        inexact: false,
+        fullest_shard: ShardId(3),
+        unmerged: None,
+        deleting: None,
+        sweep: SweepNeed::None,
+        victim: None,
+    }
+}
+
+const GROUP: GroupKey = GroupKey { family: Family(1), gib: 0 };
+
+#[test]
+fn a_pool_with_nothing_to_do_rests() {
+    assert_eq!(choose(&calm()), Task::Rest);
+}
+
+#[test]
+fn what_hosts_wait_for_comes_first() {
+    let busy = Situation {
+        unmerged: Some((ShardId(1), GROUP)),
+        buffer_bytes: 2000,
+        free_segments: 5,
+        victim: Some(SegmentId(7)),
+        ..calm()
+    };
+    assert_eq!(choose(&Situation { drive_lost: true, ..busy.clone() }), Task::Checkpoint);
+    assert_eq!(choose(&Situation { checkpoint_wanted: true, ..busy.clone() }), Task::Checkpoint);
+    assert_eq!(choose(&busy), Task::Collect(SegmentId(7)));
+}
+
+#[test]
+fn a_checkpoint_is_due_before_any_bound_is_exceeded_twice() {
+    for due in [
+        Situation { window_low: true, ..calm() },
+        Situation { fresh_entries: 1001, ..calm() },
+        Situation { replay_bytes: 1001, ..calm() },
+        Situation { hosts_want_window: true, ..calm() },
+        Situation { moves_want_window: true, window_empty: true, ..calm() },
+        Situation { free_segments: 4, reclaimable: 2, ..calm() },
+    ] {
+        assert_eq!(choose(&due), Task::Checkpoint, "{due:?}");
+    }
+}
+
+#[test]
+fn hosts_that_wait_for_a_segment_get_one_or_an_answer() {
+    let full = Situation { hosts_want_window: true, free_segments: 5, ..calm() };
+    assert_eq!(choose(&Situation { reclaimable: 1, ..full.clone() }), Task::Checkpoint);
+    assert_eq!(
+        choose(&Situation { victim: Some(SegmentId(7)), ..full.clone() }),
+        Task::Collect(SegmentId(7))
+    );
+    assert_eq!(choose(&full), Task::Refuse);
+}
+
+#[test]
+fn moves_that_wait_where_nothing_can_be_had_do_not_keep_upkeep_busy() {
+    let full = Situation {
+        moves_want_window: true,
+        window_empty: true,
+        window_can_grow: false,
+        free_segments: 3,
+        ..calm()
+    };
+    assert_eq!(choose(&full), Task::Rest);
+    assert_eq!(choose(&Situation { victim: Some(SegmentId(7)), ..full }), Task::Collect(SegmentId(7)));
+}
+
+#[test]
+fn what_can_wait_is_done_when_there_is_nothing_else() {
+    assert_eq!(choose(&Situation { buffer_bytes: 1001, ..calm() }), Task::Distribute(ShardId(3)));
+    assert_eq!(
+        choose(&Situation { unmerged: Some((ShardId(1), GROUP)), ..calm() }),
+        Task::Merge(ShardId(1), GROUP)
+    );
+    assert_eq!(choose(&Situation { deleting: Some(VolumeId(2)), ..calm() }), Task::Purge(VolumeId(2)));
+}
+
+#[test]
+fn a_pool_is_declared_full_only_when_there_is_nothing_left_to_reclaim() {
+    let wanted = Situation { room_wanted: true, ..calm() };
+    assert_eq!(
+        choose(&Situation { unmerged: Some((ShardId(1), GROUP)), ..wanted.clone() }),
+        Task::Merge(ShardId(1), GROUP)
+    );
+    assert_eq!(choose(&Situation { reclaimable: 1, ..wanted.clone() }), Task::Checkpoint);
+    assert_eq!(choose(&wanted), Task::DeclareFull);
+}
+
+#[test]
+fn a_halted_pool_writes_nothing() {
+    assert_eq!(choose(&Situation { halted: true, drive_lost: true, free_segments: 0, ..calm() }), Task::Rest);
+}
+
+#[test]
+fn a_sweep_waits_for_quiet_unless_it_is_behind() {
+    let waiting = Situation { hosts_want_window: true, ..calm() };
+    let idle = |now: Situation| choose(&Situation { sweep: SweepNeed::Idle, ..now });
+    let behind = |now: Situation| choose(&Situation { sweep: SweepNeed::Behind, ..now });
+    assert_eq!(idle(calm()), Task::Sweep);
+    assert_eq!(idle(waiting.clone()), Task::Checkpoint);
+    assert_eq!(behind(waiting.clone()), Task::Sweep);
+    let no_room = Situation { window_empty: true, window_can_grow: false, ..waiting };
+    assert_ne!(behind(no_room), Task::Sweep, "it would need a segment");
+}
+
+#[test]
+fn a_pool_is_full_only_when_what_lives_is_counted_exactly() {
+    let full = Situation { room_wanted: true, ..calm() };
+    assert_eq!(choose(&Situation { inexact: true, ..full.clone() }), Task::Sweep);
+    assert_eq!(choose(&full), Task::DeclareFull);
+}
+
+#[test]
+fn the_map_is_kept_within_its_memory_while_space_is_collected() {
+    let busy = Situation { buffer_bytes: 2000, free_segments: 8, victim: Some(SegmentId(7)), ..calm() };
+    assert_eq!(choose(&busy), Task::Distribute(ShardId(3)));
+    let at_the_reserve = Situation { free_segments: 6, ..busy };
+    assert_eq!(choose(&at_the_reserve), Task::Collect(SegmentId(7)), "what hosts wait for");
+}
