@@ -17,7 +17,7 @@ mod volumes;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use amplification::{Measured, Pattern};
@@ -133,18 +133,20 @@ fn report_amplification(arguments: &Arguments) -> anyhow::Result<()> {
 fn run_all(arguments: &Arguments, started: Instant) -> Totals {
     let next = AtomicU64::new(arguments.first);
     let states = AtomicU64::new(0);
+    let failed = AtomicBool::new(false);
     let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);
     let enough = |states: u64| arguments.states.is_some_and(|wanted| states >= wanted);
     let threads =
         arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let worker = || {
         let mut totals = Totals::default();
-        while !enough(states.load(Ordering::Relaxed)) && totals.failures.is_empty() {
+        while !enough(states.load(Ordering::Relaxed)) && !failed.load(Ordering::Relaxed) {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= end {
                 break;
             }
             let result = run_seed(seed);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
             let more = result.as_ref().map_or(0, Outcome::crash_states);
             tell_progress(states.fetch_add(more, Ordering::Relaxed), more, started);
             totals.add(seed, result);
