@@ -4,7 +4,9 @@
 //! ones says so through a closure ([`Array::read_checked`]).
 
 mod array;
+mod field;
 mod geometry;
+mod kernels;
 pub mod parity;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};

@@ -3,84 +3,24 @@
 //! Parity *j* of a row is Σᵢ (2ʲ)ⁱ·Dᵢ over the data columns *i* (H. P. Anvin, "The mathematics of RAID-6"). Up
 //! to [`PARITY_MAX`] of them, any as many lost columns as there are parities can be solved for.
 
+use crate::field::{exp, inverse, multiply};
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
+use crate::kernels::Kernel;
+pub use crate::kernels::TILE_BYTES;
 
 /// Parity columns for which every pattern of losses is solvable.
 pub const PARITY_MAX: usize = 3;
 
-/// Bytes that are worked on at a time: small enough for registers and the first cache.
-const TILE_BYTES: usize = 64;
-
-const EXP: [u8; 510] = exp_table();
-const LOG: [u8; 256] = log_table();
-
-const fn exp_table() -> [u8; 510] {
-    let mut table = [0; 510];
-    let mut value = 1u8;
-    let mut power = 0;
-    while power < 510 {
-        table[power] = value;
-        value = double(value);
-        power += 1;
-    }
-    table
-}
-
-const fn log_table() -> [u8; 256] {
-    let mut table = [0; 256];
-    let mut power = 0;
-    while power < 255 {
-        table[EXP[power] as usize] = power as u8;
-        power += 1;
-    }
-    table
-}
-
-const fn double(value: u8) -> u8 {
-    (value << 1) ^ if value & 0x80 != 0 { 0x1d } else { 0 }
-}
-
-fn multiply(a: u8, b: u8) -> u8 {
-    if a == 0 || b == 0 {
-        return 0;
-    }
-    EXP[usize::from(LOG[usize::from(a)]) + usize::from(LOG[usize::from(b)])]
-}
-
-fn inverse(a: u8) -> u8 {
-    assert!(a != 0, "zero has no inverse");
-    EXP[255 - usize::from(LOG[usize::from(a)])]
-}
-
 /// What data column `column` is multiplied by in parity `parity`.
 fn coefficient(parity: usize, column: usize) -> u8 {
-    EXP[parity * column % 255]
+    exp(parity * column)
 }
 
-/// Computes `parities` from `data`. All slices have one length, a multiple of the tile.
+/// Computes `parities` from `data`. All slices have one length, a multiple of [`TILE_BYTES`].
 pub fn encode(data: &[&[u8]], parities: &mut [&mut [u8]]) {
     assert!(parities.len() <= PARITY_MAX, "{} parities", parities.len());
-    for (power, parity) in parities.iter_mut().enumerate() {
-        encode_one(data, parity, power);
-    }
-}
-
-fn encode_one(data: &[&[u8]], parity: &mut [u8], power: usize) {
-    let (last, others) = data.split_last().expect("a row has a data column");
-    assert!(
-        data.iter().all(|column| column.len() == parity.len()) && parity.len().is_multiple_of(TILE_BYTES)
-    );
-    for at in (0..parity.len()).step_by(TILE_BYTES) {
-        let tile = at..at + TILE_BYTES;
-        let mut sum: [u8; TILE_BYTES] = last[tile.clone()].try_into().expect("a whole tile");
-        for column in others.iter().rev() {
-            for _ in 0..power {
-                sum.iter_mut().for_each(|byte| *byte = double(*byte));
-            }
-            let bytes: &[u8; TILE_BYTES] = column[tile.clone()].try_into().expect("a whole tile");
-            sum.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum ^= byte);
-        }
-        parity[tile].copy_from_slice(&sum);
+    if !parities.is_empty() {
+        Kernel::best().combine(data, coefficient, parities);
     }
 }
 
@@ -101,21 +41,13 @@ pub fn reconstruct(
 ) {
     assert_eq!(sources.count(), data_columns, "as many sources as data columns");
     let recipe = recipe(data_columns, sources, target);
-    out.fill(0);
-    for (column, bytes) in columns.iter().enumerate().filter(|(column, _)| sources.has(*column)) {
-        add_multiple(out, bytes, recipe.factors[column]);
+    let mut read: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
+    let mut factors = [0; COLUMNS_MAX];
+    let chosen = (0..columns.len()).filter(|column| sources.has(*column));
+    for (nth, column) in chosen.enumerate() {
+        (read[nth], factors[nth]) = (columns[column], recipe.factors[column]);
     }
-}
-
-fn add_multiple(out: &mut [u8], bytes: &[u8], factor: u8) {
-    match factor {
-        0 => {}
-        1 => out.iter_mut().zip(bytes).for_each(|(out, byte)| *out ^= byte),
-        _ => {
-            let products: [u8; 256] = std::array::from_fn(|byte| multiply(factor, byte as u8));
-            out.iter_mut().zip(bytes).for_each(|(out, byte)| *out ^= products[usize::from(*byte)]);
-        }
-    }
+    Kernel::best().combine(&read[..data_columns], |_, source| factors[source], &mut [out]);
 }
 
 /// Solves for `target`: the rows of the generator matrix that belong to the sources are inverted, and the

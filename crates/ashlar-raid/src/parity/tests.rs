@@ -25,21 +25,6 @@ fn stripe(data_columns: usize, parities: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn multiplication_agrees_with_shift_and_add() {
-    for a in 0..=255u8 {
-        for b in 0..=255u8 {
-            let mut sum = 0;
-            let mut power = a;
-            for bit in 0..8 {
-                sum ^= if b >> bit & 1 == 1 { power } else { 0 };
-                power = double(power);
-            }
-            assert_eq!(multiply(a, b), sum);
-        }
-    }
-}
-
-#[test]
 fn encoding_agrees_with_the_definition() {
     for data_columns in 1..=12 {
         let all = stripe(data_columns, 3);
