@@ -202,15 +202,14 @@ impl<D: Device> Array<D> {
         columns: &[Bytes],
     ) -> Result<MissingColumns, Unsafe> {
         assert_eq!(columns.len(), geometry.columns.len(), "every column has bytes");
-        let writes =
-            columns.iter().enumerate().map(|(index, bytes)| self.write_column(geometry, index, row, bytes));
-        let mut missing = ColumnMask::default();
-        for (index, written) in join_all(writes).await.into_iter().enumerate() {
-            if !written {
-                missing.add(index);
+        let missing = Cell::new(ColumnMask::default());
+        let writes = columns.iter().enumerate().map(async |(index, bytes)| {
+            if !self.write_column(geometry, index, row, bytes).await {
+                missing.set(missing.get().with(index));
             }
-        }
-        let parity = geometry.parity();
+        });
+        join_all(writes).await;
+        let (missing, parity) = (missing.get(), geometry.parity());
         if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
     }
 

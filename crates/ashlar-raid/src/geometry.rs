@@ -61,6 +61,11 @@ impl ColumnMask {
         self.0 |= 1 << column;
     }
 
+    /// The same with `column`.
+    pub const fn with(self, column: usize) -> Self {
+        ColumnMask(self.0 | 1 << column)
+    }
+
     /// How many there are.
     pub const fn count(self) -> usize {
         self.0.count_ones() as usize

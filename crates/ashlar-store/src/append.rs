@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use ashlar_block::{DriveId, SECTOR_BYTES, World};
 use ashlar_raid::{ColumnMask, Geometry};
-use bytes::Bytes;
 use tokio::sync::Mutex;
 
-use crate::batch::{ATOMIC_BLOCKS_MAX, BatchPlace, Item, Room, batch_rows_max, build, place};
+use crate::batch::{ATOMIC_BLOCKS_MAX, BatchPlace, Columns, Item, Room, batch_rows_max, build, place};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::SegmentKind;
 use crate::pool::Pool;
+use crate::recycle::Recycled;
 use crate::segments::{Claim, Shape};
 use crate::types::Lsn;
 
@@ -111,12 +111,13 @@ pub(crate) struct WindowEmpty;
 /// A batch that has its place and its number, and is yet to be written.
 pub(crate) struct Appended {
     pub lsn: Lsn,
-    pub items: Vec<Item>,
+    pub items: Recycled<Item>,
     /// Where each item's fragment will be.
-    pub pointers: Vec<Option<Pointer>>,
+    pub pointers: Recycled<Option<Pointer>>,
     geometry: Rc<Geometry>,
     row: u32,
-    columns: Vec<Bytes>,
+    /// None any more once they are written.
+    columns: Columns,
 }
 
 impl<W: World> Pool<W> {
@@ -147,7 +148,7 @@ impl<W: World> Pool<W> {
         &self,
         stream: StreamId,
         claim: Claim,
-        mut take: impl FnMut(BatchRoom) -> Vec<Item>,
+        mut take: impl FnMut(BatchRoom, &mut Vec<Item>),
     ) -> Option<Appended> {
         loop {
             let window_formed = self.root_changed.notified();
@@ -162,19 +163,20 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Gives what `take` chooses for the room of a batch a place and a number, if a segment is at hand. `take` gives
-    /// nothing where nothing fits the rest of a segment, and something for the room of a fresh one.
+    /// Gives what `take` puts into the list for the room of a batch a place and a number, if a segment is at hand. `take`
+    /// gives nothing where nothing fits the rest of a segment, and something for the room of a fresh one.
     pub async fn try_append(
         &self,
         stream: StreamId,
         claim: Claim,
-        mut take: impl FnMut(BatchRoom) -> Vec<Item>,
+        mut take: impl FnMut(BatchRoom, &mut Vec<Item>),
     ) -> Result<Appended, WindowEmpty> {
         let state = &self.streams.0[stream as usize];
         let _turn = state.turn.lock().await;
+        let mut items = self.lists.items.list();
         loop {
             if let Some(room) = self.room_left(stream) {
-                let items = take(room);
+                take(room, &mut items);
                 if !items.is_empty() {
                     return Ok(self.append_to_open(stream, items));
                 }
@@ -202,7 +204,7 @@ impl<W: World> Pool<W> {
         (rows_max > 0).then_some(BatchRoom { data, rows_max })
     }
 
-    fn append_to_open(&self, stream: StreamId, items: Vec<Item>) -> Appended {
+    fn append_to_open(&self, stream: StreamId, items: Recycled<Item>) -> Appended {
         let room = self.room_left(stream).expect("the caller has seen it");
         let mut state = self.streams.0[stream as usize].open.borrow_mut();
         let open = state.as_mut().expect("it has room");
@@ -221,7 +223,9 @@ impl<W: World> Pool<W> {
             lsn,
             complete_through,
         };
-        let batch = build(&items, &placement, &place, &self.identity.secret);
+        let mut pointers = self.lists.pointers.list();
+        let scratch = &mut self.batch_scratch.borrow_mut();
+        let columns = build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
         open.next_row += placement.rows;
         let mut segments = self.segments.borrow_mut();
         let segment = segments.get_mut(open.id).expect("an open segment exists");
@@ -233,9 +237,8 @@ impl<W: World> Pool<W> {
             place.row,
             placement.rows
         );
-        let bytes = (batch.columns.len() * placement.rows as usize * SECTOR_BYTES) as u64;
+        let bytes = (columns.len() * placement.rows as usize * SECTOR_BYTES) as u64;
         self.count(|counters| counters.bytes_to_drives += bytes);
-        let (pointers, columns) = (batch.pointers, batch.columns);
         Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns }
     }
 
@@ -262,8 +265,9 @@ impl<W: World> Pool<W> {
 
     /// Writes the batch. Returns the columns that are missing for want of a drive, when all others are on stable
     /// media. `None`: the pool has halted, and nothing may rely on the batch.
-    pub async fn write(&self, appended: &Appended) -> Option<ColumnMask> {
-        match self.array.write_rows(&appended.geometry, appended.row, &appended.columns).await {
+    pub async fn write(&self, appended: &mut Appended) -> Option<ColumnMask> {
+        let columns = std::mem::take(&mut appended.columns);
+        match self.array.write_rows(&appended.geometry, appended.row, &columns).await {
             Ok(missing) => Some(missing.0),
             Err(error) => {
                 self.halt(error);
@@ -274,7 +278,7 @@ impl<W: World> Pool<W> {
 
     /// Writes the batch, and returns when it may be relied on: every column is on stable media, or its drive's
     /// absence is in a durable root. `None`: the pool has halted.
-    pub async fn write_durably(&self, appended: &Appended) -> Option<()> {
+    pub async fn write_durably(&self, appended: &mut Appended) -> Option<()> {
         let missing = self.write(appended).await?;
         let drives: Vec<DriveId> = (0..appended.geometry.columns.len())
             .filter(|column| missing.has(*column))

@@ -1,10 +1,12 @@
 //! Batches: placing fragments into rows, and the bytes that come of it.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, SECTOR_BYTES};
 use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
+use smallvec::{SmallVec, smallvec};
 
 use crate::compress::Fragment;
 use crate::format::header::{BatchHeader, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes};
@@ -26,8 +28,11 @@ pub fn batch_rows_max(data: usize, segment_rows: u32) -> u32 {
     (ATOMIC_BLOCKS_MAX + 2).div_ceil(data).max(32).min(segment_rows as usize) as u32
 }
 
+/// Columns that are listed without an allocation.
+const COLUMNS_INLINE: usize = 12;
+
 /// One record to be written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Item {
     /// What it says.
     pub kind: RecordKind,
@@ -50,11 +55,7 @@ impl Room {
     pub fn add(&mut self, item: &Item) {
         self.records += 1;
         match &item.fragment {
-            Some(fragment)
-                if fragment.codec == Codec::Raw && fragment.bytes.len() > SECTOR_BYTES - SLOT_BYTES =>
-            {
-                self.raw_sectors += 1;
-            }
+            Some(fragment) if takes_sector(fragment) => self.raw_sectors += 1,
             Some(fragment) => self.slots += fragment.slots(),
             None => {}
         }
@@ -90,9 +91,12 @@ impl Room {
 
     /// Fewest rows of `data` columns that could hold it; one more may be needed.
     pub fn rows_min(self, data: usize) -> u32 {
-        let header = (header_bytes(self.records, None) + GEOMETRY_BYTES_MAX).div_ceil(SLOT_BYTES);
-        let slots = header + self.slots + self.raw_sectors * SLOTS_PER_SECTOR;
-        slots.div_ceil(SLOTS_PER_SECTOR * data) as u32
+        self.rows_with_header(header_bytes(self.records, None) + GEOMETRY_BYTES_MAX, data)
+    }
+
+    fn rows_with_header(self, header_bytes: usize, data: usize) -> u32 {
+        let slots = header_bytes.div_ceil(SLOT_BYTES) + self.slots + self.raw_sectors * SLOTS_PER_SECTOR;
+        slots.div_ceil(SLOTS_PER_SECTOR * data).max(header_bytes.div_ceil(SECTOR_BYTES)) as u32
     }
 
     /// Part of the data columns' bytes that would be header or padding.
@@ -102,19 +106,52 @@ impl Room {
     }
 }
 
-/// Where the fragments of a batch go: for each item, column and slot within the batch's rows.
+/// A slot of a column, counted from the batch's first row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    column: u8,
+    slot: u16,
+}
+
+/// Free slots at the end of a column, or behind the header in its last sector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gap {
+    column: u8,
+    slot: u16,
+    slots: u16,
+}
+
+impl Gap {
+    fn new(column: usize, slots: Range<usize>) -> Self {
+        Gap { column: column as u8, slot: slots.start as u16, slots: slots.len() as u16 }
+    }
+
+    /// Takes the first slots of it.
+    fn take(&mut self, slots: usize) -> Place {
+        let place = Place { column: self.column, slot: self.slot };
+        self.slot += slots as u16;
+        self.slots -= slots as u16;
+        place
+    }
+
+    /// Its bytes, if columns of that many bytes lie one behind the other.
+    fn bytes(&self, column_bytes: usize) -> Range<usize> {
+        let start = usize::from(self.column) * column_bytes + usize::from(self.slot) * SLOT_BYTES;
+        start..start + usize::from(self.slots) * SLOT_BYTES
+    }
+}
+
+type Gaps = SmallVec<[Gap; COLUMNS_INLINE]>;
+
+/// Where the fragments of a batch go.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Placement {
     /// Rows of the batch.
     pub rows: u32,
-    slots: Vec<Option<(usize, usize)>>,
-}
-
-/// Free slots at the end of a column, or behind the header in its last sector.
-struct Gap {
-    column: usize,
-    slot: usize,
-    slots: usize,
+    /// The place of each item's fragment.
+    places: SmallVec<[Option<Place>; RECORDS_MAX]>,
+    /// What is left free.
+    gaps: Gaps,
 }
 
 /// Places `items` in the fewest rows up to `rows_max`. `None` if they do not fit.
@@ -124,17 +161,13 @@ pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geome
     if room.records > RECORDS_MAX {
         return None;
     }
-    (1..=rows_max)
-        .skip(room.rows_min(data).saturating_sub(2) as usize)
-        .find_map(|rows| place_in(items, data, rows as usize, header))
+    let rows_min = room.rows_with_header(header, data);
+    (rows_min..=rows_max).find_map(|rows| place_in(items, data, rows as usize, header))
 }
 
 fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<Placement> {
     let header_sectors = header.div_ceil(SECTOR_BYTES);
-    if header_sectors > rows {
-        return None;
-    }
-    let mut placed = vec![None; items.len()];
+    let mut places = smallvec![None; items.len()];
     // Raw fragments first, in order, each on a sector: a range that was written together is read together.
     let mut sectors = (0..data).flat_map(|column| {
         (if column == 0 { header_sectors } else { 0 }..rows).map(move |row| (column, row))
@@ -142,7 +175,7 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
     for (index, item) in items.iter().enumerate() {
         if item.fragment.as_ref().is_some_and(takes_sector) {
             let (column, row) = sectors.next()?;
-            placed[index] = Some((column, row * SLOTS_PER_SECTOR));
+            places[index] = Some(Place { column: column as u8, slot: (row * SLOTS_PER_SECTOR) as u16 });
         }
     }
     let mut gaps = gaps(sectors.next(), data, rows, header);
@@ -151,24 +184,22 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
             continue;
         };
         let needed = fragment.slots();
-        let gap = gaps.iter_mut().find(|gap| gap.slots >= needed)?;
-        placed[index] = Some((gap.column, gap.slot));
-        gap.slot += needed;
-        gap.slots -= needed;
+        let gap = gaps.iter_mut().find(|gap| usize::from(gap.slots) >= needed)?;
+        places[index] = Some(gap.take(needed));
     }
-    Some(Placement { rows: rows as u32, slots: placed })
+    Some(Placement { rows: rows as u32, places, gaps })
 }
 
 /// What the header and the raw fragments left: `next` is the first sector that they did not take.
-fn gaps(next: Option<(usize, usize)>, data: usize, rows: usize, header: usize) -> Vec<Gap> {
+fn gaps(next: Option<(usize, usize)>, data: usize, rows: usize, header: usize) -> Gaps {
     let header_end = header.div_ceil(SLOT_BYTES);
-    let behind_header = header_end.next_multiple_of(SLOTS_PER_SECTOR) - header_end;
-    let mut gaps = vec![Gap { column: 0, slot: header_end, slots: behind_header }];
+    let mut gaps: Gaps = smallvec![Gap::new(0, header_end..header_end.next_multiple_of(SLOTS_PER_SECTOR))];
     let Some((first, row)) = next else { return gaps };
-    for column in first..data {
+    let ends = (first..data).map(|column| {
         let slot = if column == first { row * SLOTS_PER_SECTOR } else { 0 };
-        gaps.push(Gap { column, slot, slots: rows * SLOTS_PER_SECTOR - slot });
-    }
+        Gap::new(column, slot..rows * SLOTS_PER_SECTOR)
+    });
+    gaps.extend(ends);
     gaps
 }
 
@@ -187,59 +218,102 @@ pub struct BatchPlace {
     pub complete_through: Lsn,
 }
 
-/// A batch ready to be written.
-pub struct Batch {
-    /// Bytes of every column, parity included.
-    pub columns: Vec<Bytes>,
-    /// Where each item's fragment will be.
-    pub pointers: Vec<Option<Pointer>>,
+/// Bytes of every column of a batch, parity included.
+pub type Columns = SmallVec<[Bytes; COLUMNS_INLINE]>;
+
+/// What building a batch needs for a moment.
+#[derive(Default)]
+pub struct Scratch {
+    records: Vec<Record>,
+    header: Vec<u8>,
 }
 
-/// The bytes of a batch.
-pub fn build(items: &[Item], placement: &Placement, place: &BatchPlace, secret: &Secret) -> Batch {
-    let (data, rows) = (place.geometry.data(), placement.rows as usize);
-    let base_slot = place.row as usize * SLOTS_PER_SECTOR;
-    let mut columns: Vec<AlignedBuf> = (0..data).map(|_| AlignedBuf::zeroed(rows * SECTOR_BYTES)).collect();
-    let mut pointers = Vec::with_capacity(items.len());
-    let mut records = Vec::with_capacity(items.len());
-    for (item, slot) in items.iter().zip(&placement.slots) {
-        let pointer = item.fragment.as_ref().zip(*slot).map(|(fragment, (column, slot))| {
-            columns[column][slot * SLOT_BYTES..][..fragment.bytes.len()].copy_from_slice(&fragment.bytes);
-            let slot = (base_slot + slot) as u32;
-            let location = Location::new(place.segment, column, slot, fragment.bytes.len(), fragment.codec);
-            Pointer { location, crc: fragment.crc }
-        });
-        let location = pointer.map(|pointer| pointer.location);
-        records.push(Record { kind: item.kind, key: item.key, location, crc: pointer.map_or(0, |p| p.crc) });
-        pointers.push(pointer);
+/// The bytes of a batch. `pointers` is given where each item's fragment will be.
+pub fn build(
+    items: &[Item],
+    placement: &Placement,
+    place: &BatchPlace,
+    secret: &Secret,
+    scratch: &mut Scratch,
+    pointers: &mut Vec<Option<Pointer>>,
+) -> Columns {
+    let (data, column_bytes) = (place.geometry.data(), placement.rows as usize * SECTOR_BYTES);
+    // With one data column every parity is a copy of it: it is shared instead.
+    let parity = if data == 1 { 0 } else { place.geometry.parity() };
+    let mut buf = AlignedBuf::stale((data + parity) * column_bytes);
+    let (rows, parities) = buf.split_at_mut(data * column_bytes);
+    pointers.extend(items.iter().zip(&placement.places).map(|(item, slot)| {
+        let (fragment, slot) = item.fragment.as_ref().zip(*slot)?;
+        Some(put_fragment(rows, column_bytes, fragment, slot, place))
+    }));
+    put_header(rows, items, pointers, placement.rows, place, secret, scratch);
+    placement.gaps.iter().for_each(|gap| rows[gap.bytes(column_bytes)].fill(0));
+    add_parity(rows, parities, column_bytes);
+    let all = buf.freeze();
+    let column = |index: usize| all.slice(index * column_bytes..(index + 1) * column_bytes);
+    if data == 1 {
+        smallvec![all; place.geometry.columns.len()]
+    } else {
+        (0..data + parity).map(column).collect()
     }
+}
+
+/// Copies a fragment to its place; returns where that will be.
+fn put_fragment(
+    rows: &mut [u8],
+    column_bytes: usize,
+    fragment: &Fragment,
+    slot: Place,
+    place: &BatchPlace,
+) -> Pointer {
+    let (column, slot, bytes) = (usize::from(slot.column), u32::from(slot.slot), fragment.bytes.len());
+    let start = column * column_bytes + slot as usize * SLOT_BYTES;
+    put_padded(&mut rows[start..], &fragment.bytes);
+    let slot = place.row * SLOTS_PER_SECTOR as u32 + slot;
+    let location = Location::new(place.segment, column, slot, bytes, fragment.codec);
+    Pointer { location, crc: fragment.crc }
+}
+
+/// Copies `bytes` to the start of `rows`, and zeros to the rest of its last slot.
+fn put_padded(rows: &mut [u8], bytes: &[u8]) {
+    rows[..bytes.len()].copy_from_slice(bytes);
+    rows[bytes.len()..bytes.len().next_multiple_of(SLOT_BYTES)].fill(0);
+}
+
+fn put_header(
+    rows: &mut [u8],
+    items: &[Item],
+    pointers: &[Option<Pointer>],
+    row_count: u32,
+    place: &BatchPlace,
+    secret: &Secret,
+    scratch: &mut Scratch,
+) {
+    scratch.records.clear();
+    scratch.records.extend(items.iter().zip(pointers).map(|(item, pointer)| {
+        let location = pointer.map(|pointer| pointer.location);
+        Record { kind: item.kind, key: item.key, location, crc: pointer.map_or(0, |pointer| pointer.crc) }
+    }));
     let header = BatchHeader {
-        rows: placement.rows,
+        rows: row_count,
         segment: place.segment,
         row: place.row,
         incarnation: place.incarnation,
         first_lsn: place.first_lsn,
         lsn: place.lsn,
         complete_through: place.complete_through,
-        records,
+        records: &scratch.records[..],
         geometry: (place.row == 0).then(|| (*place.geometry).clone()),
-    }
-    .encode(secret);
-    columns[0][..header.len()].copy_from_slice(&header);
-    Batch { columns: with_parity(columns, &place.geometry), pointers }
+    };
+    scratch.header = header.encode_into(secret, std::mem::take(&mut scratch.header));
+    put_padded(rows, &scratch.header);
 }
 
-fn with_parity(columns: Vec<AlignedBuf>, geometry: &Geometry) -> Vec<Bytes> {
-    let bytes = columns[0].len();
-    if geometry.data() == 1 {
-        // With one data column every parity is a copy: share the buffer instead.
-        let copy = columns.into_iter().next().expect("one column").freeze();
-        return vec![copy; geometry.columns.len()];
-    }
-    let mut parities: Vec<AlignedBuf> = (0..geometry.parity()).map(|_| AlignedBuf::stale(bytes)).collect();
-    let sources: Vec<&[u8]> = columns.iter().map(|column| &column[..]).collect();
-    parity::encode(&sources, &mut parities.iter_mut().map(|parity| &mut parity[..]).collect::<Vec<_>>());
-    columns.into_iter().chain(parities).map(AlignedBuf::freeze).collect()
+fn add_parity(rows: &[u8], parities: &mut [u8], column_bytes: usize) {
+    let sources: SmallVec<[&[u8]; COLUMNS_INLINE]> = rows.chunks_exact(column_bytes).collect();
+    let mut parities: SmallVec<[&mut [u8]; COLUMNS_INLINE]> =
+        parities.chunks_exact_mut(column_bytes).collect();
+    parity::encode(&sources, &mut parities);
 }
 
 #[cfg(test)]

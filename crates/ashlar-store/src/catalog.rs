@@ -57,8 +57,11 @@ impl Catalog {
     /// Families that hosts have no volume of any more.
     pub fn gone(&self) -> BTreeSet<Family> {
         let of = |state| self.volumes.values().filter(move |volume| volume.state == state).map(|v| v.family);
-        let live: BTreeSet<Family> = of(VolumeState::Live).collect();
-        of(VolumeState::Deleting).filter(|family| !live.contains(family)).collect()
+        let deleting: BTreeSet<Family> = of(VolumeState::Deleting).collect();
+        if deleting.is_empty() {
+            return deleting;
+        }
+        &deleting - &of(VolumeState::Live).collect()
     }
 
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |

@@ -3,23 +3,23 @@
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, Lba, World};
-use futures_util::future::select;
-use tokio::sync::oneshot;
-
 use crate::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::batch::{IN_FLIGHT_MAX, Item, Room};
 use crate::format::header::{RECORDS_MAX, RecordKind};
 use crate::format::location::Pointer;
 use crate::pool::Pool;
+use crate::recycle::Recycled;
 use crate::segments::Claim;
-use crate::striping::Journaled;
 use crate::types::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use ashlar_block::{Cause, Lba, World};
+use futures_util::future::select;
 
+mod answers;
 mod queue;
 
-pub(crate) use queue::CommitQueue;
-use queue::{Answer, Submitted, Unit, fragment_bytes};
+pub(crate) use answers::Ticket;
+use queue::{Answer, Submitted, Unit};
+pub(crate) use queue::{CommitQueue, fragment_bytes};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
 const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
@@ -37,30 +37,33 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 impl<W: World> Pool<W> {
     /// Commits `items`, of which at most [`crate::batch::ATOMIC_BLOCKS_MAX`] have a fragment, as one: durable and
     /// in the maps when it returns.
-    pub async fn commit(&self, items: Vec<Item>) -> Answer {
+    pub async fn commit(&self, items: Recycled<Item>) -> Answer {
         self.running()?;
         if self.commit.stopping.get() {
             return Err(Cause::NotReady.into());
         }
         self.commit.waiting_room.set(self.commit.waiting_room.get().with(&items));
         self.commit.pending_bytes.set(self.commit.pending_bytes.get() + fragment_bytes(&items));
-        let (answer, answered) = oneshot::channel();
+        let (ticket, answer) = self.commit.answers.expect();
         let hot = self.is_hot(&items);
-        self.commit.waiting.borrow_mut().push_back(Unit { items, hot, answer: Some(answer) });
+        self.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
         self.commit.rung.notify_one();
-        answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
+        answer.await
     }
 
-    /// Submits what waits, until told to stop.
-    pub async fn commit_loop(self: Rc<Self>) {
+    /// Begins to submit what hosts write. A task for each batch that may be in flight: none is spawned for a batch.
+    pub fn start_committing(self: &Rc<Self>) {
+        (0..HOST_IN_FLIGHT_MAX).for_each(|_| self.world.spawn(self.clone().commit_loop()));
+    }
+
+    /// Submits a batch whenever one may be, and sees it through, until told to stop.
+    async fn commit_loop(self: Rc<Self>) {
         loop {
             self.commit.rung.notified().await;
             // The end of the turn: what other tasks of this turn have to write joins the batch.
             self.world.yield_now().await;
-            while self.may_submit() {
-                if self.submit().await.is_none() {
-                    break;
-                }
+            if self.may_submit() {
+                self.submit().await;
             }
             if self.commit.stopping.get() && (self.commit.is_idle() || self.running().is_err()) {
                 break;
@@ -68,11 +71,13 @@ impl<W: World> Pool<W> {
         }
         self.commit.stopped.set(true);
         self.commit.ended.notify_one();
+        // The next one ends, too.
+        self.commit.rung.notify_one();
     }
 
     /// A batch is submitted if none is in flight, or if it is full and not too many are.
     fn may_submit(&self) -> bool {
-        if self.commit.waiting.borrow().is_empty() {
+        if self.commit.appending.get() || self.commit.waiting.borrow().is_empty() {
             return false;
         }
         let in_flight = self.commit.in_flight.get();
@@ -82,12 +87,17 @@ impl<W: World> Pool<W> {
         in_flight == 0 || (full && in_flight < HOST_IN_FLIGHT_MAX)
     }
 
-    async fn submit(self: &Rc<Self>) -> Option<()> {
-        let (submitted, appended) = self.append_next().await?;
+    async fn submit(self: &Rc<Self>) {
+        self.commit.appending.set(true);
+        let next = self.append_next().await;
+        self.commit.appending.set(false);
+        let Some((submitted, appended)) = next else { return };
         self.commit.submitted.borrow_mut().push_back(submitted);
         self.commit.in_flight.set(self.commit.in_flight.get() + 1);
-        self.world.spawn(self.clone().finish_batch(appended));
-        Some(())
+        if self.may_submit() {
+            self.commit.rung.notify_one();
+        }
+        self.finish_batch(appended).await;
     }
 
     /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused or done otherwise,
@@ -119,18 +129,18 @@ impl<W: World> Pool<W> {
         room: Room,
         claim: Claim,
     ) -> Result<(Submitted, Appended), WindowEmpty> {
-        let mut units = Vec::new();
+        let mut tickets = self.lists.tickets.list();
+        let mut take =
+            |room: BatchRoom, items: &mut Vec<Item>| self.commit.take(hot, room, items, &mut tickets);
         let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
-        let mut appended =
-            self.try_append(stream, claim, |room| self.take_units(hot, room, &mut units)).await;
+        let mut appended = self.try_append(stream, claim, &mut take).await;
         if appended.is_err() && stream == StreamId::Journal {
             // In a pool that is nearly full there may be no journal: then small batches are striped, too.
             stream = StreamId::of_hosts(hot);
-            appended = self.try_append(stream, claim, |room| self.take_units(hot, room, &mut units)).await;
+            appended = self.try_append(stream, claim, &mut take).await;
         }
         let appended = appended?;
-        let answers = units.into_iter().filter_map(|unit| unit.answer).collect();
-        Ok((Submitted { lsn: appended.lsn, stream, hot, answers, done: None }, appended))
+        Ok((Submitted { lsn: appended.lsn, stream, hot, tickets, done: None }, appended))
     }
 
     /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which there is no segment
@@ -150,24 +160,17 @@ impl<W: World> Pool<W> {
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
         self.commit.wait_with(waiting.split_off(stores));
         self.commit.zeroing.set(true);
-        for item in waiting.iter().flat_map(|unit| &unit.items) {
+        for item in waiting.iter().flat_map(|unit| &*unit.items) {
             self.publish_item(item, None);
         }
         self.orders.content_changed(waiting.iter().map(|unit| unit.items.len()).sum());
         let done = self.checkpoint_now().await;
         self.commit.zeroing.set(false);
-        // The receivers may have gone: their hosts have.
-        waiting.into_iter().filter_map(|unit| unit.answer).for_each(|answer| drop(answer.send(done.clone())));
+        waiting.iter().for_each(|unit| self.commit.answers.answer(unit.ticket, done.clone()));
     }
 
-    /// Takes as many units of a temperature as fit; returns their items.
-    fn take_units(&self, hot: bool, batch: BatchRoom, taken: &mut Vec<Unit>) -> Vec<Item> {
-        *taken = self.commit.take(hot, batch);
-        taken.iter_mut().flat_map(|unit| std::mem::take(&mut unit.items)).collect()
-    }
-
-    async fn finish_batch(self: Rc<Self>, appended: Appended) {
-        let durable = self.write_durably(&appended).await;
+    async fn finish_batch(self: &Rc<Self>, mut appended: Appended) {
+        let durable = self.write_durably(&mut appended).await;
         self.commit.in_flight.set(self.commit.in_flight.get() - 1);
         if durable.is_some() {
             let mut submitted = self.commit.submitted.borrow_mut();
@@ -190,30 +193,28 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn publish(self: &Rc<Self>, batch: Submitted, done: Appended) {
+    fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
         // Saturating: when the pool has halted there is nothing pending any more.
         let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
         self.commit.pending_bytes.set(pending);
         self.commit.drained.notify_waiters();
         let gone = self.catalog.borrow().gone();
-        for (item, pointer) in done.items.into_iter().zip(done.pointers) {
+        for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
             // Its host was told that the write failed, and has deleted the volume since: a purge that has begun
             // looks at no block twice.
             if gone.contains(&item.key.family) {
                 continue;
             }
             self.publish_item(&item, pointer);
-            if let (StreamId::Journal, Some(fragment), Some(pointer)) = (batch.stream, item.fragment, pointer)
-            {
-                let journaled = Journaled { key: item.key, fragment, at: pointer.location };
-                self.striping.keep(batch.hot, journaled);
+            if let (StreamId::Journal, Some(pointer)) = (batch.stream, pointer) {
+                item.kind = RecordKind::Move { from: pointer.location };
+                self.striping.keep(batch.hot, item);
             }
         }
         self.log.published(done.lsn);
         self.orders.content_changed(records);
-        // The receiver may have gone: its host has.
-        batch.answers.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
+        batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();
         self.orders.written(self.fresh_entries());
     }

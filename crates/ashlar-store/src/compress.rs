@@ -1,11 +1,11 @@
 //! Blocks to fragments and back: zero detection, LZ4, checksums.
 
 use std::cell::RefCell;
+use std::ops::Deref;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
-use smallvec::SmallVec;
 
 use crate::format::codec::crc32c;
 use crate::format::location::{Codec, SLOT_BYTES};
@@ -16,14 +16,34 @@ const SAVED_BYTES_MIN: usize = BLOCK_BYTES / 8;
 const COMPRESSED_BYTES_MAX: usize = BLOCK_BYTES - SAVED_BYTES_MIN;
 
 /// A block ready to be stored.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Fragment {
     /// What is stored.
-    pub bytes: Bytes,
+    pub bytes: FragmentBytes,
     /// How it is to be read.
     pub codec: Codec,
     /// CRC32C of `bytes`.
     pub crc: u32,
+}
+
+/// The bytes of a fragment.
+#[derive(Debug)]
+pub enum FragmentBytes {
+    /// A part of what a host has sent.
+    Shared(Bytes),
+    /// Memory of its own, which is recycled.
+    Own(AlignedBuf),
+}
+
+impl Deref for FragmentBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            FragmentBytes::Shared(bytes) => bytes,
+            FragmentBytes::Own(bytes) => bytes,
+        }
+    }
 }
 
 impl Fragment {
@@ -32,76 +52,47 @@ impl Fragment {
         self.bytes.len().div_ceil(SLOT_BYTES)
     }
 
-    fn new(bytes: Bytes, codec: Codec) -> Self {
+    fn new(bytes: FragmentBytes, codec: Codec) -> Self {
         let crc = crc32c(&bytes);
         Fragment { bytes, codec, crc }
     }
 }
 
-/// Blocks of a command whose fragments are listed without an allocation.
-const BLOCKS_INLINE: usize = 2;
-
-/// What is stored for the blocks of one command.
-pub type Fragments = SmallVec<[Option<Fragment>; BLOCKS_INLINE]>;
-
-/// Compresses the blocks of one command. `None` stands for a block of zeros.
-pub fn compress_blocks(data: &Bytes, compression: bool) -> Fragments {
+/// What is stored for the blocks of one command, one after the other. `None` stands for a block of zeros.
+pub fn compress_blocks(data: &Bytes, compression: bool) -> impl Iterator<Item = Option<Fragment>> {
     assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
-    if !compression {
-        return blocks(data)
-            .map(|block| (!is_zero(&block)).then(|| Fragment::new(block, Codec::Raw)))
-            .collect();
+    let blocks = (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES));
+    blocks.map(move |block| (!is_zero(&block)).then(|| compress_block(block, compression)))
+}
+
+fn compress_block(block: Bytes, compression: bool) -> Fragment {
+    let compressed = if compression { compress(&block) } else { None };
+    match compressed {
+        Some(bytes) => Fragment::new(FragmentBytes::Own(bytes), Codec::Lz4),
+        None => Fragment::new(FragmentBytes::Shared(block), Codec::Raw),
     }
-    // One buffer for the compressed forms of all blocks, cut apart at the end.
-    let mut arena = AlignedBuf::stale(data.len() / BLOCK_BYTES * COMPRESSED_BYTES_MAX + codec_room());
-    let mut used = 0;
-    let pieces: SmallVec<[Piece; BLOCKS_INLINE]> = blocks(data)
-        .map(|block| {
-            if is_zero(&block) {
-                return Piece::Zero;
-            }
-            match compress_into(&block, &mut arena[used..used + codec_room()]) {
-                Some(bytes) if bytes <= COMPRESSED_BYTES_MAX => {
-                    used += bytes;
-                    Piece::Compressed(used - bytes..used)
-                }
-                _ => Piece::Raw(block),
-            }
-        })
-        .collect();
-    let arena = if used == 0 { Bytes::new() } else { arena.freeze() };
-    pieces
-        .into_iter()
-        .map(|piece| match piece {
-            Piece::Zero => None,
-            Piece::Raw(block) => Some(Fragment::new(block, Codec::Raw)),
-            Piece::Compressed(range) => Some(Fragment::new(arena.slice(range), Codec::Lz4)),
-        })
-        .collect()
-}
-
-thread_local! {
-    /// The codec's memory of what it has seen: cleared for each block, allocated once.
-    static CODEC_TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
-}
-
-fn compress_into(block: &[u8], out: &mut [u8]) -> Option<usize> {
-    CODEC_TABLE.with_borrow_mut(|table| compress_into_with_table(block, out, table)).ok()
-}
-
-enum Piece {
-    Zero,
-    Raw(Bytes),
-    Compressed(std::ops::Range<usize>),
 }
 
 /// Room that the codec wants for one block, whatever comes of it.
-const fn codec_room() -> usize {
-    lz4_flex::block::get_maximum_output_size(BLOCK_BYTES)
+const CODEC_ROOM: usize = lz4_flex::block::get_maximum_output_size(BLOCK_BYTES);
+
+/// What the codec works with: its memory of what it has seen, cleared for each block, and its output.
+struct Workbench {
+    table: CompressTable,
+    out: [u8; CODEC_ROOM],
 }
 
-fn blocks(data: &Bytes) -> impl Iterator<Item = Bytes> + '_ {
-    (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES))
+thread_local! {
+    static WORKBENCH: RefCell<Workbench> =
+        RefCell::new(Workbench { table: CompressTable::small(), out: [0; CODEC_ROOM] });
+}
+
+/// The compressed form of a block, if it is worth it.
+fn compress(block: &[u8]) -> Option<AlignedBuf> {
+    WORKBENCH.with_borrow_mut(|Workbench { table, out }| {
+        let bytes = compress_into_with_table(block, out, table).ok()?;
+        (bytes <= COMPRESSED_BYTES_MAX).then(|| AlignedBuf::copy_of(&out[..bytes]))
+    })
 }
 
 fn is_zero(block: &[u8]) -> bool {
@@ -121,7 +112,7 @@ pub mod codec {
     impl Stored {
         /// Compresses whole blocks, if `compression`, and computes their checksums. Blocks of zeros are left out.
         pub fn of(data: &Bytes, compression: bool) -> Self {
-            Stored(compress_blocks(data, compression).into_iter().flatten().collect())
+            Stored(compress_blocks(data, compression).flatten().collect())
         }
 
         /// Bytes that are stored.
@@ -148,9 +139,9 @@ pub fn compress_page(page: Vec<u8>) -> Fragment {
     if compressed.len() + 2 + SLOT_BYTES <= page.len() {
         let mut bytes = (page.len() as u16).to_le_bytes().to_vec();
         bytes.extend_from_slice(&compressed);
-        return Fragment::new(bytes.into(), Codec::Lz4);
+        return Fragment::new(FragmentBytes::Shared(bytes.into()), Codec::Lz4);
     }
-    Fragment::new(page.into(), Codec::Raw)
+    Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw)
 }
 
 /// The page that a stored fragment holds.

@@ -5,7 +5,7 @@ use futures_util::future::{join_all, try_join_all};
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
-use crate::compress::Fragment;
+use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
@@ -182,14 +182,15 @@ impl<W: World> Pool<W> {
 
     async fn read_whole(&self, pointer: Pointer) -> Result<Fragment, IoError> {
         let bytes = self.read_fragment(pointer).await?;
-        let bytes = AlignedBuf::copy_of(&bytes).freeze();
+        let bytes = FragmentBytes::Own(AlignedBuf::copy_of(&bytes));
         Ok(Fragment { bytes, codec: pointer.location.codec(), crc: pointer.crc })
     }
 
     /// Moves items in full batches until at most `keep` are left.
     async fn move_items(&self, to: StreamId, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
         while items.len() > keep {
-            let take = |room: BatchRoom| items.drain(..room.fitting(items)).collect();
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
             let appended = self.try_append(to, Claim::Upkeep, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
             self.count(|counters| counters.fragments_moved += moved.applied);

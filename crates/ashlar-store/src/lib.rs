@@ -28,6 +28,7 @@ mod pages;
 mod pool;
 mod read;
 mod recover;
+mod recycle;
 mod scan;
 mod segments;
 mod store;

@@ -1,7 +1,7 @@
 //! Log sequence numbers: given out in order, durable and published in any.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use tokio::sync::Notify;
 
@@ -10,8 +10,9 @@ use crate::types::Lsn;
 /// The batches of one reactor, from the moment that they get their number.
 pub struct Log {
     next: Cell<Lsn>,
-    not_durable: RefCell<BTreeSet<Lsn>>,
-    not_published: RefCell<BTreeSet<Lsn>>,
+    /// In order, as are the others: numbers are given out in order.
+    not_durable: RefCell<VecDeque<Lsn>>,
+    not_published: RefCell<VecDeque<Lsn>>,
     /// Rung when every batch has been published.
     quiet: Notify,
 }
@@ -31,8 +32,8 @@ impl Log {
     pub fn begin(&self) -> Lsn {
         let lsn = self.next.get();
         self.next.set(lsn.next());
-        self.not_durable.borrow_mut().insert(lsn);
-        self.not_published.borrow_mut().insert(lsn);
+        self.not_durable.borrow_mut().push_back(lsn);
+        self.not_published.borrow_mut().push_back(lsn);
         lsn
     }
 
@@ -43,13 +44,13 @@ impl Log {
 
     /// The batch is on stable media.
     pub fn durable(&self, lsn: Lsn) {
-        assert!(self.not_durable.borrow_mut().remove(&lsn), "{lsn} became durable twice");
+        assert!(remove(&mut self.not_durable.borrow_mut(), lsn), "{lsn} became durable twice");
     }
 
     /// The maps have taken what the batch says, or refused it.
     pub fn published(&self, lsn: Lsn) {
         let mut not_published = self.not_published.borrow_mut();
-        assert!(not_published.remove(&lsn), "{lsn} was published twice");
+        assert!(remove(&mut not_published, lsn), "{lsn} was published twice");
         if not_published.is_empty() {
             self.quiet.notify_waiters();
         }
@@ -57,13 +58,13 @@ impl Log {
 
     /// Every batch at or below it is durable.
     pub fn complete_through(&self) -> Lsn {
-        let first = self.not_durable.borrow().first().copied().unwrap_or(self.next.get());
+        let first = self.not_durable.borrow().front().copied().unwrap_or(self.next.get());
         Lsn(first.0.saturating_sub(Lsn::REACTORS))
     }
 
     /// Every batch below it has been published.
     pub fn floor(&self) -> Lsn {
-        self.not_published.borrow().first().copied().unwrap_or(self.next.get())
+        self.not_published.borrow().front().copied().unwrap_or(self.next.get())
     }
 
     /// Returns when every batch that was begun has been published.
@@ -81,4 +82,9 @@ impl Log {
     pub fn next(&self) -> Lsn {
         self.next.get()
     }
+}
+
+/// Takes `lsn` out of an ordered list; false if it is not there.
+fn remove(list: &mut VecDeque<Lsn>, lsn: Lsn) -> bool {
+    list.binary_search(&lsn).is_ok_and(|at| list.remove(at).is_some())
 }

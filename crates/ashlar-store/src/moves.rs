@@ -21,10 +21,10 @@ pub(crate) struct Moved {
 
 impl<W: World> Pool<W> {
     /// Writes a batch of moves and applies them. `None`: the pool has halted.
-    pub async fn finish_move(&self, appended: Appended) -> Option<Moved> {
-        self.write_durably(&appended).await?;
+    pub async fn finish_move(&self, mut appended: Appended) -> Option<Moved> {
+        self.write_durably(&mut appended).await?;
         let mut moved = Moved::default();
-        for (item, pointer) in appended.items.iter().zip(&appended.pointers) {
+        for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
             let pointer = pointer.expect("a move has a fragment");
             match self.apply_move(item, pointer).await {
                 Some(true) => moved.applied += 1,

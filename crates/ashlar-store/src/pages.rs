@@ -101,13 +101,14 @@ impl<W: World> Pool<W> {
         let mut items: Vec<Item> = pages.into_iter().map(page_item).collect();
         let mut pointers = Vec::with_capacity(items.len());
         while !items.is_empty() {
-            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self.try_append(StreamId::Metadata, claim, take).await?;
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let mut appended = self.try_append(StreamId::Metadata, claim, take).await?;
             // A missing column does not hold the page back: the root that will name it says which drive is absent.
-            self.write(&appended).await.ok_or(AppendError::Halted)?;
+            self.write(&mut appended).await.ok_or(AppendError::Halted)?;
             self.log.durable(appended.lsn);
             self.log.published(appended.lsn);
-            pointers.extend(appended.pointers.into_iter().flatten());
+            pointers.extend(appended.pointers.iter().flatten());
         }
         pointers.iter().for_each(|pointer| self.ledger.credit_page(*pointer));
         Ok(pointers)

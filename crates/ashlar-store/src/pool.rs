@@ -9,8 +9,9 @@ use ashlar_raid::Array;
 use tokio::sync::{Mutex, Notify};
 
 use crate::append::Streams;
+use crate::batch::{self, Item};
 use crate::catalog::Catalog;
-use crate::commit::CommitQueue;
+use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::root::Root;
 use crate::format::superblock::{Secret, Superblock};
@@ -19,6 +20,8 @@ use crate::log::Log;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
+use crate::read::Found;
+use crate::recycle::Recycler;
 use crate::segments::Segments;
 use crate::striping::Striping;
 use crate::sweep::Sweep;
@@ -82,6 +85,15 @@ pub struct Counters {
     pub blocks_unrecovered: u64,
 }
 
+/// Lists that operations use one after the other.
+#[derive(Default)]
+pub(crate) struct Lists {
+    pub items: Recycler<Item>,
+    pub pointers: Recycler<Option<Pointer>>,
+    pub tickets: Recycler<Ticket>,
+    pub found: Recycler<Found>,
+}
+
 /// An open pool.
 pub(crate) struct Pool<W: World> {
     pub world: W,
@@ -96,6 +108,8 @@ pub(crate) struct Pool<W: World> {
     pub log: Log,
     pub streams: Streams,
     pub commit: CommitQueue,
+    pub lists: Lists,
+    pub batch_scratch: RefCell<batch::Scratch>,
     pub striping: Striping,
     pub catalog: RefCell<Catalog>,
     /// The newest durable root.
@@ -162,6 +176,8 @@ impl<W: World> Pool<W> {
             log: parts.log,
             streams: Streams::default(),
             commit: CommitQueue::default(),
+            lists: Lists::default(),
+            batch_scratch: RefCell::default(),
             striping: Striping::default(),
             catalog: RefCell::new(parts.catalog),
             root: RefCell::new(parts.root),

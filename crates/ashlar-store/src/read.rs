@@ -1,16 +1,16 @@
 //! Reading blocks.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, World};
-use ashlar_raid::{Geometry, Source};
+use ashlar_raid::{Geometry, ReadError, Source};
 use futures_util::future::try_join_all;
-use smallvec::{SmallVec, smallvec};
 
 use crate::compress::decompress_block;
 use crate::format::codec::crc32c;
-use crate::format::location::{Location, Pointer, SegmentId};
+use crate::format::location::{Codec, Location, Pointer};
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
 use crate::segments::{Pin, pin};
@@ -20,24 +20,13 @@ use crate::types::{Family, Key, Layer};
 const READ_SECTORS_MAX: u32 = 256;
 
 /// A block that is stored somewhere, and cannot go away while this lives.
-struct Found {
+pub(crate) struct Found {
     /// Which block of the command.
     index: usize,
     pointer: Pointer,
     geometry: Rc<Geometry>,
     _pin: Pin,
 }
-
-/// Fragments that one drive read gets: neighbours in one column.
-struct Reading {
-    segment: SegmentId,
-    column: usize,
-    sectors: Range<u32>,
-    found: Finds,
-}
-
-/// One block is found without an allocation.
-type Finds = SmallVec<[Found; 1]>;
 
 impl<W: World> Pool<W> {
     /// The blocks from `lba` on; those that were never written read as zeros.
@@ -48,33 +37,25 @@ impl<W: World> Pool<W> {
         lba: Lba,
         count: usize,
     ) -> Result<AlignedBuf, IoError> {
-        let mut out = AlignedBuf::stale(count * BLOCK_BYTES);
-        let mut found = Finds::new();
-        for (index, block) in out.chunks_exact_mut(BLOCK_BYTES).enumerate() {
-            match self.find(Key { family, lba: lba.plus(index as u64), layer }, index).await? {
-                Some(stored) => found.push(stored),
-                None => block.fill(0),
-            }
+        let mut found = self.lists.found.list();
+        for index in 0..count {
+            found.extend(self.find(Key { family, lba: lba.plus(index as u64), layer }, index).await?);
         }
         self.count(|counters| counters.blocks_read += count as u64);
-        let mut readings = gather(found);
-        let done: SmallVec<[_; 1]> = match (readings.pop(), readings.is_empty()) {
-            (Some(only), true) => smallvec![self.fetch(only).await?],
-            (last, _) => try_join_all(readings.into_iter().chain(last).map(|reading| self.fetch(reading)))
-                .await?
-                .into(),
-        };
-        for (sectors, reading) in &done {
-            for fragment in &reading.found {
-                let block = &mut out[fragment.index * BLOCK_BYTES..][..BLOCK_BYTES];
-                unpack(
-                    fragment.pointer,
-                    stored_in(sectors, reading.sectors.start, fragment.pointer.location),
-                    block,
-                )?;
-            }
+        if let ([only], 1) = (&found[..], count)
+            && is_whole_sector(only.pointer.location)
+        {
+            return self.read_neighbours(&found).await.map_err(|error| unrecovered(only, error));
         }
-        Ok(out)
+        let out = RefCell::new(AlignedBuf::stale(count * BLOCK_BYTES));
+        fill_gaps(&mut out.borrow_mut(), &found);
+        found.sort_unstable_by_key(|block| block.pointer.location);
+        if neighbours(&found) == found.len() {
+            self.fetch(&found, &out).await?;
+        } else {
+            try_join_all(readings(&found).map(|blocks| self.fetch(blocks, &out))).await?;
+        }
+        Ok(out.into_inner())
     }
 
     async fn find(&self, key: Key, index: usize) -> Result<Option<Found>, IoError> {
@@ -87,35 +68,39 @@ impl<W: World> Pool<W> {
         found.await.map_err(map_unreadable)
     }
 
-    async fn fetch(&self, reading: Reading) -> Result<(AlignedBuf, Reading), IoError> {
-        let geometry = reading.found[0].geometry.clone();
-        let start = reading.sectors.start;
-        let right =
-            |sectors: &[u8]| reading.found.iter().all(|fragment| is_right(sectors, start, fragment.pointer));
-        let sectors = reading.sectors.clone();
-        let read = self.array.read_checked(&geometry, reading.column, sectors, right).await;
-        self.note_read(reading.found.len() as u64, &read.as_ref().map(|(_, source)| *source));
-        match read {
-            Ok((sectors, source)) => {
-                if source == Source::Lie {
-                    self.tell_of_lie(geometry.columns[reading.column].drive);
-                }
-                Ok((sectors, reading))
+    /// Reads neighbours in one column, and puts them where they belong in the command's answer.
+    async fn fetch(&self, blocks: &[Found], out: &RefCell<AlignedBuf>) -> Result<(), IoError> {
+        let Some(first) = blocks.first() else { return Ok(()) };
+        match self.read_neighbours(blocks).await {
+            Ok(sectors) => {
+                let start = first.pointer.location.sectors().start;
+                let stored = |block: &Found| &sectors[stored_range(start, block.pointer.location)];
+                blocks.iter().try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
             }
-            // Each fragment may be readable in a way of its own, where all together are not.
-            Err(_) if reading.found.len() > 1 => {
-                let mut buf = AlignedBuf::zeroed(reading.sectors.len() * BLOCK_BYTES);
-                for fragment in &reading.found {
-                    let stored = self.read_fragment(fragment.pointer).await?;
-                    buf[stored_range(start, fragment.pointer.location)].copy_from_slice(&stored);
+            // Each may be readable in a way of its own, where all together are not.
+            Err(_) if blocks.len() > 1 => {
+                for block in blocks {
+                    let stored = self.read_fragment(block.pointer).await?;
+                    unpack(block, &stored, &mut out.borrow_mut())?;
                 }
-                Ok((buf, reading))
+                Ok(())
             }
-            Err(error) => Err(IoError::new(
-                Cause::Unrecovered,
-                format!("{:?}: {error}", reading.found[0].pointer.location),
-            )),
+            Err(error) => Err(unrecovered(first, error)),
         }
+    }
+
+    /// The sectors of neighbours in one column.
+    async fn read_neighbours(&self, blocks: &[Found]) -> Result<AlignedBuf, ReadError> {
+        let (geometry, location) = (&blocks[0].geometry, blocks[0].pointer.location);
+        let sectors = sectors_of(blocks);
+        let right = |read: &[u8]| blocks.iter().all(|block| is_right(read, sectors.start, block.pointer));
+        let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
+        self.note_read(blocks.len() as u64, &read.as_ref().map(|(_, source)| *source));
+        let (read, source) = read?;
+        if source == Source::Lie {
+            self.tell_of_lie(geometry.columns[location.column()].drive);
+        }
+        Ok(read)
     }
 }
 
@@ -140,42 +125,67 @@ fn stored_range(first_sector: u32, location: Location) -> Range<usize> {
     base + within.start..base + within.end
 }
 
-fn stored_in(sectors: &[u8], first_sector: u32, location: Location) -> &[u8] {
-    &sectors[stored_range(first_sector, location)]
-}
-
 fn is_right(sectors: &[u8], first_sector: u32, pointer: Pointer) -> bool {
-    crc32c(stored_in(sectors, first_sector, pointer.location)) == pointer.crc
+    crc32c(&sectors[stored_range(first_sector, pointer.location)]) == pointer.crc
 }
 
-fn unpack(pointer: Pointer, stored: &[u8], block: &mut [u8]) -> Result<(), IoError> {
-    if decompress_block(stored, pointer.location.codec(), block) {
+/// Puts a block that is stored as `stored` to its place in the command's answer.
+fn unpack(block: &Found, stored: &[u8], out: &mut [u8]) -> Result<(), IoError> {
+    let (location, place) = (block.pointer.location, &mut out[block.index * BLOCK_BYTES..][..BLOCK_BYTES]);
+    if decompress_block(stored, location.codec(), place) {
         return Ok(());
     }
-    Err(IoError::new(
-        Cause::Internal,
-        format!("{:?} has the right checksum but is no block", pointer.location),
-    ))
+    Err(IoError::new(Cause::Internal, format!("{location:?} has the right checksum but is no block")))
 }
 
-/// Joins fragments whose sectors touch into one read.
-fn gather(mut found: Finds) -> SmallVec<[Reading; 1]> {
-    found.sort_by_key(|fragment| fragment.pointer.location);
-    let mut readings: SmallVec<[Reading; 1]> = SmallVec::new();
-    for fragment in found {
-        let location = fragment.pointer.location;
-        let (segment, column, sectors) = (location.segment(), location.column(), location.sectors());
-        match readings.last_mut() {
-            Some(last)
-                if (last.segment, last.column) == (segment, column)
-                    && sectors.start <= last.sectors.end
-                    && sectors.end - last.sectors.start <= READ_SECTORS_MAX =>
-            {
-                last.sectors.end = last.sectors.end.max(sectors.end);
-                last.found.push(fragment);
-            }
-            _ => readings.push(Reading { segment, column, sectors, found: smallvec![fragment] }),
+fn unrecovered(block: &Found, error: ReadError) -> IoError {
+    IoError::new(Cause::Unrecovered, format!("{:?}: {error}", block.pointer.location))
+}
+
+/// Zeros the blocks of a command that are not among those that were found, which are in order.
+fn fill_gaps(out: &mut [u8], found: &[Found]) {
+    let mut found = found.iter().map(|block| block.index).peekable();
+    for (index, block) in out.chunks_exact_mut(BLOCK_BYTES).enumerate() {
+        if found.next_if_eq(&index).is_none() {
+            block.fill(0);
         }
     }
-    readings
+}
+
+/// Whether a sector is the block as hosts know it.
+fn is_whole_sector(location: Location) -> bool {
+    location.codec() == Codec::Raw && location.within_sectors() == (0..BLOCK_BYTES)
+}
+
+/// The sectors of neighbours.
+fn sectors_of(blocks: &[Found]) -> Range<u32> {
+    let end = blocks.iter().map(|block| block.pointer.location.sectors().end).max();
+    let start = blocks[0].pointer.location.sectors().start;
+    start..end.unwrap_or(start)
+}
+
+/// How many of the first blocks, which are in the order of their locations, are read at once: their sectors touch.
+fn neighbours(blocks: &[Found]) -> usize {
+    let Some(first) = blocks.first() else { return 0 };
+    let (segment, column) = (first.pointer.location.segment(), first.pointer.location.column());
+    let mut read = first.pointer.location.sectors();
+    let touches = |block: &&Found| {
+        let location = block.pointer.location;
+        let sectors = location.sectors();
+        let touches = (location.segment(), location.column()) == (segment, column)
+            && (read.start..=read.end).contains(&sectors.start)
+            && sectors.end - read.start <= READ_SECTORS_MAX;
+        read.end = read.end.max(sectors.end);
+        touches
+    };
+    blocks.iter().take_while(touches).count()
+}
+
+/// Blocks in the order of their locations, in groups of neighbours.
+fn readings(mut blocks: &[Found]) -> impl Iterator<Item = &[Found]> {
+    std::iter::from_fn(move || {
+        let (first, rest) = blocks.split_at(neighbours(blocks));
+        blocks = rest;
+        (!first.is_empty()).then_some(first)
+    })
 }

@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{DriveId, IoError, World};
+use ashlar_block::{AlignedBuf, DriveId, IoError, World};
 use ashlar_raid::{Array, Geometry, Member};
-use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
 use crate::catalog::Catalog;
-use crate::compress::Fragment;
+use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::root::{MemberState, Root};
@@ -365,8 +364,8 @@ impl<W: World> Pool<W> {
         let fragment = |location: Location, crc: u32| {
             let start =
                 location.slot() as usize * SLOT_BYTES - header.row as usize * ashlar_block::SECTOR_BYTES;
-            let bytes = Bytes::copy_from_slice(&columns[location.column()][start..start + location.bytes()]);
-            Fragment { bytes, codec: location.codec(), crc }
+            let bytes = AlignedBuf::copy_of(&columns[location.column()][start..start + location.bytes()]);
+            Fragment { bytes: FragmentBytes::Own(bytes), codec: location.codec(), crc }
         };
         let mut items: Vec<Item> = header
             .records
@@ -381,15 +380,16 @@ impl<W: World> Pool<W> {
             .collect();
         let mut pointers = Vec::new();
         while !items.is_empty() {
-            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
-            let appended = self
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let mut appended = self
                 .try_append(StreamId::Recovery, Claim::Checkpoint, take)
                 .await
                 .map_err(|_| OpenError::NoRoom)?;
-            self.write(&appended).await.ok_or(OpenError::NoRoom)?;
+            self.write(&mut appended).await.ok_or(OpenError::NoRoom)?;
             self.log.durable(appended.lsn);
             self.log.published(appended.lsn);
-            pointers.extend(appended.pointers.into_iter().flatten());
+            pointers.extend(appended.pointers.iter().flatten());
         }
         let mut pointers = pointers.into_iter();
         let stored = |record: &crate::format::header::Record| {

@@ -16,15 +16,16 @@ use smallvec::{SmallVec, smallvec};
 use crate::batch::Item;
 use crate::capacity::Space;
 use crate::catalog::{VolumeEntry, VolumeState};
-use crate::compress::{Fragments, compress_blocks};
+use crate::commit::fragment_bytes;
+use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
-use crate::format::location::SLOT_BYTES;
 use crate::format::root::MemberState;
 use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
 use crate::pool::{Counters, Pool};
 use crate::recover::{self, OpenError, Opened};
+use crate::recycle::{Recycled, Recycler};
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Blocks of the largest volume: 1 PiB.
@@ -114,7 +115,7 @@ impl<W: World> Store<W> {
         policy: OpenPolicy,
     ) -> Result<(Self, Opened), OpenError> {
         let (pool, opened) = recover::open(world, drives, options, policy).await?;
-        world.spawn(pool.clone().commit_loop());
+        pool.start_committing();
         world.spawn(pool.clone().upkeep_loop());
         world.spawn(pool.clone().room_loop());
         let store = Store { pool };
@@ -261,8 +262,9 @@ impl<W: World> Store<W> {
     pub async fn write(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
-        let fragments = compress_blocks(&data, compression);
-        let bytes: usize = fragments.iter().flatten().map(|fragment| fragment.slots() * SLOT_BYTES).sum();
+        let mut items = self.pool.lists.items.list();
+        add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
+        let bytes = fragment_bytes(&items);
         if bytes > 0 {
             self.pool.admit(bytes as u64).await?;
             // It may have been resized or deleted meanwhile.
@@ -272,8 +274,7 @@ impl<W: World> Store<W> {
             counters.blocks_written += count as u64;
             counters.bytes_stored += bytes as u64;
         });
-        let items = items(Key { family, lba, layer }, fragments);
-        let mut units = cut(items, self.pool.atomic_blocks_max());
+        let mut units = cut(items, self.pool.atomic_blocks_max(), &self.pool.lists.items);
         let last = units.pop().expect("a write has blocks");
         if units.is_empty() {
             return self.pool.commit(last).await;
@@ -330,7 +331,9 @@ impl<W: World> Store<W> {
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
         let zero = |piece: &Range<Lba>| {
             let kind = RecordKind::ZeroRange { blocks: piece.end.0 - piece.start.0 };
-            self.pool.commit(vec![Item { kind, key: Key { lba: piece.start, ..key }, fragment: None }])
+            let mut items = self.pool.lists.items.list();
+            items.push(Item { kind, key: Key { lba: piece.start, ..key }, fragment: None });
+            self.pool.commit(items)
         };
         // Zeros of a crowded group are an update for each block: there has to be room for those of one piece before
         // the next.
@@ -432,10 +435,9 @@ fn check_size(blocks: u64) -> Result<(), IoError> {
     ))
 }
 
-/// Records for the fragments of consecutive blocks; zeros next to each other are one.
-fn items(first: Key, fragments: Fragments) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::with_capacity(fragments.len());
-    for (index, fragment) in fragments.into_iter().enumerate() {
+/// Adds records for the fragments of consecutive blocks; zeros next to each other are one.
+fn add_items(items: &mut Vec<Item>, first: Key, fragments: impl Iterator<Item = Option<Fragment>>) {
+    for (index, fragment) in fragments.enumerate() {
         let key = Key { lba: first.lba.plus(index as u64), ..first };
         match (items.last_mut().map(|last| &mut last.kind), &fragment) {
             (Some(RecordKind::ZeroRange { blocks }), None) => *blocks += 1,
@@ -443,12 +445,15 @@ fn items(first: Key, fragments: Fragments) -> Vec<Item> {
             (_, Some(_)) => items.push(Item { kind: RecordKind::Write, key, fragment }),
         }
     }
-    items
 }
 
 /// Cuts the records of one write into units: one if it is small enough to be atomic, else at boundaries that the
 /// blocks have by themselves.
-fn cut(items: Vec<Item>, blocks_max: usize) -> SmallVec<[Vec<Item>; 1]> {
+fn cut(
+    mut items: Recycled<Item>,
+    blocks_max: usize,
+    lists: &Recycler<Item>,
+) -> SmallVec<[Recycled<Item>; 1]> {
     let blocks = |item: &Item| match item.kind {
         RecordKind::ZeroRange { blocks } => blocks,
         _ => 1,
@@ -456,13 +461,12 @@ fn cut(items: Vec<Item>, blocks_max: usize) -> SmallVec<[Vec<Item>; 1]> {
     if items.iter().map(blocks).sum::<u64>() <= blocks_max as u64 {
         return smallvec![items];
     }
-    let mut units = SmallVec::<[Vec<Item>; 1]>::new();
+    let mut units = SmallVec::<[Recycled<Item>; 1]>::new();
     let mut current = None;
-    for item in items {
+    for item in items.drain(..) {
         let part = item.key.lba.0 / blocks_max as u64;
-        if current != Some(part) {
-            units.push(Vec::new());
-            current = Some(part);
+        if current.replace(part) != Some(part) {
+            units.push(lists.list());
         }
         units.last_mut().expect("just pushed").push(item);
     }

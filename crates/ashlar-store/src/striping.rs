@@ -8,46 +8,26 @@ use tokio::sync::Notify;
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::{Item, Room};
-use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
-use crate::format::location::Location;
 use crate::pool::Pool;
 use crate::segments::Claim;
-use crate::types::{Key, ShardId};
+use crate::types::ShardId;
 
-/// A fragment that is in the journal and waits to be striped.
-pub(crate) struct Journaled {
-    pub key: Key,
-    pub fragment: Fragment,
-    /// Where the journal has it.
-    pub at: Location,
-}
-
-/// What is kept of the journal until it makes a full batch.
+/// What is kept of the journal until it makes a full batch, as moves from there.
 #[derive(Default)]
 struct Kept {
-    fragments: Vec<Journaled>,
+    moves: Vec<Item>,
     room: Room,
 }
 
 impl Kept {
-    fn add(&mut self, fragment: Journaled) {
-        self.room.add(&fragment.item());
-        self.fragments.push(fragment);
+    fn add(&mut self, item: Item) {
+        self.room.add(&item);
+        self.moves.push(item);
     }
 
     fn fills(&self, batch: BatchRoom) -> bool {
         self.room.records() >= RECORDS_MAX || self.room.rows_min(batch.data) + 1 >= batch.rows_max
-    }
-}
-
-impl Journaled {
-    fn item(&self) -> Item {
-        Item {
-            kind: RecordKind::Move { from: self.at },
-            key: self.key,
-            fragment: Some(self.fragment.clone()),
-        }
     }
 }
 
@@ -62,9 +42,9 @@ pub(crate) struct Striping {
 }
 
 impl Striping {
-    /// Keeps a fragment that is in the journal.
-    pub fn keep(&self, hot: bool, fragment: Journaled) {
-        self.kept[usize::from(hot)].borrow_mut().add(fragment);
+    /// Keeps what is in the journal until it is moved.
+    pub fn keep(&self, hot: bool, item: Item) {
+        self.kept[usize::from(hot)].borrow_mut().add(item);
     }
 }
 
@@ -108,19 +88,23 @@ impl<W: World> Pool<W> {
     /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
     /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted.
     async fn stripe_kept(&self, hot: bool) -> Option<()> {
-        let kept = self.striping.kept[usize::from(hot)].take().fragments;
-        let current = |fragment: &Journaled| {
-            let shard = ShardId::of(fragment.key.family, fragment.key.lba);
-            let value = self.with_shard(shard, |shard| shard.buffer.get(&fragment.key));
-            value.flatten().is_some_and(|pointer| pointer.location == fragment.at)
-        };
-        let mut items: Vec<Item> = kept.into_iter().filter(current).map(|fragment| fragment.item()).collect();
+        let mut items = self.striping.kept[usize::from(hot)].take().moves;
+        items.retain(|item| self.is_where_it_was(item));
         while !items.is_empty() {
-            let take = |room: BatchRoom| items.drain(..room.fitting(&items)).collect();
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
             let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
             let moved = self.finish_move(appended).await?;
             self.count(|counters| counters.fragments_striped += moved.applied);
         }
         Some(())
+    }
+
+    /// Whether the map still names the place from where the item would be moved.
+    fn is_where_it_was(&self, item: &Item) -> bool {
+        let shard = ShardId::of(item.key.family, item.key.lba);
+        let value = self.with_shard(shard, |shard| shard.buffer.get(&item.key));
+        let current = value.flatten().map(|pointer| pointer.location);
+        current.is_some_and(|location| item.kind == RecordKind::Move { from: location })
     }
 }

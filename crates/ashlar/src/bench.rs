@@ -149,7 +149,7 @@ impl Report {
             Section::Silent => self.silent.insert(silent::measure(settings)?).table(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).table(),
             Section::Recovery => self.recovery.insert(recovery::measure()?).table(),
-            Section::Allocations => self.allocations.insert(allocations::measure()?).table(),
+            Section::Allocations => self.allocations.insert(allocations::measure(settings)?).table(),
             Section::Collection => self.collection.insert(collection::measure(settings)?).table(),
         })
     }

@@ -4,11 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use ashlar_block::IoError;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
+use super::answers::{Answers, Ticket};
 use crate::append::{Appended, BatchRoom, StreamId};
 use crate::batch::{Item, Room};
 use crate::format::location::SLOT_BYTES;
+use crate::recycle::Recycled;
 use crate::segments::Claim;
 use crate::types::Lsn;
 
@@ -16,9 +18,9 @@ pub(crate) type Answer = Result<(), IoError>;
 
 /// Records that are written together or not at all, and who waits for them.
 pub(super) struct Unit {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Recycled<Item>,
     pub(super) hot: bool,
-    pub(super) answer: Option<oneshot::Sender<Answer>>,
+    pub(super) ticket: Ticket,
 }
 
 impl Unit {
@@ -32,7 +34,8 @@ pub(super) struct Submitted {
     pub(super) lsn: Lsn,
     pub(super) stream: StreamId,
     pub(super) hot: bool,
-    pub(super) answers: Vec<oneshot::Sender<Answer>>,
+    /// Of its units.
+    pub(super) tickets: Recycled<Ticket>,
     /// Here once the batch is durable.
     pub(super) done: Option<Appended>,
 }
@@ -40,11 +43,14 @@ pub(super) struct Submitted {
 /// What hosts have written and is not answered yet.
 #[derive(Default)]
 pub(crate) struct CommitQueue {
+    pub(super) answers: Answers,
     pub(super) waiting: RefCell<VecDeque<Unit>>,
     pub(super) waiting_room: Cell<Room>,
     pub(super) submitted: RefCell<VecDeque<Submitted>>,
     /// Units wait for the checkpoint that makes them durable: they are in the maps, and neither waiting nor submitted.
     pub(super) zeroing: Cell<bool>,
+    /// A batch is being appended: one at a time, so that they keep their order.
+    pub(super) appending: Cell<bool>,
     pub(super) in_flight: Cell<usize>,
     /// Bytes of fragments that wait or are in flight.
     pub(super) pending_bytes: Cell<usize>,
@@ -54,7 +60,7 @@ pub(crate) struct CommitQueue {
     pub(super) drained: Notify,
     pub(super) stopping: Cell<bool>,
     pub(super) stopped: Cell<bool>,
-    /// Rung when the task has ended.
+    /// Rung when the tasks are ending.
     pub(super) ended: Notify,
 }
 
@@ -82,9 +88,8 @@ impl CommitQueue {
     pub fn answer_all(&self, error: &IoError) {
         self.refuse(|_| true, error);
         let mut submitted = self.submitted.borrow_mut();
-        for answer in submitted.iter_mut().flat_map(|batch| batch.answers.drain(..)) {
-            // The receiver may have gone: its host has.
-            let _ = answer.send(Err(error.clone()));
+        for ticket in submitted.iter_mut().flat_map(|batch| batch.tickets.drain(..)) {
+            self.answers.answer(ticket, Err(error.clone()));
         }
     }
 
@@ -100,8 +105,7 @@ impl CommitQueue {
         self.wait_with(kept);
         for unit in refused {
             self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
-            // The receiver may have gone: its host has.
-            unit.answer.map(|answer| answer.send(Err(error.clone())));
+            self.answers.answer(unit.ticket, Err(error.clone()));
         }
         self.drained.notify_waiters();
         self.rung.notify_one();
@@ -122,12 +126,12 @@ impl CommitQueue {
         Some((hot, room))
     }
 
-    /// Takes as many of the waiting units of a temperature as fit a batch.
-    pub(super) fn take(&self, hot: bool, batch: BatchRoom) -> Vec<Unit> {
+    /// Takes as many of the waiting units of a temperature as fit a batch: their items and their tickets.
+    pub(super) fn take(&self, hot: bool, batch: BatchRoom, items: &mut Vec<Item>, tickets: &mut Vec<Ticket>) {
         let mut waiting = self.waiting.borrow_mut();
         let (mut selection, mut room) = (Selection::of(hot), Room::default());
-        let (mut taken, mut passed_over) = (Vec::new(), Vec::new());
-        while let Some(unit) = waiting.pop_front() {
+        let mut passed_over = Vec::new();
+        while let Some(mut unit) = waiting.pop_front() {
             if !selection.takes(&unit) {
                 passed_over.push(unit);
                 continue;
@@ -138,11 +142,11 @@ impl CommitQueue {
                 break;
             }
             room = with_it;
-            taken.push(unit);
+            items.append(&mut unit.items);
+            tickets.push(unit.ticket);
         }
         passed_over.into_iter().rev().for_each(|unit| waiting.push_front(unit));
         self.waiting_room.set(self.waiting_room.get().without(room));
-        taken
     }
 
     /// These are what waits from now on.
@@ -163,14 +167,14 @@ impl CommitQueue {
         self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty() && !self.zeroing.get()
     }
 
-    /// Returns when the task has ended.
+    /// Returns when nothing more will be submitted.
     pub async fn stopped(&self) {
         while !self.stopped.get() {
             self.ended.notified().await;
         }
     }
 
-    /// No more batches: the task ends once all is done.
+    /// No more batches: the tasks end once all is done.
     pub fn stop(&self) {
         self.stopping.set(true);
         self.rung.notify_one();
@@ -198,7 +202,7 @@ impl Selection {
     }
 }
 
-pub(super) fn fragment_bytes(items: &[Item]) -> usize {
+pub(crate) fn fragment_bytes(items: &[Item]) -> usize {
     items.iter().filter_map(|item| item.fragment.as_ref()).map(|fragment| fragment.slots() * SLOT_BYTES).sum()
 }
 

@@ -1,5 +1,7 @@
 //! Batch headers: what a batch holds, authenticated.
 
+use std::ops::Deref;
+
 use ashlar_block::{Lba, SECTOR_BYTES};
 use ashlar_raid::Geometry;
 
@@ -60,9 +62,9 @@ pub struct Record {
     pub crc: u32,
 }
 
-/// A batch's header.
+/// A batch's header, with its records in a list of the caller's choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BatchHeader {
+pub struct BatchHeader<R = Vec<Record>> {
     /// Rows of the batch.
     pub rows: u32,
     /// The segment it is in.
@@ -78,7 +80,7 @@ pub struct BatchHeader {
     /// Every batch of this reactor at or below it was durable when this one was made.
     pub complete_through: Lsn,
     /// What it holds.
-    pub records: Vec<Record>,
+    pub records: R,
     /// The segment's geometry, in its first batch.
     pub geometry: Option<Geometry>,
 }
@@ -94,10 +96,16 @@ fn mac(secret: &Secret, header: &[u8]) -> [u8; MAC_BYTES] {
     hash.as_bytes()[..MAC_BYTES].try_into().expect("a hash is longer")
 }
 
-impl BatchHeader {
+impl<R: Deref<Target = [Record]>> BatchHeader<R> {
     /// The header's bytes.
     pub fn encode(&self, secret: &Secret) -> Vec<u8> {
-        let mut w = Writer(Vec::with_capacity(header_bytes(self.records.len(), self.geometry.as_ref())));
+        self.encode_into(secret, Vec::with_capacity(self.bytes()))
+    }
+
+    /// The header's bytes, in the memory of `buf`, whose content is lost.
+    pub fn encode_into(&self, secret: &Secret, mut buf: Vec<u8>) -> Vec<u8> {
+        buf.clear();
+        let mut w = Writer(buf);
         w.bytes(MAGIC).zeros(MAC_BYTES).u32(0).u32(self.rows).u32(self.segment.0).u32(self.row);
         w.u64(self.incarnation.0).u64(self.first_lsn.0).u64(self.lsn.0).u64(self.complete_through.0);
         w.u16(self.records.len() as u16).u8(if self.geometry.is_some() { FLAG_GEOMETRY } else { 0 }).zeros(5);
@@ -112,6 +120,13 @@ impl BatchHeader {
         w.0
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> usize {
+        header_bytes(self.records.len(), self.geometry.as_ref())
+    }
+}
+
+impl BatchHeader {
     /// How many sectors the header that starts with `first_sector` claims to take, if it looks like one.
     pub fn claimed_sectors(first_sector: &[u8]) -> Option<usize> {
         let mut r = Reader::new("batch header", first_sector);
@@ -163,11 +178,6 @@ impl BatchHeader {
             records,
             geometry,
         })
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> usize {
-        header_bytes(self.records.len(), self.geometry.as_ref())
     }
 }
 

@@ -1,16 +1,22 @@
 use super::*;
-use crate::compress::Fragment;
+use crate::compress::{Fragment, FragmentBytes};
 use crate::format::location::Codec;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
 
 fn data() -> Option<Fragment> {
-    Some(Fragment { bytes: Bytes::from_static(b"x"), codec: Codec::Lz4, crc: 0 })
+    Some(Fragment { bytes: FragmentBytes::Shared(Bytes::from_static(b"x")), codec: Codec::Lz4, crc: 0 })
+}
+
+fn items(fragments: impl IntoIterator<Item = Option<Fragment>>) -> Recycled<Item> {
+    let mut items = Recycler::default().list();
+    add_items(&mut items, KEY, fragments.into_iter());
+    items
 }
 
 #[test]
 fn zeros_next_to_each_other_are_one_record() {
-    let records = items(KEY, smallvec![None, None, data(), None]);
+    let records = items([None, None, data(), None]);
     let kinds: Vec<RecordKind> = records.iter().map(|item| item.kind).collect();
     let zeros = |blocks| RecordKind::ZeroRange { blocks };
     assert_eq!(kinds, [zeros(2), RecordKind::Write, zeros(1)]);
@@ -19,13 +25,13 @@ fn zeros_next_to_each_other_are_one_record() {
 
 #[test]
 fn a_write_that_can_be_atomic_is_one_unit_wherever_it_begins() {
-    assert_eq!(cut(items(KEY, smallvec![data(); 64]), 64).len(), 1);
+    assert_eq!(cut(items((0..64).map(|_| data())), 64, &Recycler::default()).len(), 1);
 }
 
 #[test]
 fn a_larger_write_is_cut_where_its_blocks_are_aligned() {
-    let units = cut(items(KEY, smallvec![data(); 100]), 64);
+    let units = cut(items((0..100).map(|_| data())), 64, &Recycler::default());
     let firsts: Vec<u64> = units.iter().map(|unit| unit[0].key.lba.0).collect();
     assert_eq!(firsts, [100, 128, 192]);
-    assert_eq!(units.iter().map(Vec::len).sum::<usize>(), 100);
+    assert_eq!(units.iter().map(|unit| unit.len()).sum::<usize>(), 100);
 }

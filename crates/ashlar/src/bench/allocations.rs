@@ -22,7 +22,7 @@ use super::daemon::memory_drives;
 use super::fill::{connect, each, fill};
 use super::progress::Progress;
 use super::servers::{self, Server};
-use super::table;
+use super::{Settings, table};
 use crate::args::ServeArguments;
 use crate::serve::{self, Config};
 
@@ -61,12 +61,15 @@ pub fn are_counted() -> bool {
 ///
 /// # Errors
 /// What cannot be measured.
-pub fn measure() -> anyhow::Result<Report> {
+pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
+    let settings = settings.clone();
     let null = servers::start_null(Duration::ZERO, Limits::default())?;
     let state = std::env::temp_dir().join(format!("ashlar-bench-{}-counted", std::process::id()));
     let pool = start_pool(state.clone());
     let report = pool.and_then(|pool| {
-        ashlar_reactor::run(ashlar_reactor::Config::default(), async move { count_all(&null, &pool).await })?
+        ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+            count_all(&null, &pool, &settings).await
+        })?
     });
     let removed = fs::remove_dir_all(&state);
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
@@ -124,16 +127,20 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
     std::future::pending().await
 }
 
-async fn count_all(null: &Server, pool: &Server) -> anyhow::Result<Report> {
-    let mut loads = Vec::new();
-    let progress = Progress::new("allocations", 2 * SHAPES.len());
+fn loads(settings: &Settings) -> Vec<Load> {
+    let shapes = |direction| SHAPES.map(|(bytes, depth)| Load::new(direction, bytes, 1, depth));
+    let all = [Direction::Read, Direction::Write].into_iter().flat_map(shapes);
+    all.filter(|load| settings.wants(load)).collect()
+}
+
+async fn count_all(null: &Server, pool: &Server, settings: &Settings) -> anyhow::Result<Report> {
+    let wanted = loads(settings);
+    let progress = Progress::new("allocations", wanted.len());
     fill(pool, Content::Incompressible).await?;
-    for direction in [Direction::Read, Direction::Write] {
-        for (bytes, depth) in SHAPES {
-            let load = Load::new(direction, bytes, 1, depth);
-            progress.begin(&table::load_name(&load));
-            loads.push(Counted { load, null: count(null, load).await?, pool: count(pool, load).await? });
-        }
+    let mut loads = Vec::new();
+    for load in wanted {
+        progress.begin(&table::load_name(&load));
+        loads.push(Counted { load, null: count(null, load).await?, pool: count(pool, load).await? });
     }
     Ok(Report { loads })
 }

@@ -2,9 +2,10 @@ use ashlar_block::{BLOCK_BYTES, Lba};
 use bytes::Bytes;
 
 use super::*;
-use crate::compress::Fragment;
+use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::RecordKind;
 use crate::format::location::Codec;
+use crate::recycle::Recycler;
 use crate::types::{Family, Key, Layer};
 
 fn item(kind: RecordKind, fragment: Option<Fragment>) -> Item {
@@ -13,12 +14,18 @@ fn item(kind: RecordKind, fragment: Option<Fragment>) -> Item {
 
 fn write(hot: bool) -> Unit {
     let bytes = Bytes::from_static(&[1; BLOCK_BYTES]);
-    let fragment = Fragment { bytes, codec: Codec::Raw, crc: 0 };
-    Unit { items: vec![item(RecordKind::Write, Some(fragment))], hot, answer: None }
+    let fragment = Fragment { bytes: FragmentBytes::Shared(bytes), codec: Codec::Raw, crc: 0 };
+    unit(item(RecordKind::Write, Some(fragment)), hot)
 }
 
 fn zeros() -> Unit {
-    Unit { items: vec![item(RecordKind::ZeroRange { blocks: 1 }, None)], hot: false, answer: None }
+    unit(item(RecordKind::ZeroRange { blocks: 1 }, None), false)
+}
+
+fn unit(item: Item, hot: bool) -> Unit {
+    let mut items = Recycler::default().list();
+    items.push(item);
+    Unit { items, hot, ticket: Answers::default().expect().0 }
 }
 
 fn queue(waiting: Vec<Unit>) -> CommitQueue {
@@ -30,8 +37,11 @@ fn queue(waiting: Vec<Unit>) -> CommitQueue {
 /// What is taken of the units, by their temperature (`None`: zeros), and what goes on waiting.
 fn taken(waiting: Vec<Unit>, hot: bool, batch: BatchRoom) -> [Vec<Option<bool>>; 2] {
     let queue = queue(waiting);
+    let (mut items, mut tickets) = (Vec::new(), Vec::new());
+    queue.take(hot, batch, &mut items, &mut tickets);
+    assert_eq!(items.len(), tickets.len(), "each unit here has one item");
+    let taken = items.iter().map(|item| item.fragment.is_some().then_some(hot)).collect();
     let sort = |unit: &Unit| (!unit.stores_nothing()).then_some(unit.hot);
-    let taken = queue.take(hot, batch).iter().map(sort).collect();
     let left: VecDeque<Unit> = queue.waiting.take();
     let room = left.iter().fold(Room::default(), |room, unit| room.with(&unit.items));
     assert_eq!(queue.waiting_room.get(), room);
