@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Durability, SECTOR_BYTES};
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, join3, join4};
 use tokio::sync::Notify;
 
 use crate::geometry::{COLUMNS_MAX, ColumnMask, DriveLayout, Geometry};
@@ -190,8 +190,10 @@ impl<D: Device> Array<D> {
         missing
     }
 
-    /// Writes rows from `row` on: `columns` has the bytes of every column, parity included. Returns when all
+    /// Writes rows from `row` on: `columns` gives the bytes of every column, parity included. Returns when all
     /// that could be written is on stable media.
+    ///
+    /// Twelve columns at once, which is more than stripes are made of.
     ///
     /// A column write that fails is repeated with the same bytes; if it fails again the drive is given up. One
     /// that finds no room under a file-backed drive is repeated until there is room.
@@ -199,21 +201,26 @@ impl<D: Device> Array<D> {
         &self,
         geometry: &Geometry,
         row: u32,
-        columns: &[Bytes],
+        columns: impl ExactSizeIterator<Item = Bytes>,
     ) -> Result<MissingColumns, Unsafe> {
         assert_eq!(columns.len(), geometry.columns.len(), "every column has bytes");
         let missing = Cell::new(ColumnMask::default());
-        let writes = columns.iter().enumerate().map(async |(index, bytes)| {
-            if !self.write_column(geometry, index, row, bytes).await {
-                missing.set(missing.get().with(index));
+        let columns = RefCell::new(columns.enumerate());
+        // Lanes and not a list of futures: nothing is allocated for them.
+        let lane = async || {
+            while let Some((index, bytes)) = { columns.borrow_mut().next() } {
+                if !self.write_column(geometry, index, row, bytes).await {
+                    missing.set(missing.get().with(index));
+                }
             }
-        });
-        join_all(writes).await;
+        };
+        let four = || join4(lane(), lane(), lane(), lane());
+        join3(four(), four(), four()).await;
         let (missing, parity) = (missing.get(), geometry.parity());
         if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
     }
 
-    async fn write_column(&self, geometry: &Geometry, index: usize, row: u32, bytes: &Bytes) -> bool {
+    async fn write_column(&self, geometry: &Geometry, index: usize, row: u32, bytes: Bytes) -> bool {
         let column = geometry.columns[index];
         let mut tries = 0;
         loop {

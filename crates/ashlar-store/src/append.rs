@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ashlar_block::{DriveId, SECTOR_BYTES, World};
+use ashlar_block::{DriveId, World};
 use ashlar_raid::{ColumnMask, Geometry};
 use tokio::sync::Mutex;
 
@@ -117,7 +117,7 @@ pub(crate) struct Appended {
     geometry: Rc<Geometry>,
     row: u32,
     /// None any more once they are written.
-    columns: Columns,
+    columns: Option<Columns>,
 }
 
 impl<W: World> Pool<W> {
@@ -137,7 +137,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Data columns of the stripes that can be made of the drives that work.
-    fn striped_data_columns(&self) -> usize {
+    pub fn striped_data_columns(&self) -> usize {
         let stripe = self.segments.borrow().stripe();
         stripe.data.min(self.array.working_count().saturating_sub(stripe.parity)).max(1)
     }
@@ -237,9 +237,9 @@ impl<W: World> Pool<W> {
             place.row,
             placement.rows
         );
-        let bytes = (columns.len() * placement.rows as usize * SECTOR_BYTES) as u64;
-        self.count(|counters| counters.bytes_to_drives += bytes);
-        Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns }
+        let bytes: usize = columns.iter().map(|column| column.len()).sum();
+        self.count(|counters| counters.bytes_to_drives += bytes as u64);
+        Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns: Some(columns) }
     }
 
     fn seal_open(&self, stream: StreamId) {
@@ -266,8 +266,10 @@ impl<W: World> Pool<W> {
     /// Writes the batch. Returns the columns that are missing for want of a drive, when all others are on stable
     /// media. `None`: the pool has halted, and nothing may rely on the batch.
     pub async fn write(&self, appended: &mut Appended) -> Option<ColumnMask> {
-        let columns = std::mem::take(&mut appended.columns);
-        match self.array.write_rows(&appended.geometry, appended.row, &columns).await {
+        let columns = appended.columns.take().expect("a batch is written once");
+        let written = self.array.write_rows(&appended.geometry, appended.row, columns.iter()).await;
+        self.batch_scratch.borrow().rows.give_back(columns.into_buf());
+        match written {
             Ok(missing) => Some(missing.0),
             Err(error) => {
                 self.halt(error);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, SECTOR_BYTES};
+use ashlar_block::SECTOR_BYTES;
 use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
@@ -12,6 +12,7 @@ use crate::compress::Fragment;
 use crate::format::header::{BatchHeader, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes};
 use crate::format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::superblock::Secret;
+use crate::rows::RowBuffers;
 use crate::types::{Incarnation, Key, Lsn};
 
 const SLOTS_PER_SECTOR: usize = SECTOR_BYTES / SLOT_BYTES;
@@ -219,11 +220,35 @@ pub struct BatchPlace {
 }
 
 /// Bytes of every column of a batch, parity included.
-pub type Columns = SmallVec<[Bytes; COLUMNS_INLINE]>;
+pub struct Columns {
+    /// One behind the other, in a buffer that may be larger.
+    buf: Bytes,
+    column_bytes: usize,
+    count: usize,
+    /// Columns in `buf`: one if all are alike.
+    distinct: usize,
+}
 
-/// What building a batch needs for a moment.
+impl Columns {
+    /// One after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Bytes> {
+        (0..self.count).map(|index| {
+            let start = index % self.distinct * self.column_bytes;
+            self.buf.slice(start..start + self.column_bytes)
+        })
+    }
+
+    /// The buffer that they are in.
+    pub fn into_buf(self) -> Bytes {
+        self.buf
+    }
+}
+
+/// What building batches needs, one after the other.
 #[derive(Default)]
 pub struct Scratch {
+    /// The memory of rows.
+    pub rows: RowBuffers,
     records: Vec<Record>,
     header: Vec<u8>,
 }
@@ -239,9 +264,10 @@ pub fn build(
 ) -> Columns {
     let (data, column_bytes) = (place.geometry.data(), placement.rows as usize * SECTOR_BYTES);
     // With one data column every parity is a copy of it: it is shared instead.
-    let parity = if data == 1 { 0 } else { place.geometry.parity() };
-    let mut buf = AlignedBuf::stale((data + parity) * column_bytes);
-    let (rows, parities) = buf.split_at_mut(data * column_bytes);
+    let count = place.geometry.columns.len();
+    let distinct = if data == 1 { 1 } else { count };
+    let mut buf = scratch.rows.take(distinct * column_bytes);
+    let (rows, parities) = buf[..distinct * column_bytes].split_at_mut(data * column_bytes);
     pointers.extend(items.iter().zip(&placement.places).map(|(item, slot)| {
         let (fragment, slot) = item.fragment.as_ref().zip(*slot)?;
         Some(put_fragment(rows, column_bytes, fragment, slot, place))
@@ -249,13 +275,7 @@ pub fn build(
     put_header(rows, items, pointers, placement.rows, place, secret, scratch);
     placement.gaps.iter().for_each(|gap| rows[gap.bytes(column_bytes)].fill(0));
     add_parity(rows, parities, column_bytes);
-    let all = buf.freeze();
-    let column = |index: usize| all.slice(index * column_bytes..(index + 1) * column_bytes);
-    if data == 1 {
-        smallvec![all; place.geometry.columns.len()]
-    } else {
-        (0..data + parity).map(column).collect()
-    }
+    Columns { buf: buf.freeze(), column_bytes, count, distinct }
 }
 
 /// Copies a fragment to its place; returns where that will be.

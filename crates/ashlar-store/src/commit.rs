@@ -27,6 +27,9 @@ const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
 /// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
 const STRIPED_WASTE_MAX: f64 = 0.25;
 
+/// Turns that what hosts write may wait for company.
+const GATHER_TURNS_MAX: usize = 8;
+
 /// Which stream a batch of `room` goes to, if a striped one has `data` data columns.
 fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
     // With one data column the journal has nothing to save.
@@ -47,7 +50,7 @@ impl<W: World> Pool<W> {
         let (ticket, answer) = self.commit.answers.expect();
         let hot = self.is_hot(&items);
         self.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
-        self.commit.rung.notify_one();
+        self.commit.ring();
         answer.await
     }
 
@@ -60,8 +63,7 @@ impl<W: World> Pool<W> {
     async fn commit_loop(self: Rc<Self>) {
         loop {
             self.commit.rung.notified().await;
-            // The end of the turn: what other tasks of this turn have to write joins the batch.
-            self.world.yield_now().await;
+            self.gather().await;
             if self.may_submit() {
                 self.submit().await;
             }
@@ -72,7 +74,20 @@ impl<W: World> Pool<W> {
         self.commit.stopped.set(true);
         self.commit.ended.notify_one();
         // The next one ends, too.
-        self.commit.rung.notify_one();
+        self.commit.ring();
+    }
+
+    /// Returns at the end of the turn: what other tasks of this turn have to write joins the batch. What is so little that
+    /// it would go to the journal waits for further turns, as long as each of them brings more.
+    async fn gather(&self) {
+        for _ in 0..GATHER_TURNS_MAX {
+            let before = self.commit.waiting_room.get();
+            self.world.yield_now().await;
+            let room = self.commit.waiting_room.get();
+            if room == before || room.waste(self.striped_data_columns()) <= STRIPED_WASTE_MAX {
+                return;
+            }
+        }
     }
 
     /// A batch is submitted if none is in flight, or if it is full and not too many are.
@@ -91,13 +106,20 @@ impl<W: World> Pool<W> {
         self.commit.appending.set(true);
         let next = self.append_next().await;
         self.commit.appending.set(false);
-        let Some((submitted, appended)) = next else { return };
-        self.commit.submitted.borrow_mut().push_back(submitted);
-        self.commit.in_flight.set(self.commit.in_flight.get() + 1);
-        if self.may_submit() {
-            self.commit.rung.notify_one();
+        if let Some((submitted, appended)) = next {
+            self.commit.submitted.borrow_mut().push_back(submitted);
+            self.commit.in_flight.set(self.commit.in_flight.get() + 1);
+            self.ring_if_more();
+            self.finish_batch(appended).await;
         }
-        self.finish_batch(appended).await;
+        self.ring_if_more();
+    }
+
+    /// Rings for whoever is to submit the next batch, if it may be.
+    fn ring_if_more(&self) {
+        if self.commit.stopping.get() || self.may_submit() {
+            self.commit.ring();
+        }
     }
 
     /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused or done otherwise,
@@ -179,7 +201,6 @@ impl<W: World> Pool<W> {
             drop(submitted);
             self.publish_ready();
         }
-        self.commit.rung.notify_one();
     }
 
     /// Publishes the durable batches at the head of the queue, in order, and answers who waits.

@@ -29,6 +29,7 @@ mod pool;
 mod read;
 mod recover;
 mod recycle;
+mod rows;
 mod scan;
 mod segments;
 mod store;

@@ -2,6 +2,7 @@
 //! writes has its blocks alone.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::ops::Range;
 use std::task::{Poll, Waker};
@@ -34,7 +35,7 @@ impl Claim {
 struct State {
     next: u64,
     /// In order of coming: a claim is granted once no earlier one conflicts, so that none starves.
-    claims: Vec<Claim>,
+    claims: VecDeque<Claim>,
     /// Claims of mode [`Mode::Alone`]. While there are none, nothing can conflict.
     alone: usize,
 }
@@ -46,7 +47,7 @@ impl State {
         self.alone += usize::from(mode == Mode::Alone);
         claim.granted = self.alone == 0 || !self.claims.iter().any(|earlier| earlier.conflicts(&claim));
         let added = (claim.id, claim.granted);
-        self.claims.push(claim);
+        self.claims.push_back(claim);
         added
     }
 
@@ -57,7 +58,7 @@ impl State {
     }
 
     fn remove(&mut self, id: u64) {
-        let claim = self.claims.remove(self.at(id));
+        let claim = self.claims.remove(self.at(id)).expect("just found");
         let had_alone = self.alone > 0;
         self.alone -= usize::from(claim.mode == Mode::Alone);
         if had_alone {
@@ -66,8 +67,9 @@ impl State {
     }
 
     fn grant(&mut self) {
-        for index in 0..self.claims.len() {
-            let (earlier, rest) = self.claims.split_at_mut(index);
+        let claims = self.claims.make_contiguous();
+        for index in 0..claims.len() {
+            let (earlier, rest) = claims.split_at_mut(index);
             let claim = &mut rest[0];
             if !claim.granted && !earlier.iter().any(|earlier| earlier.conflicts(claim)) {
                 claim.granted = true;

@@ -46,13 +46,14 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
         let items = items(count, seed);
         let placement = place(&items, usize::from(data), 256, Some(&geometry)).expect("fits");
         let mut pointers = Vec::new();
+        let mut scratch = Scratch::default();
         // Memory that is used again has any content.
-        drop(AlignedBuf::copy_of(&vec![
-            0xff;
-            placement.rows as usize * (usize::from(data) + 1) * SECTOR_BYTES
-        ]));
+        let mut used = scratch.rows.take(placement.rows as usize * (usize::from(data) + 1) * SECTOR_BYTES);
+        used.fill(0xff);
+        scratch.rows.give_back(used.freeze());
         let place = batch_place(&geometry, 0);
-        let columns = build(&items, &placement, &place, &secret, &mut Scratch::default(), &mut pointers);
+        let columns = build(&items, &placement, &place, &secret, &mut scratch, &mut pointers);
+        let columns: Vec<Bytes> = columns.iter().collect();
         let header = BatchHeader::decode(&secret, &columns[0]).expect("authentic");
         let mut covered: Vec<Vec<bool>> =
             vec![vec![false; placement.rows as usize * SECTOR_BYTES]; usize::from(data)];

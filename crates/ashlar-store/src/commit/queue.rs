@@ -108,7 +108,13 @@ impl CommitQueue {
             self.answers.answer(unit.ticket, Err(error.clone()));
         }
         self.drained.notify_waiters();
-        self.rung.notify_one();
+        self.ring();
+    }
+
+    /// There may be something to submit.
+    pub(super) fn ring(&self) {
+        // Who slept last: its memory is still in the caches.
+        self.rung.notify_last();
     }
 
     /// The temperature of the next batch, which is that of who waits longest, and the room that it wants: if there is
@@ -177,7 +183,7 @@ impl CommitQueue {
     /// No more batches: the tasks end once all is done.
     pub fn stop(&self) {
         self.stopping.set(true);
-        self.rung.notify_one();
+        self.ring();
     }
 }
 
