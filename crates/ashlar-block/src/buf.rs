@@ -1,7 +1,7 @@
 //! Sector-aligned buffers, recycled so that steady I/O allocates nothing.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
-use std::cell::RefCell;
+use std::cell::{RefCell, UnsafeCell};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -15,10 +15,23 @@ const CLASS_COUNT: usize = 10;
 /// What one thread keeps for reuse, in bytes.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
+/// What buffers of zeros share until they are changed, in bytes.
+const SHARED_ZEROS_BYTES: usize = 2 << 20;
+
+/// Zeros that nobody writes. The cell keeps them out of the executable: they are pages that the kernel has only once.
+#[repr(align(4096))]
+struct SharedZeros(UnsafeCell<[u8; SHARED_ZEROS_BYTES]>);
+
+// SAFETY: only ever read.
+unsafe impl Sync for SharedZeros {}
+
+static SHARED_ZEROS: SharedZeros = SharedZeros(UnsafeCell::new([0; SHARED_ZEROS_BYTES]));
+
 /// Owned memory, aligned for direct I/O, always initialised.
 ///
 /// Dropping it gives the memory to the dropping thread's free list.
 pub struct AlignedBuf {
+    /// Where there is none (`bytes` 0) and `len` is not 0, `start` is that of [`SHARED_ZEROS`].
     memory: Memory,
     len: usize,
 }
@@ -36,6 +49,10 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     const NOTHING: Self = Memory { start: NonNull::dangling(), bytes: 0 };
+    const ZEROS: Self = Memory {
+        start: NonNull::new(SHARED_ZEROS.0.get().cast()).expect("a static has an address"),
+        bytes: 0,
+    };
 
     fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, ALIGN_BYTES).expect("a buffer's size is below isize::MAX")
@@ -86,11 +103,26 @@ impl AlignedBuf {
         AlignedBuf { memory: Memory::NOTHING, len: 0 }
     }
 
-    /// A buffer of `len` zero bytes.
+    /// A buffer of `len` zero bytes. Up to 2 MiB it takes no memory before it is changed.
     pub fn zeroed(len: usize) -> Self {
+        if len <= SHARED_ZEROS_BYTES { AlignedBuf { memory: Memory::ZEROS, len } } else { Self::cleared(len) }
+    }
+
+    fn cleared(len: usize) -> Self {
         let mut buf = Self::stale(len);
         buf.fill(0);
         buf
+    }
+
+    /// Whether these are zeros that nobody has changed. False says nothing: a buffer may have been filled with zeros.
+    pub fn is_untouched_zeros(&self) -> bool {
+        self.memory.bytes == 0
+    }
+
+    /// Gives zeros memory of their own.
+    #[cold]
+    fn own(&mut self) {
+        *self = Self::cleared(self.len);
     }
 
     /// A buffer of `len` bytes with any content: for reading into.
@@ -147,14 +179,18 @@ impl Deref for AlignedBuf {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `memory.bytes >= len` initialised bytes that `self` owns.
+        // SAFETY: `start` is valid for `len` initialised bytes: of `memory.bytes >= len` that `self` owns, or of the
+        // shared zeros, which nobody writes, or of none.
         unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr(), self.len) }
     }
 }
 
 impl DerefMut for AlignedBuf {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`, and `self` is borrowed exclusively.
+        if self.memory.bytes == 0 && self.len > 0 {
+            self.own();
+        }
+        // SAFETY: as in `deref`, and the memory is `self`'s own, which is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.memory.start.as_ptr(), self.len) }
     }
 }

@@ -14,6 +14,25 @@ fn buffers_are_aligned_and_zeroed_even_when_recycled() {
 }
 
 #[test]
+fn zeros_are_shared_until_they_are_changed() {
+    let (mut first, second) = (AlignedBuf::zeroed(8192), AlignedBuf::zeroed(4096));
+    assert_eq!(first.as_ptr(), second.as_ptr());
+    assert!(first.is_untouched_zeros() && second.is_untouched_zeros());
+    first[8191] = 1;
+    assert!(!first.is_untouched_zeros());
+    assert_ne!(first.as_ptr(), second.as_ptr());
+    assert!(first[..8191].iter().chain(second.iter()).all(|byte| *byte == 0));
+    assert_eq!(first[8191], 1);
+}
+
+#[test]
+fn zeros_can_be_shortened_and_frozen() {
+    let mut zeros = AlignedBuf::zeroed(8192);
+    zeros.truncate(100);
+    assert_eq!(&zeros.freeze()[..], &[0; 100]);
+}
+
+#[test]
 fn a_dropped_buffer_is_used_again() {
     let first = AlignedBuf::stale(8192);
     let address = first.as_ptr();

@@ -110,6 +110,9 @@ fn pieces(range: Range<u64>) -> impl Iterator<Item = (u64, Range<usize>, Range<u
 impl State {
     fn read(&self, range: Range<u64>) -> AlignedBuf {
         let mut buf = AlignedBuf::zeroed((range.end - range.start) as usize);
+        if self.blocks.is_empty() {
+            return buf;
+        }
         for (index, within, part) in pieces(range) {
             if let Some(block) = self.blocks.get(&index) {
                 buf[part].copy_from_slice(&block[within]);
