@@ -11,6 +11,8 @@ use crate::task::TaskKey;
 pub(crate) enum Letter {
     Wake(TaskKey),
     Run(Box<dyn FnOnce() + Send>),
+    /// A shared receive buffer that another thread is done with.
+    GiveBack(u16),
 }
 
 /// A queue with a doorbell. The lock is held for a push or a swap, never while anything runs.

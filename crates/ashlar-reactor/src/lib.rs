@@ -21,6 +21,7 @@ mod gate;
 mod handle;
 mod inbox;
 mod join;
+mod lent;
 pub mod mailbox;
 pub mod net;
 mod op;
@@ -38,7 +39,7 @@ mod turn;
 mod waker;
 
 use std::future::{Future, poll_fn};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 pub use config::Config;
 pub use error::StartError;
@@ -64,6 +65,14 @@ pub fn spawn(future: impl Future<Output = ()> + 'static) {
 /// If no reactor runs on this thread.
 pub fn spawn_joined<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
     reactor::current().spawn_joined(future)
+}
+
+/// Wakes a task, and polls it before this returns if it is one of this thread's reactor that is not running: what it was
+/// woken for is done while it is in the caches, and without a place in the queue. It must not lead back here without end.
+pub fn wake_at_once(waker: Waker) {
+    if !reactor::try_current().is_some_and(|reactor| reactor.poll_at_once(&waker)) {
+        waker.wake();
+    }
 }
 
 /// Lets every other task that is ready run first. A task that yields again before it is done also lets the

@@ -1,19 +1,26 @@
 //! The receive buffers that all connections of a reactor share, and what is received in them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use ashlar_block::AlignedBuf;
+use bytes::Bytes;
 use io_uring::types::BufRingEntry;
 
 use crate::error::StartError;
+use crate::inbox::Inbox;
+use crate::lent::{Buffers, Lent};
 use crate::ring::Ring;
 
 /// The group's name in the ring: a reactor has one.
 pub(crate) const GROUP: u16 = 0;
+
+/// How many shared buffers a connection holds.
+pub(crate) type Held = Rc<Cell<u32>>;
 
 /// A provided-buffer ring of the plain kind: one buffer, one completion. (Incremental consumption gave
 /// buffers back out of order on Linux 6.13 and 6.14.)
@@ -21,30 +28,27 @@ pub(crate) struct RecvPool {
     /// Entries shared with the kernel. Only touched through `entries`.
     _entries_memory: AlignedBuf,
     entries: *mut BufRingEntry,
-    /// The buffers, end to end. Only touched through `buffers`, one buffer's bytes at a time.
-    _buffers_memory: AlignedBuf,
-    buffers: *mut u8,
-    buffer_bytes: u32,
+    buffers: Arc<Buffers>,
     count: u16,
     tail: Cell<u16>,
     /// Buffers that the kernel may fill.
     available: Cell<u16>,
+    /// Which connection holds each of the others.
+    holders: RefCell<Box<[Option<Held>]>>,
 }
 
 impl RecvPool {
-    /// All buffers are the kernel's from the start.
-    pub(crate) fn new(count: u16, buffer_bytes: u32) -> Self {
+    /// All buffers are the kernel's from the start. Those that are given back on other threads come by `inbox`.
+    pub(crate) fn new(count: u16, buffer_bytes: u32, inbox: Arc<Inbox>) -> Self {
         let mut entries_memory = AlignedBuf::zeroed(usize::from(count) * size_of::<BufRingEntry>());
-        let mut buffers_memory = AlignedBuf::zeroed(usize::from(count) * buffer_bytes as usize);
         let pool = RecvPool {
             entries: entries_memory.as_mut_ptr().cast(),
-            buffers: buffers_memory.as_mut_ptr(),
             _entries_memory: entries_memory,
-            _buffers_memory: buffers_memory,
-            buffer_bytes,
+            buffers: Buffers::new(count, buffer_bytes, inbox),
             count,
             tail: Cell::new(0),
             available: Cell::new(0),
+            holders: RefCell::new((0..count).map(|_| None).collect()),
         };
         (0..count).for_each(|buffer| pool.give_back(buffer));
         pool
@@ -67,13 +71,24 @@ impl RecvPool {
         (self.available.get(), self.count)
     }
 
-    /// Takes note that the kernel has filled `buffer`: it is the caller's until it is given back.
-    pub(crate) fn taken(&self) {
+    /// Whether these are the buffers of this pool.
+    pub(crate) fn owns(&self, buffers: &Arc<Buffers>) -> bool {
+        Arc::ptr_eq(&self.buffers, buffers)
+    }
+
+    /// Takes `buffer`, which the kernel has just filled with `len` bytes, for the connection that counts by `held`.
+    fn take(&self, buffer: u16, len: usize, held: &Held) -> Lent {
         self.available.set(self.available.get() - 1);
+        held.set(held.get() + 1);
+        self.holders.borrow_mut()[usize::from(buffer)] = Some(held.clone());
+        Lent::new(self.buffers.clone(), buffer, len)
     }
 
     /// Lets the kernel fill `buffer` again.
-    fn give_back(&self, buffer: u16) {
+    pub(crate) fn give_back(&self, buffer: u16) {
+        if let Some(held) = self.holders.borrow_mut()[usize::from(buffer)].take() {
+            held.set(held.get() - 1);
+        }
         let tail = self.tail.get();
         let index = usize::from(tail & (self.count - 1));
         // SAFETY: the entry is within the ring of `count` entries, and not the kernel's: at most `count`
@@ -81,8 +96,8 @@ impl RecvPool {
         // the first entry's last field is the tail that the kernel reads.
         unsafe {
             let entry = &mut *self.entries.add(index);
-            entry.set_addr(self.buffers.add(self.start_of(buffer)) as u64);
-            entry.set_len(self.buffer_bytes);
+            entry.set_addr(self.buffers.start_of(buffer).as_ptr() as u64);
+            entry.set_len(self.buffers.buffer_bytes());
             entry.set_bid(buffer);
         }
         self.tail.set(tail.wrapping_add(1));
@@ -95,40 +110,28 @@ impl RecvPool {
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail.get(), Ordering::Release);
     }
-
-    fn start_of(&self, buffer: u16) -> usize {
-        usize::from(buffer) * self.buffer_bytes as usize
-    }
-
-    /// The first `len` bytes of `buffer`.
-    ///
-    /// # Safety
-    /// The buffer is the caller's: taken, and not given back while the slice lives.
-    unsafe fn bytes(&self, buffer: u16, len: usize) -> &[u8] {
-        assert!(len <= self.buffer_bytes as usize, "the kernel filled more than a buffer");
-        // SAFETY: within the buffer, initialised from the start, and not the kernel's (see above).
-        unsafe { std::slice::from_raw_parts(self.buffers.add(self.start_of(buffer)), len) }
-    }
 }
 
 enum Storage {
-    /// A shared buffer, and the connection's count of those it holds.
-    Shared { pool: Rc<RecvPool>, buffer: u16, len: usize, held: Rc<Cell<u32>> },
+    /// A shared buffer.
+    Lent(Lent),
     /// A copy of what was in one.
     Copied(AlignedBuf),
+    /// A shared buffer of which others have parts.
+    Parted(Bytes),
 }
 
-/// Received bytes. A shared buffer goes back to the reactor when this is dropped.
+/// Received bytes. A shared buffer goes back to its reactor when this and all that was split off it are dropped.
 pub struct RecvBuf {
     storage: Storage,
     start: usize,
 }
 
 impl RecvBuf {
-    /// Takes over `buffer`, which the kernel has just filled with `len` bytes.
-    pub(crate) fn shared(pool: Rc<RecvPool>, buffer: u16, len: usize, held: Rc<Cell<u32>>) -> Self {
-        held.set(held.get() + 1);
-        RecvBuf { storage: Storage::Shared { pool, buffer, len, held }, start: 0 }
+    /// Takes over `buffer` of `pool`, which the kernel has just filled with `len` bytes, for the connection that
+    /// counts by `held`.
+    pub(crate) fn taken(pool: &RecvPool, buffer: u16, len: usize, held: &Held) -> Self {
+        RecvBuf { storage: Storage::Lent(pool.take(buffer, len, held)), start: 0 }
     }
 
     /// The same bytes in memory of their own, the shared buffer given back.
@@ -144,26 +147,42 @@ impl RecvBuf {
         assert!(count <= self.len(), "cannot use {count} of {} bytes", self.len());
         self.start += count;
     }
+
+    /// Splits off the first `count` bytes. What lies in a shared buffer stays there and is not copied: so whoever keeps
+    /// it keeps the buffer from all connections of the reactor, within
+    /// [`recv_held_per_connection_max`](crate::Config::recv_held_per_connection_max). It may be dropped on any thread.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn split_to(&mut self, count: usize) -> Bytes {
+        let start = self.start;
+        self.advance(count);
+        let empty = Storage::Copied(AlignedBuf::empty());
+        let whole = match std::mem::replace(&mut self.storage, empty) {
+            Storage::Lent(lent) => Bytes::from_owner(lent),
+            Storage::Parted(bytes) => bytes,
+            Storage::Copied(copied) => {
+                let part = AlignedBuf::copy_of(&copied[start..start + count]).freeze();
+                self.storage = Storage::Copied(copied);
+                return part;
+            }
+        };
+        let part = whole.slice(start..start + count);
+        self.storage = Storage::Parted(whole);
+        part
+    }
 }
 
 impl Deref for RecvBuf {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.storage {
-            // SAFETY: the buffer is this object's until it is dropped.
-            Storage::Shared { pool, buffer, len, .. } => unsafe { &pool.bytes(*buffer, *len)[self.start..] },
-            Storage::Copied(bytes) => &bytes[self.start..],
-        }
-    }
-}
-
-impl Drop for RecvBuf {
-    fn drop(&mut self) {
-        if let Storage::Shared { pool, buffer, held, .. } = &self.storage {
-            held.set(held.get() - 1);
-            pool.give_back(*buffer);
-        }
+        let bytes = match &self.storage {
+            Storage::Lent(lent) => lent.as_ref(),
+            Storage::Copied(copied) => copied,
+            Storage::Parted(bytes) => bytes,
+        };
+        &bytes[self.start..]
     }
 }
 

@@ -15,6 +15,7 @@ use crate::doorbell::Doorbell;
 use crate::error::StartError;
 use crate::inbox::{Inbox, Letter};
 use crate::join::JoinHandle;
+use crate::lent::Buffers;
 use crate::op::{OnDrop, Op};
 use crate::ops::{self, OpKey, Ops, Owned, Sink};
 use crate::pool::RecvPool;
@@ -34,7 +35,7 @@ pub(crate) struct Reactor {
     pub(crate) config: Config,
     pub(crate) tasks: Tasks,
     pub(crate) timers: Timers,
-    pub(crate) pool: Rc<RecvPool>,
+    pub(crate) pool: RecvPool,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Counters,
     pub(crate) ops: RefCell<Ops>,
@@ -76,20 +77,32 @@ pub(crate) fn wake_here(id: ReactorId, key: TaskKey) -> bool {
     CURRENT.try_with(wake).unwrap_or(false)
 }
 
+/// Gives a receive buffer back to this thread's reactor; false if it is another's.
+pub(crate) fn give_back_here(buffers: &Arc<Buffers>, buffer: u16) -> bool {
+    let give_back = |current: &RefCell<Option<Rc<Reactor>>>| match &*current.borrow() {
+        Some(reactor) if reactor.pool.owns(buffers) => {
+            reactor.pool.give_back(buffer);
+            true
+        }
+        _ => false,
+    };
+    CURRENT.try_with(give_back).unwrap_or(false)
+}
+
 impl Reactor {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let ring = Ring::new(config.ring_entries)?;
-        let pool = RecvPool::new(config.recv_buffer_count, config.recv_buffer_bytes);
-        pool.register(&ring)?;
         let doorbell = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)
             .map_err(|errno| StartError::Os { what: "eventfd", source: errno.into() })?;
         let inbox = Arc::new(Inbox::new(doorbell));
+        let pool = RecvPool::new(config.recv_buffer_count, config.recv_buffer_bytes, inbox.clone());
+        pool.register(&ring)?;
         let id = waker::register(inbox.clone()).ok_or(StartError::TooMany { max: waker::REACTORS_MAX })?;
         Ok(Reactor {
             id,
             tasks: Tasks::default(),
             timers: Timers::default(),
-            pool: Rc::new(pool),
+            pool,
             inbox,
             counters: Counters::default(),
             ops: RefCell::default(),
@@ -105,6 +118,12 @@ impl Reactor {
 
     pub(crate) fn spawn(&self, future: LocalFuture) -> TaskKey {
         self.tasks.spawn(future)
+    }
+
+    /// Polls the task of `waker`; false if it is not this reactor's, or cannot be polled now.
+    pub(crate) fn poll_at_once(&self, waker: &Waker) -> bool {
+        let task = waker::task_of(waker).filter(|(id, _)| *id == self.id);
+        task.is_some_and(|(_, key)| self.tasks.poll(key, waker))
     }
 
     pub(crate) fn spawn_joined<F: Future + 'static>(self: &Rc<Self>, future: F) -> JoinHandle<F::Output> {

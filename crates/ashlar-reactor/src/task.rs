@@ -131,9 +131,11 @@ impl Tasks {
     fn begin_poll(&self, key: TaskKey) -> Option<LocalFuture> {
         let mut slots = self.slots.borrow_mut();
         let slot = slots.slot(key)?;
-        slot.queued = false;
         match std::mem::replace(&mut slot.state, State::Running) {
-            State::Idle(future) => Some(future),
+            State::Idle(future) => {
+                slot.queued = false;
+                Some(future)
+            }
             other => {
                 slot.state = other;
                 None

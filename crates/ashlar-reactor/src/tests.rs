@@ -33,6 +33,50 @@ fn yielding_lets_every_ready_task_run_first() {
     assert_eq!(*order.borrow(), [1, 2, 3, 0]);
 }
 
+/// A task that counts in `turns` how often it was woken.
+fn count_wakes(turns: &Rc<Cell<u32>>) -> Rc<RefCell<Option<Waker>>> {
+    let place: Rc<RefCell<Option<Waker>>> = Rc::default();
+    let (waiting, turns) = (place.clone(), turns.clone());
+    spawn(poll_fn(move |cx| {
+        turns.set(turns.get() + 1);
+        waiting.replace(Some(cx.waker().clone()));
+        Poll::Pending
+    }));
+    place
+}
+
+#[test]
+fn a_task_that_is_woken_at_once_has_run_when_the_waker_goes_on() {
+    run_here(async {
+        let turns = Rc::new(Cell::new(0));
+        let waker = count_wakes(&turns);
+        yield_now().await;
+        assert_eq!(turns.get(), 1);
+        let waker = waker.take().unwrap();
+        wake_at_once(waker.clone());
+        assert_eq!(turns.get(), 2);
+        // It was queued as well: both times are its own.
+        waker.wake_by_ref();
+        wake_at_once(waker);
+        assert_eq!(turns.get(), 3);
+        yield_now().await;
+        assert_eq!(turns.get(), 4);
+    });
+}
+
+#[test]
+fn a_task_that_wakes_itself_at_once_runs_later() {
+    run_here(async {
+        let mut polls = 0;
+        poll_fn(|cx| {
+            polls += 1;
+            wake_at_once(cx.waker().clone());
+            if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    });
+}
+
 #[test]
 fn sleepers_wake_in_order_of_their_deadlines() {
     let order = Rc::new(RefCell::new(Vec::new()));

@@ -45,6 +45,7 @@ impl Reactor {
             match letter {
                 Letter::Wake(key) => self.tasks.wake(key),
                 Letter::Run(function) => function(),
+                Letter::GiveBack(buffer) => self.pool.give_back(buffer),
             }
         }
         self.letters.replace(letters);

@@ -64,6 +64,11 @@ pub(crate) fn waker(id: ReactorId, key: TaskKey) -> Waker {
     unsafe { Waker::from_raw(RawWaker::new(pack(id, key), &VTABLE)) }
 }
 
+/// The task that a waker wakes, and its reactor; none if it is not one of ours.
+pub(crate) fn task_of(waker: &Waker) -> Option<(ReactorId, TaskKey)> {
+    std::ptr::eq(waker.vtable(), &VTABLE).then(|| unpack(waker.data()))
+}
+
 static VTABLE: RawWakerVTable =
     RawWakerVTable::new(|data| RawWaker::new(data, &VTABLE), wake, wake, |_nothing_owned| ());
 

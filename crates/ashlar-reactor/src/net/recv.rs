@@ -11,7 +11,7 @@ use io_uring::{cqueue, opcode, squeue, types};
 
 use crate::config::Config;
 use crate::ops::{OpKey, Owned, Sink};
-use crate::pool::{GROUP, RecvBuf};
+use crate::pool::{GROUP, Held, RecvBuf};
 use crate::reactor::Reactor;
 
 /// Chunks that may wait for a connection's reader before receiving pauses: bounds the cost of many tiny
@@ -77,8 +77,9 @@ pub(crate) struct RecvQueue {
     /// What the next single receive may take.
     single_bytes: Cell<u32>,
     state: RefCell<State>,
-    /// Shared buffers that this connection holds, those given to its reader included.
-    held: Rc<Cell<u32>>,
+    /// Shared buffers that this connection holds, those given to its reader, and kept by whoever it gave parts,
+    /// included.
+    held: Held,
 }
 
 impl RecvQueue {
@@ -261,8 +262,7 @@ impl RecvQueue {
     fn chunk_of(&self, reactor: &Reactor, buffer: u16, len: usize) -> RecvBuf {
         let (available, count) = reactor.pool.available();
         let held = self.held.get();
-        reactor.pool.taken();
-        let chunk = RecvBuf::shared(reactor.pool.clone(), buffer, len, self.held.clone());
+        let chunk = RecvBuf::taken(&reactor.pool, buffer, len, &self.held);
         if may_hold(held, reactor.config.recv_held_per_connection_max, available, count) {
             return chunk;
         }

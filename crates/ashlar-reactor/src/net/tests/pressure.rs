@@ -1,6 +1,9 @@
 //! Readers that are slow, buffers that run out: what comes in must be bounded, complete, and fair.
 
+use bytes::Bytes;
+
 use super::{pair, pattern, recv_until, send_all};
+use crate::net::TcpStream;
 use crate::{Config, run, spawn, spawn_joined, stats, yield_now};
 
 /// Few and small shared buffers, so that their limits are met.
@@ -78,4 +81,75 @@ fn slow_readers_do_not_starve_the_others() {
         }
     })
     .unwrap();
+}
+
+/// Receives what `client` is made to send as chunks of their own, and splits each off whole.
+async fn parts(client: &TcpStream, server: &TcpStream, count: usize) -> Vec<Bytes> {
+    let mut parts = Vec::new();
+    for number in 0..count {
+        send_all(client, pattern(100 + number)).await;
+        let mut chunk = server.recv().await.unwrap().unwrap();
+        parts.push(chunk.split_to(100 + number));
+    }
+    parts
+}
+
+#[test]
+fn what_was_split_off_stays_as_it_was_while_others_are_received() {
+    run(tight(), async {
+        let (client, server) = pair().await;
+        let parts = parts(&client, &server, 3).await;
+        let expected = pattern(1 << 20);
+        let sent = expected.clone();
+        spawn(async move { send_all(&client, sent).await });
+        assert!(recv_until(&server, expected.len()).await == expected);
+        assert!((0..3).all(|number| parts[number] == pattern(100 + number)));
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_rest_of_a_chunk_can_be_used_after_a_part_was_split_off() {
+    run(tight(), async {
+        let (client, server) = pair().await;
+        send_all(&client, pattern(300)).await;
+        let mut chunk = server.recv().await.unwrap().unwrap();
+        chunk.advance(10);
+        let parts = [chunk.split_to(90), chunk.split_to(100)];
+        assert!(*parts.concat() == pattern(300)[10..200] && *chunk == pattern(300)[200..]);
+    })
+    .unwrap();
+}
+
+/// A connection that keeps its share has the rest copied, until what it kept is dropped, here or on another thread.
+#[test]
+fn a_part_gives_its_buffer_back_on_whatever_thread_it_is_dropped() {
+    run(tight(), async {
+        let (client, server) = pair().await;
+        let mut copies = 0;
+        for is_elsewhere in [false, true] {
+            let kept = parts(&client, &server, 5).await;
+            copies += 1;
+            assert_eq!(stats().recv_copies, copies, "the share is 4");
+            match is_elsewhere {
+                true => std::thread::spawn(move || drop(kept)).join().unwrap(),
+                false => drop(kept),
+            }
+            // The second one lets a turn go by, in which what other threads bring is looked at.
+            yield_now().await;
+            yield_now().await;
+        }
+        drop(parts(&client, &server, 4).await);
+        assert_eq!(stats().recv_copies, copies);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_part_may_outlive_its_reactor() {
+    let part = run(tight(), async {
+        let (client, server) = pair().await;
+        parts(&client, &server, 1).await.remove(0)
+    });
+    assert!(part.unwrap() == pattern(100));
 }
