@@ -3,14 +3,16 @@
 mod support;
 
 use ashlar_block::Cause;
+use ashlar_nvme::fabrics::Connect;
 use ashlar_nvme::io::{BlockRange, DsmRange, IoCommand};
+use ashlar_nvme::pdu::Digests;
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Fuse, NSID_ALL};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
-use support::{Queue, Rig, VOLUME_BYTES, eventually, pattern};
+use support::{Queue, Rig, VOLUME_BYTES, connect_command, eventually, pattern};
 
 const BLOCKS: u64 = VOLUME_BYTES / 4096;
 
@@ -267,5 +269,33 @@ fn reads_wait_for_memory_and_all_are_answered() {
     rig.volume.hold(false);
     for _ in 0..16 {
         assert_eq!(io.finish(&[]).0.status(), Status::SUCCESS);
+    }
+}
+
+// More than a connection may keep in shared receive buffers, so that some data stay there and others are copied.
+#[test]
+fn writes_that_wait_keep_their_data_and_let_others_be_served() {
+    const WRITES: u64 = 120;
+    let rig = Rig::start();
+    rig.door.add(Nsid(2), MemoryVolumeOptions::new(VOLUME_BYTES));
+    let admin = rig.admin();
+    let large = Connect { sq_size: WRITES as u16, ..connect_command(1) };
+    let mut slow = Queue::io_with(rig.io, &admin, large, Digests::NONE);
+    rig.volume.hold(true);
+    for lba in 0..WRITES {
+        let sqe = slow.write_sqe(lba, SglDescriptor::in_capsule(4096));
+        slow.send_command(sqe, &pattern(4096, lba as u32));
+    }
+    eventually("all writes wait", || rig.volume.held_count() == WRITES as usize);
+    let mut other = Queue::io(rig.io, &admin, 2);
+    for seed in 1000..1100 {
+        let mut sqe = other.write_sqe(0, SglDescriptor::in_capsule(8192));
+        sqe.nsid = 2.into();
+        assert_eq!(other.exchange(sqe, &pattern(8192, seed)).0.status(), Status::SUCCESS);
+    }
+    rig.volume.hold(false);
+    (0..WRITES).for_each(|_| assert_eq!(slow.finish(&[]).0.status(), Status::SUCCESS));
+    for lba in 0..WRITES {
+        assert_eq!(slow.read(lba, 1), (Status::SUCCESS, pattern(4096, lba as u32)), "{lba}");
     }
 }

@@ -14,7 +14,6 @@ use super::controller::Controller;
 use super::features;
 use super::status::of_cause;
 use super::ticket::Ticket;
-use super::transfer::Capsule;
 
 /// Aborts that a controller takes at a time (ACL, decoded). Each is answered at once.
 pub(super) const ABORTS_MAX: u8 = 4;
@@ -38,16 +37,19 @@ pub(super) const NAMESPACE_INVALID: Rejection =
 
 impl<D: Door> Controller<D> {
     /// Takes an admin command.
-    pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule, ticket: Ticket) {
+    pub(super) fn dispatch(self: &Rc<Self>, ticket: Ticket) {
         self.touch();
-        let command = match self.check(&capsule.sqe) {
+        let command = match self.check(ticket.sqe()) {
             Ok(command) => command,
             Err(rejection) => return ticket.reject(rejection),
         };
         match command {
-            AdminCommand::Identify(identify) => answer(ticket, self.identify(&capsule.sqe, &identify)),
+            AdminCommand::Identify(identify) => {
+                let structure = self.identify(ticket.sqe(), &identify);
+                answer(ticket, structure);
+            }
             AdminCommand::GetLogPage(get) => {
-                let page = self.log_page(&capsule.sqe, &get);
+                let page = self.log_page(ticket.sqe(), &get);
                 let was_read = page.is_ok() && !get.retain_event;
                 answer(ticket, page);
                 if was_read {
@@ -58,7 +60,7 @@ impl<D: Door> Controller<D> {
                 features::get(self, ticket, feature, select, parameter);
             }
             AdminCommand::SetFeatures { feature, save, parameter } => {
-                spawn(features::set(self.clone(), capsule, ticket, feature, save, parameter));
+                spawn(features::set(self.clone(), ticket, feature, save, parameter));
             }
             AdminCommand::AsyncEventRequest => self.events.borrow_mut().request(ticket),
             AdminCommand::Abort { queue_id, cid } => self.abort(ticket, queue_id, cid),
@@ -89,7 +91,7 @@ impl<D: Door> Controller<D> {
     }
 
     async fn format(self: Rc<Self>, ticket: Ticket, format: FormatNvm) {
-        let nsid = Nsid(ticket.sqe().nsid.get());
+        let nsid = Nsid(ticket.nsid());
         let request = match self.check_format(nsid, &format) {
             Ok(request) => request,
             Err(rejection) => return ticket.reject(rejection),

@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::portal::PortalKind;
 use super::registry::{Association, HostKey, JoinError};
 use super::ticket::{Stop, Ticket};
-use super::transfer::{Capsule, fetch};
+use super::transfer::fetch;
 
 /// A Connect that is refused.
 enum Refusal {
@@ -42,13 +42,8 @@ impl From<Status> for Refusal {
 }
 
 /// Answers a Connect.
-pub(super) async fn connect<D: Door>(
-    connection: Rc<Connection<D>>,
-    capsule: Capsule,
-    ticket: Ticket,
-    command: Connect,
-) {
-    let data = match fetch(&connection.wire, capsule, CONNECT_DATA_BYTES as u32).await {
+pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: Ticket, command: Connect) {
+    let data = match fetch(&mut ticket, CONNECT_DATA_BYTES as u32).await {
         Ok(received) => received.data,
         Err(stop) => {
             connection.set_role(Role::Fresh);

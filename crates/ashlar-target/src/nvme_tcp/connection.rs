@@ -148,29 +148,29 @@ impl<D: Door> Connection<D> {
 
     /// Takes a command that has come whole.
     pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule) {
-        let Some(ticket) = Ticket::take(&self.wire, &capsule.sqe) else { return };
-        if let Err(rejection) = capsule.sqe.check_data_pointer() {
+        let Some(ticket) = Ticket::take(&self.wire, capsule) else { return };
+        if let Err(rejection) = ticket.sqe().check_data_pointer() {
             return ticket.reject(rejection);
         }
-        if capsule.sqe.opcode == FABRICS_OPCODE {
-            return self.dispatch_fabrics(capsule, ticket);
+        if ticket.sqe().opcode == FABRICS_OPCODE {
+            return self.dispatch_fabrics(ticket);
         }
-        match self.role() {
-            Role::Admin(controller) => controller.dispatch(capsule, ticket),
-            Role::Io(queue) => queue.dispatch(capsule, ticket),
+        match &*self.role.borrow() {
+            Role::Admin(controller) => controller.dispatch(ticket),
+            Role::Io(queue) => queue.dispatch(ticket),
             Role::Fresh | Role::Connecting => ticket.reject(Status::COMMAND_SEQUENCE_ERROR.dnr()),
         }
     }
 
-    fn dispatch_fabrics(self: &Rc<Self>, capsule: Capsule, ticket: Ticket) {
-        let command = match FabricsCommand::parse(&capsule.sqe) {
+    fn dispatch_fabrics(self: &Rc<Self>, ticket: Ticket) {
+        let command = match FabricsCommand::parse(ticket.sqe()) {
             Ok(command) => command,
             Err(rejection) => return ticket.reject(rejection),
         };
         match (command, self.role()) {
             (FabricsCommand::Connect(command), Role::Fresh) => {
                 self.set_role(Role::Connecting);
-                ashlar_reactor::spawn(connect::connect(self.clone(), capsule, ticket, command));
+                ashlar_reactor::spawn(connect::connect(self.clone(), ticket, command));
             }
             (FabricsCommand::Connect(_), _) | (_, Role::Fresh | Role::Connecting) => {
                 ticket.reject(Status::COMMAND_SEQUENCE_ERROR.dnr());

@@ -18,7 +18,7 @@ use super::connect::bound_keep_alive;
 use super::controller::Controller;
 use super::status::of_cause;
 use super::ticket::{Stop, Ticket};
-use super::transfer::{Capsule, fetch};
+use super::transfer::fetch;
 
 /// Temperature Threshold when nothing was set: above every temperature.
 const NO_THRESHOLD: u32 = 0xffff;
@@ -174,19 +174,18 @@ fn current<D: Door>(controller: &Controller<D>, feature: u8, parameter: u32) -> 
 /// Answers Set Features.
 pub(super) async fn set<D: Door>(
     controller: Rc<Controller<D>>,
-    capsule: Capsule,
-    ticket: Ticket,
+    mut ticket: Ticket,
     feature: u8,
     save: bool,
     parameter: u32,
 ) {
-    if let Err(rejection) = check_set(&controller, &capsule, feature, save) {
+    if let Err(rejection) = check_set(&controller, ticket.nsid(), feature, save) {
         return ticket.reject(rejection);
     }
     let outcome = match feature {
-        id::HOST_BEHAVIOR => set_host_behavior(&controller, capsule).await.map(|()| 0),
+        id::HOST_BEHAVIOR => set_host_behavior(&controller, &mut ticket).await.map(|()| 0),
         id::WRITE_PROTECTION => {
-            let nsid = Nsid(capsule.sqe.nsid.get());
+            let nsid = Nsid(ticket.nsid());
             set_write_protection(&controller, nsid, parameter).await.map(|()| 0).map_err(Stop::from)
         }
         _ => set_value(&controller, feature, parameter).map_err(Stop::from),
@@ -199,7 +198,7 @@ pub(super) async fn set<D: Door>(
 
 fn check_set<D: Door>(
     controller: &Controller<D>,
-    capsule: &Capsule,
+    nsid: u32,
     feature: u8,
     save: bool,
 ) -> Result<(), Rejection> {
@@ -212,7 +211,7 @@ fn check_set<D: Door>(
         let location = ErrorLocation::bit(43, 7);
         return Err(Rejection { status: Status::FEATURE_NOT_SAVEABLE.dnr(), location });
     }
-    if !capabilities.namespace_specific && !matches!(capsule.sqe.nsid.get(), 0 | NSID_ALL) {
+    if !capabilities.namespace_specific && !matches!(nsid, 0 | NSID_ALL) {
         let location = ErrorLocation::byte(4);
         return Err(Rejection { status: Status::FEATURE_NOT_NAMESPACE_SPECIFIC.dnr(), location });
     }
@@ -269,8 +268,8 @@ fn set_queues<D: Door>(controller: &Controller<D>, parameter: u32) -> Result<u32
     Ok(queue_counts(granted))
 }
 
-async fn set_host_behavior<D: Door>(controller: &Rc<Controller<D>>, capsule: Capsule) -> Result<(), Stop> {
-    let received = fetch(&controller.wire, capsule, size_of::<HostBehavior>() as u32).await?;
+async fn set_host_behavior<D: Door>(controller: &Rc<Controller<D>>, ticket: &mut Ticket) -> Result<(), Stop> {
+    let received = fetch(ticket, size_of::<HostBehavior>() as u32).await?;
     let behavior = HostBehavior::read_from_bytes(&received.data).expect("the length was checked");
     if behavior.retry_delays > 1 || behavior.extended_lba_formats > 1 {
         return Err(Rejection::field(44).into());

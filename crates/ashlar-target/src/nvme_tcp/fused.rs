@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use ashlar_block::Cause;
 use ashlar_nvme::io::{BlockRange, IoCommand};
+use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_volume::{Door, VolumeIo};
 
 use super::io::IoQueue;
 use super::ticket::{Stop, Ticket};
-use super::transfer::{Capsule, fetch_into_held};
+use super::transfer::fetch_into_held;
 
 /// How the pair ends.
 enum Outcome {
@@ -24,33 +25,32 @@ enum Outcome {
 /// Runs the pair, and answers the first before the second.
 pub(super) async fn compare_and_write<D: Door>(
     queue: Rc<IoQueue<D>>,
-    first: (Capsule, Ticket),
-    second: (Capsule, Ticket),
+    mut compare: Ticket,
+    mut write: Ticket,
 ) {
-    let ((compare, compare_ticket), (write, write_ticket)) = (first, second);
-    match run(&queue, compare, write).await {
+    match run(&queue, &mut compare, &mut write).await {
         Outcome::Done => {
-            compare_ticket.succeed();
-            write_ticket.succeed();
+            compare.succeed();
+            write.succeed();
         }
         Outcome::FirstFailed(Stop::Abandon) | Outcome::SecondFailed(Stop::Abandon) => {
-            compare_ticket.abandon();
-            write_ticket.abandon();
+            compare.abandon();
+            write.abandon();
         }
         Outcome::FirstFailed(stop) => {
-            compare_ticket.stop(stop);
-            write_ticket.complete(Status::ABORTED_FAILED_FUSED, 0);
+            compare.stop(stop);
+            write.complete(Status::ABORTED_FAILED_FUSED, 0);
         }
         Outcome::SecondFailed(stop) => {
-            compare_ticket.complete(Status::ABORTED_FAILED_FUSED, 0);
-            write_ticket.stop(stop);
+            compare.complete(Status::ABORTED_FAILED_FUSED, 0);
+            write.stop(stop);
         }
     }
 }
 
-async fn run<D: Door>(queue: &Rc<IoQueue<D>>, compare: Capsule, write: Capsule) -> Outcome {
-    let nsid = compare.sqe.nsid.get();
-    let range = match check_pair(&compare, &write) {
+async fn run<D: Door>(queue: &Rc<IoQueue<D>>, compare: &mut Ticket, write: &mut Ticket) -> Outcome {
+    let nsid = compare.nsid();
+    let range = match check_pair(compare.sqe(), write.sqe()) {
         Ok(range) => range,
         Err(rejection) => return Outcome::FirstFailed(rejection.into()),
     };
@@ -60,11 +60,11 @@ async fn run<D: Door>(queue: &Rc<IoQueue<D>>, compare: Capsule, write: Capsule) 
     };
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
     let _held = queue.wire.memory.take(2 * u64::from(bytes)).await;
-    let expected = match fetch_into_held(&queue.wire, compare, bytes).await {
+    let expected = match fetch_into_held(compare, bytes).await {
         Ok(expected) => expected,
         Err(stop) => return Outcome::FirstFailed(stop),
     };
-    let data = match fetch_into_held(&queue.wire, write, bytes).await {
+    let data = match fetch_into_held(write, bytes).await {
         Ok(data) => data,
         Err(stop) => return Outcome::SecondFailed(stop),
     };
@@ -88,12 +88,12 @@ async fn run<D: Door>(queue: &Rc<IoQueue<D>>, compare: Capsule, write: Capsule) 
 }
 
 /// The blocks of both: a Compare and a Write of the same range of one namespace.
-fn check_pair(compare: &Capsule, write: &Capsule) -> Result<BlockRange, Rejection> {
-    let commands = (IoCommand::parse(&compare.sqe)?, IoCommand::parse(&write.sqe)?);
+fn check_pair(compare: &Sqe, write: &Sqe) -> Result<BlockRange, Rejection> {
+    let commands = (IoCommand::parse(compare)?, IoCommand::parse(write)?);
     let (IoCommand::Compare(compared), IoCommand::Write { range: written, .. }) = commands else {
         return Err(Rejection::field(0));
     };
-    if compare.sqe.nsid != write.sqe.nsid {
+    if compare.nsid != write.nsid {
         return Err(Rejection::field(4));
     }
     if compared != written {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use ashlar_block::{Cause, IoError};
 use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
-use ashlar_nvme::sqe::{Fuse, NSID_ALL};
+use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_reactor::spawn;
@@ -23,7 +23,7 @@ use super::signal::Letter;
 use super::status::of_cause;
 use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
-use super::transfer::{Capsule, fetch};
+use super::transfer::fetch;
 
 /// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
@@ -77,7 +77,7 @@ pub(super) struct IoQueue<D: Door> {
     pub(super) wire: Rc<Wire>,
     association: Arc<Association>,
     /// The first of two fused commands, until the second comes.
-    fused_first: RefCell<Option<(Capsule, Ticket)>>,
+    fused_first: RefCell<Option<Ticket>>,
     /// Tasks that wait for a command to execute.
     free_tasks: RefCell<Vec<Seat<D>>>,
 }
@@ -85,32 +85,31 @@ pub(super) struct IoQueue<D: Door> {
 /// A command and its queue.
 struct Job<D: Door> {
     queue: Rc<IoQueue<D>>,
-    capsule: Capsule,
     ticket: Ticket,
     command: IoCommand,
 }
 
-/// Where a task waits for its next job. It ends when the seat is gone.
-struct Seat<D: Door>(Letter<Option<Job<D>>>);
-
-impl<D: Door> Drop for Seat<D> {
-    fn drop(&mut self) {
-        self.0.leave(None);
-    }
-}
+/// Where a task waits for its next job; none ends it.
+type Seat<D> = Letter<Option<Job<D>>>;
 
 /// Executes one job after the other. Only jobs keep their queue alive: its end ends the tasks that wait for one.
 async fn execute_jobs<D: Door>(first: Job<D>) {
     let letter = Letter::new();
     let mut next = Some(first);
-    while let Some(Job { queue, capsule, ticket, command }) = next {
-        queue.execute(capsule, ticket, command).await;
+    while let Some(Job { queue, ticket, command }) = next {
+        queue.execute(ticket, command).await;
         if queue.free_tasks.borrow().len() == FREE_TASKS_MAX {
             return;
         }
-        queue.free_tasks.borrow_mut().push(Seat(letter.clone()));
+        queue.free_tasks.borrow_mut().push(letter.clone());
         drop(queue);
         next = letter.take().await;
+    }
+}
+
+impl<D: Door> Drop for IoQueue<D> {
+    fn drop(&mut self) {
+        self.free_tasks.get_mut().drain(..).for_each(|seat| seat.leave(None));
     }
 }
 
@@ -134,56 +133,57 @@ impl<D: Door> IoQueue<D> {
     }
 
     /// Takes a command.
-    pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule, ticket: Ticket) {
-        let fuse = match capsule.sqe.fuse() {
+    pub(super) fn dispatch(self: &Rc<Self>, ticket: Ticket) {
+        let fuse = match ticket.sqe().fuse() {
             Ok(fuse) => fuse,
             Err(rejection) => return ticket.reject(rejection),
         };
         let first = self.fused_first.take();
         match (fuse, first) {
             (Fuse::Second, Some(first)) => {
-                return spawn(fused::compare_and_write(self.clone(), first, (capsule, ticket)));
+                return spawn(fused::compare_and_write(self.clone(), first, ticket));
             }
             (Fuse::Second, None) => return ticket.reject(Status::ABORTED_MISSING_FUSED),
-            (_, Some((_, first))) => first.reject(Status::ABORTED_MISSING_FUSED),
+            (_, Some(first)) => first.reject(Status::ABORTED_MISSING_FUSED),
             (_, None) => {}
         }
         if fuse == Fuse::First {
-            self.fused_first.replace(Some((capsule, ticket)));
+            self.fused_first.replace(Some(ticket));
             return;
         }
-        match IoCommand::parse(&capsule.sqe) {
-            Ok(command) => self.begin(Job { queue: self.clone(), capsule, ticket, command }),
+        match IoCommand::parse(ticket.sqe()) {
+            Ok(command) => self.begin(Job { queue: self.clone(), ticket, command }),
             Err(rejection) => ticket.reject(rejection),
         }
     }
 
     /// Has a task execute a command: one that is done with another if there is one, so that steady I/O allocates none.
+    /// It begins at once, while the command is in the caches: most end there.
     fn begin(&self, job: Job<D>) {
         let free = self.free_tasks.borrow_mut().pop();
         match free {
-            Some(seat) => seat.0.leave(Some(job)),
+            Some(seat) => seat.hand_over(Some(job)),
             None => spawn(execute_jobs(job)),
         }
     }
 
     /// The connection ends.
     pub(super) fn end(&self) {
-        if let Some((_, ticket)) = self.fused_first.take() {
+        if let Some(ticket) = self.fused_first.take() {
             ticket.abandon();
         }
     }
 
-    async fn execute(&self, capsule: Capsule, ticket: Ticket, command: IoCommand) {
-        let nsid = capsule.sqe.nsid.get();
+    async fn execute(&self, mut ticket: Ticket, command: IoCommand) {
+        let nsid = ticket.nsid();
         let outcome = match command {
             IoCommand::Read(range) => return self.read(ticket, range).await,
-            IoCommand::Write { range, .. } => self.write(capsule, range).await,
+            IoCommand::Write { range, .. } => self.write(&mut ticket, range).await,
             IoCommand::Flush => self.flush(nsid).await,
-            IoCommand::Compare(range) => self.compare(capsule, range).await,
+            IoCommand::Compare(range) => self.compare(&mut ticket, range).await,
             IoCommand::WriteZeroes { range, .. } => self.write_zeroes(nsid, range).await,
             IoCommand::DatasetManagement { range_count, deallocate } => {
-                self.dataset_management(capsule, range_count, deallocate).await
+                self.dataset_management(&mut ticket, range_count, deallocate).await
             }
             IoCommand::Verify(range) => self.verify(nsid, range).await,
         };
@@ -225,7 +225,7 @@ impl<D: Door> IoQueue<D> {
     }
 
     async fn read(&self, ticket: Ticket, range: BlockRange) {
-        let opened = self.open(ticket.sqe().nsid.get()).and_then(|(geometry, volume)| {
+        let opened = self.open(ticket.nsid()).and_then(|(geometry, volume)| {
             let bytes = self.transfer_range(&geometry, range)?;
             check_room(ticket.sqe(), length_of(&bytes) as usize)?;
             Ok((bytes, volume))
@@ -247,10 +247,10 @@ impl<D: Door> IoQueue<D> {
         }
     }
 
-    async fn write(&self, capsule: Capsule, range: BlockRange) -> Result<(), Stop> {
-        let nsid = capsule.sqe.nsid.get();
+    async fn write(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
+        let nsid = ticket.nsid();
         let (_, bytes) = self.open_for_write(nsid, range)?;
-        let received = fetch(&self.wire, capsule, length_of(&bytes) as u32).await?;
+        let received = fetch(ticket, length_of(&bytes) as u32).await?;
         // The namespace may have changed while the data came, and late data of an ended connection are
         // never applied.
         if self.wire.is_ending() {
@@ -271,10 +271,10 @@ impl<D: Door> IoQueue<D> {
         Ok((volume, self.transfer_range(&geometry, range)?))
     }
 
-    async fn compare(&self, capsule: Capsule, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, volume) = self.open(capsule.sqe.nsid.get())?;
+    async fn compare(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
+        let (geometry, volume) = self.open(ticket.nsid())?;
         let bytes = self.transfer_range(&geometry, range)?;
-        let received = fetch(&self.wire, capsule, length_of(&bytes) as u32).await?;
+        let received = fetch(ticket, length_of(&bytes) as u32).await?;
         if self.wire.is_ending() {
             return Err(Stop::Abandon);
         }
@@ -317,15 +317,15 @@ impl<D: Door> IoQueue<D> {
 
     async fn dataset_management(
         &self,
-        capsule: Capsule,
+        ticket: &mut Ticket,
         range_count: u16,
         deallocate: bool,
     ) -> Result<(), Stop> {
-        let nsid = capsule.sqe.nsid.get();
+        let nsid = ticket.nsid();
         self.open(nsid)?;
         let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
-        let sent_bytes = sent_range_bytes(&capsule, bytes)?;
-        let received = fetch(&self.wire, capsule, sent_bytes).await?;
+        let sent_bytes = sent_range_bytes(ticket.sqe(), bytes)?;
+        let received = fetch(ticket, sent_bytes).await?;
         if self.wire.is_ending() {
             return Err(Stop::Abandon);
         }
@@ -344,8 +344,8 @@ impl<D: Door> IoQueue<D> {
 
 /// Bytes that a host sends with a Dataset Management that needs `bytes`. Linux sends room for all 256 ranges,
 /// however many there are.
-fn sent_range_bytes(capsule: &Capsule, bytes: usize) -> Result<u32, Rejection> {
-    let sent_bytes = capsule.sqe.sgl.location()?.length();
+fn sent_range_bytes(sqe: &Sqe, bytes: usize) -> Result<u32, Rejection> {
+    let sent_bytes = sqe.sgl.location()?.length();
     if (bytes..=DSM_RANGES_MAX * DSM_RANGE_BYTES).contains(&(sent_bytes as usize)) {
         return Ok(sent_bytes);
     }

@@ -185,6 +185,9 @@ impl PayloadMemory {
     /// Takes `bytes`. The narrower budget comes first, so that a connection or a host at its bound does not
     /// stand in the reactor's queue before others.
     pub(super) async fn take(&self, bytes: u64) -> Payload {
+        if let Some(payload) = self.try_take(bytes) {
+            return payload;
+        }
         let connection = self.connection.reserve(bytes).await;
         let host = match self.host.get() {
             Some(host) => Some(host.reserve(bytes).await),
@@ -192,6 +195,17 @@ impl PayloadMemory {
         };
         let reactor = self.reactor.reserve(bytes).await;
         Payload { _connection: connection, _host: host, _reactor: reactor }
+    }
+
+    /// Takes `bytes` if they are there, and nobody waits for any.
+    fn try_take(&self, bytes: u64) -> Option<Payload> {
+        let connection = self.connection.try_reserve(bytes)?;
+        let host = match self.host.get() {
+            Some(host) => Some(host.try_reserve(bytes)?),
+            None => None,
+        };
+        let reactor = self.reactor.try_reserve(bytes)?;
+        Some(Payload { _connection: connection, _host: host, _reactor: reactor })
     }
 }
 

@@ -72,6 +72,8 @@ impl Output {
         if state.closed {
             return;
         }
+        // Zeros that all share take no memory until they are sent.
+        let held = held.filter(|_| !data.is_untouched_zeros());
         state.batch.add(pdu, data, framing);
         state.batch.held.extend(held);
         state.wake();

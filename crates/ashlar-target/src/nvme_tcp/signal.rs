@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
+use ashlar_reactor::wake_at_once;
+
 /// A value that is set once by any thread and awaited by tasks of any threads.
 pub(super) struct Once<T> {
     state: Mutex<OnceState<T>>,
@@ -76,13 +78,24 @@ impl<T> Letter<T> {
 
     /// Leaves the value. The first one counts.
     pub(super) fn leave(&self, value: T) {
+        if let Some(waker) = self.put(value) {
+            waker.wake();
+        }
+    }
+
+    /// As [`Letter::leave`], and the task that waits for it goes on with it before this returns.
+    pub(super) fn hand_over(&self, value: T) {
+        if let Some(waker) = self.put(value) {
+            wake_at_once(waker);
+        }
+    }
+
+    fn put(&self, value: T) -> Option<Waker> {
         let mut state = self.state.borrow_mut();
         if state.value.is_none() {
             state.value = Some(value);
         }
-        if let Some(waker) = state.waiting.take() {
-            waker.wake();
-        }
+        state.waiting.take()
     }
 
     /// The value, once it is there.

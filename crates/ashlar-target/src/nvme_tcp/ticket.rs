@@ -10,9 +10,14 @@ use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::pdu::{DataHeader, Pdu, Ttag};
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use bytes::Bytes;
 
 use super::connection::Wire;
 use super::memory::Payload;
+use super::transfer::Capsule;
+
+/// Commands that a queue keeps the memory of for the next ones: about as many as hosts usually have outstanding.
+const SPARE_CAPSULES_MAX: usize = 128;
 
 /// Words of a set of all command identifiers.
 const CID_WORDS: usize = (1 << 16) / 64;
@@ -22,12 +27,31 @@ pub(super) struct Outstanding {
     cids: RefCell<Box<[u64]>>,
     count: Cell<u32>,
     waiting: RefCell<Option<Waker>>,
+    /// Memory for the next commands.
+    #[expect(clippy::vec_box, reason = "a command stays where it is until it is answered")]
+    spare: RefCell<Vec<Box<Capsule>>>,
 }
 
 impl Outstanding {
     pub(super) fn new() -> Self {
         let cids = RefCell::new(vec![0; CID_WORDS].into());
-        Outstanding { cids, count: Cell::new(0), waiting: RefCell::default() }
+        Outstanding { cids, count: Cell::new(0), waiting: RefCell::default(), spare: RefCell::default() }
+    }
+
+    /// Puts a command where it stays until it is answered.
+    fn keep(&self, capsule: Capsule) -> Box<Capsule> {
+        let Some(mut place) = self.spare.borrow_mut().pop() else { return Box::new(capsule) };
+        *place = capsule;
+        place
+    }
+
+    fn recycle(&self, mut place: Box<Capsule>) {
+        // The data go now, and not with the next command.
+        place.data = Bytes::new();
+        let mut spare = self.spare.borrow_mut();
+        if spare.len() < SPARE_CAPSULES_MAX {
+            spare.push(place);
+        }
     }
 
     fn place(cid: Cid) -> (usize, u64) {
@@ -81,38 +105,61 @@ impl Outstanding {
 /// the program, and panics.
 pub(super) struct Ticket {
     wire: Rc<Wire>,
-    sqe: Sqe,
-    open: bool,
+    /// None once it is answered.
+    capsule: Option<Box<Capsule>>,
 }
 
 impl Ticket {
     /// Takes the command in; none if its identifier is in use, which has been answered then.
-    pub(super) fn take(wire: &Rc<Wire>, sqe: &Sqe) -> Option<Self> {
+    pub(super) fn take(wire: &Rc<Wire>, capsule: Capsule) -> Option<Self> {
+        let sqe = &capsule.sqe;
         if wire.outstanding.begin(sqe.cid()) {
-            return Some(Ticket { wire: wire.clone(), sqe: *sqe, open: true });
+            let capsule = wire.outstanding.keep(capsule);
+            return Some(Ticket { wire: wire.clone(), capsule: Some(capsule) });
         }
         let status = wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
         wire.respond(sqe.cid(), status, 0);
         None
     }
 
+    pub(super) fn capsule(&self) -> &Capsule {
+        self.capsule.as_ref().expect("a ticket is used up with its answer")
+    }
+
     pub(super) fn sqe(&self) -> &Sqe {
-        &self.sqe
+        &self.capsule().sqe
     }
 
     pub(super) fn cid(&self) -> Cid {
-        self.sqe.cid()
+        self.sqe().cid()
     }
 
-    fn end(&mut self) {
-        self.open = false;
-        self.wire.outstanding.end(self.sqe.cid());
+    pub(super) fn nsid(&self) -> u32 {
+        self.sqe().nsid.get()
+    }
+
+    pub(super) fn wire(&self) -> &Rc<Wire> {
+        &self.wire
+    }
+
+    /// The data that came with the command. They are there once.
+    pub(super) fn take_data(&mut self) -> Bytes {
+        self.capsule.as_mut().map(|capsule| std::mem::take(&mut capsule.data)).unwrap_or_default()
+    }
+
+    /// Ends the command. Returns its identifier, which is free again.
+    fn end(&mut self) -> Cid {
+        let capsule = self.capsule.take().expect("a ticket is used up with its answer");
+        let cid = capsule.sqe.cid();
+        self.wire.outstanding.recycle(capsule);
+        self.wire.outstanding.end(cid);
+        cid
     }
 
     /// Answers with `status` and the command's result dwords.
     pub(super) fn complete(mut self, status: Status, result: u64) {
-        self.end();
-        self.wire.respond(self.sqe.cid(), status, result);
+        let cid = self.end();
+        self.wire.respond(cid, status, result);
     }
 
     /// Answers with success and nothing else.
@@ -128,14 +175,14 @@ impl Ticket {
     /// As [`Ticket::reject`], with result dwords.
     pub(super) fn reject_with_result(self, rejection: impl Into<Rejection>, result: u64) {
         let Rejection { status, location } = rejection.into();
-        let status = self.wire.note_error(&self.sqe, status, location);
+        let status = self.wire.note_error(self.sqe(), status, location);
         self.complete(status, result);
     }
 
     /// Answers with data, and with success. `held` is the memory that they take until they are sent.
     pub(super) fn complete_with_data(mut self, data: AlignedBuf, held: Option<Payload>) {
-        self.end();
-        self.wire.respond_with_data(self.sqe.cid(), data, held);
+        let cid = self.end();
+        self.wire.respond_with_data(cid, data, held);
     }
 
     /// Ends the command without an answer: its connection is ending.
@@ -154,9 +201,10 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        let Some(capsule) = &self.capsule else { return };
         // A service that is dropped whole takes its commands with it; and one panic is enough.
-        let excused = !self.open || self.wire.is_discarded() || std::thread::panicking();
-        assert!(excused, "command {:?} was dropped without an answer", self.sqe.cid());
+        let excused = self.wire.is_discarded() || std::thread::panicking();
+        assert!(excused, "command {:?} was dropped without an answer", capsule.sqe.cid());
     }
 }
 

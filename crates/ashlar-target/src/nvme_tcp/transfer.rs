@@ -15,7 +15,7 @@ use super::connection::Wire;
 use super::memory::Payload;
 use super::registry::EndReason;
 use super::signal::Letter;
-use super::ticket::Stop;
+use super::ticket::{Stop, Ticket};
 
 /// A command as it came, with the data of its capsule.
 pub(super) struct Capsule {
@@ -125,39 +125,40 @@ const DIGEST_ERROR: Rejection = Rejection::new(Status::TRANSIENT_TRANSPORT_ERROR
 const LENGTH_INVALID: Rejection =
     Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation(32) };
 
-/// The `bytes` of data that a command needs from its host, from wherever its SGL says. What comes by R2T
+/// The `bytes` of data that a command needs from its host, from wherever its SGL says. What is to come by R2T
 /// waits for memory first: what is granted can be received.
-pub(super) async fn fetch(wire: &Rc<Wire>, capsule: Capsule, bytes: u32) -> Result<Received, Stop> {
-    let location = checked_location(&capsule, bytes)?;
-    let held = match location {
-        DataLocation::InCapsule { .. } => None,
-        DataLocation::Transport { .. } => Some(wire.memory.take(bytes.into()).await),
-    };
-    let data = fetch_into_held(wire, capsule, bytes).await?;
-    Ok(Received { data, _held: held })
+pub(super) async fn fetch(ticket: &mut Ticket, bytes: u32) -> Result<Received, Stop> {
+    match checked_location(ticket.sqe(), bytes)? {
+        DataLocation::InCapsule { .. } => Ok(Received { data: take_in_capsule(ticket, bytes)?, _held: None }),
+        DataLocation::Transport { .. } => {
+            let held = ticket.wire().memory.take(bytes.into()).await;
+            let data = transfer(ticket.wire(), ticket.cid(), bytes).await?;
+            Ok(Received { data, _held: Some(held) })
+        }
+    }
 }
 
 /// As [`fetch`], for a caller that holds memory for the data already.
-pub(super) async fn fetch_into_held(wire: &Rc<Wire>, capsule: Capsule, bytes: u32) -> Result<Bytes, Stop> {
-    match checked_location(&capsule, bytes)? {
-        DataLocation::InCapsule { .. } => take_in_capsule(capsule, bytes),
-        DataLocation::Transport { .. } => transfer(wire, capsule.sqe.cid(), bytes).await,
+pub(super) async fn fetch_into_held(ticket: &mut Ticket, bytes: u32) -> Result<Bytes, Stop> {
+    match checked_location(ticket.sqe(), bytes)? {
+        DataLocation::InCapsule { .. } => Ok(take_in_capsule(ticket, bytes)?),
+        DataLocation::Transport { .. } => transfer(ticket.wire(), ticket.cid(), bytes).await,
     }
 }
 
-fn checked_location(capsule: &Capsule, bytes: u32) -> Result<DataLocation, Rejection> {
-    let location = capsule.sqe.sgl.location()?;
+fn checked_location(sqe: &Sqe, bytes: u32) -> Result<DataLocation, Rejection> {
+    let location = sqe.sgl.location()?;
     if location.length() == bytes { Ok(location) } else { Err(LENGTH_INVALID) }
 }
 
-fn take_in_capsule(capsule: Capsule, bytes: u32) -> Result<Bytes, Stop> {
-    if !capsule.digest_ok {
-        return Err(DIGEST_ERROR.into());
+fn take_in_capsule(ticket: &mut Ticket, bytes: u32) -> Result<Bytes, Rejection> {
+    if !ticket.capsule().digest_ok {
+        return Err(DIGEST_ERROR);
     }
-    if capsule.data.len() != bytes as usize {
-        return Err(LENGTH_INVALID.into());
+    if ticket.capsule().data.len() != bytes as usize {
+        return Err(LENGTH_INVALID);
     }
-    Ok(capsule.data)
+    Ok(ticket.take_data())
 }
 
 /// Asks for the data with one R2T.

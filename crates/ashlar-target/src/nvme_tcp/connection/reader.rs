@@ -22,10 +22,18 @@ use crate::nvme_tcp::transfer::Capsule;
 /// From how many missing bytes on payload is received straight into its buffer.
 const DIRECT_BYTES_MIN: usize = 4096;
 
+/// In-capsule data that come whole in one chunk stay in its shared buffer from this size on. A copy of fewer costs less
+/// than what it takes to share them.
+const SPLIT_BYTES_MIN: usize = 2048;
+
 /// Where the payload of the current PDU goes.
 enum Incoming {
     /// There is none.
     Nothing,
+    /// In-capsule data of which nothing has come.
+    Announced { sqe: Sqe, bytes: usize },
+    /// In-capsule data, whole, where they were received.
+    Whole { sqe: Sqe, data: Bytes },
     /// In-capsule data.
     Capsule { sqe: Sqe, buf: AlignedBuf, filled: usize },
     /// Data that an R2T asked for.
@@ -79,21 +87,32 @@ impl<D: Door> Reader<'_, D> {
         }
     }
 
-    async fn take_chunk(&mut self, chunk: RecvBuf) -> Result<(), ReadEnd> {
+    async fn take_chunk(&mut self, mut chunk: RecvBuf) -> Result<(), ReadEnd> {
         self.widen_limits();
-        let mut input = &chunk[..];
-        loop {
-            let step = self.decoder.step(&mut input).map_err(|fault| self.complaint(fault))?;
-            match step {
-                Step::NeedMore => break,
-                Step::Header(pdu) => self.take_header(pdu).map_err(|fault| self.complaint(fault))?,
-                Step::Data(data) => self.take_data(data),
-                Step::DataEnd { digest_ok } => self.take_data_end(digest_ok)?,
-            }
-        }
+        while self.take_step(&mut chunk)? {}
         // The shared buffer goes back before the wait for the rest of a payload.
         drop(chunk);
         self.receive_directly().await
+    }
+
+    /// Takes what comes next in `chunk`; false once it is used up.
+    fn take_step(&mut self, chunk: &mut RecvBuf) -> Result<bool, ReadEnd> {
+        let mut input = &chunk[..];
+        let step = self.decoder.step(&mut input).map_err(|fault| self.complaint(fault))?;
+        let used = chunk.len() - input.len();
+        match step {
+            Step::NeedMore => return Ok(false),
+            Step::Header(pdu) => {
+                chunk.advance(used);
+                self.take_header(pdu).map_err(|fault| self.complaint(fault))?;
+            }
+            Step::Data(_) => self.take_data(chunk, used),
+            Step::DataEnd { digest_ok } => {
+                chunk.advance(used);
+                self.take_data_end(digest_ok)?;
+            }
+        }
+        Ok(true)
     }
 
     fn complaint(&self, fault: PduFault) -> ReadEnd {
@@ -142,9 +161,7 @@ impl<D: Door> Reader<'_, D> {
         }
         match self.decoder.data_bytes_left() as usize {
             0 => self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok: true }),
-            bytes => {
-                self.incoming = Incoming::Capsule { sqe, buf: AlignedBuf::stale(bytes), filled: 0 };
-            }
+            bytes => self.incoming = Incoming::Announced { sqe, bytes },
         }
         Ok(())
     }
@@ -158,17 +175,29 @@ impl<D: Door> Reader<'_, D> {
         }
     }
 
-    fn take_data(&mut self, data: &[u8]) {
-        if let Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. } =
-            &mut self.incoming
-        {
-            buf[*filled..*filled + data.len()].copy_from_slice(data);
-            *filled += data.len();
+    /// Takes the first `count` bytes of `chunk`, which are payload.
+    fn take_data(&mut self, chunk: &mut RecvBuf, count: usize) {
+        if let Incoming::Announced { sqe, bytes } = self.incoming {
+            self.incoming = if count == bytes && bytes >= SPLIT_BYTES_MIN {
+                Incoming::Whole { sqe, data: chunk.split_to(count) }
+            } else {
+                Incoming::Capsule { sqe, buf: AlignedBuf::stale(bytes), filled: 0 }
+            };
+        }
+        match &mut self.incoming {
+            Incoming::Whole { .. } => {}
+            Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. } => {
+                buf[*filled..*filled + count].copy_from_slice(&chunk[..count]);
+                *filled += count;
+                chunk.advance(count);
+            }
+            _ => chunk.advance(count),
         }
     }
 
     fn take_data_end(&mut self, digest_ok: bool) -> Result<(), ReadEnd> {
         match std::mem::replace(&mut self.incoming, Incoming::Nothing) {
+            Incoming::Whole { sqe, data } => self.connection.dispatch(Capsule { sqe, data, digest_ok }),
             Incoming::Capsule { sqe, buf, .. } => {
                 self.connection.dispatch(Capsule { sqe, data: buf.freeze(), digest_ok });
             }
@@ -176,7 +205,7 @@ impl<D: Door> Reader<'_, D> {
                 self.connection.wire.transfers.received(&header, buf, digest_ok);
             }
             Incoming::Ignored => return Err(EndReason::PeerTerminated.into()),
-            Incoming::Nothing => {}
+            Incoming::Announced { .. } | Incoming::Nothing => {}
         }
         Ok(())
     }
