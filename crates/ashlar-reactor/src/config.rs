@@ -36,9 +36,9 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             ring_entries: 512,
-            recv_buffer_bytes: 16 << 10,
-            recv_buffer_count: 512,
-            recv_held_per_connection_max: 64,
+            recv_buffer_bytes: 32 << 10,
+            recv_buffer_count: 256,
+            recv_held_per_connection_max: 32,
             recv_queued_bytes_max: 256 << 10,
             direct_recv_bytes_min: 24 << 10,
             spin: Duration::ZERO,

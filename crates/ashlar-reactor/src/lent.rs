@@ -28,7 +28,7 @@ unsafe impl Sync for Buffers {}
 impl Buffers {
     pub(crate) fn new(count: u16, buffer_bytes: u32, inbox: Arc<Inbox>) -> Arc<Self> {
         let mut memory = AlignedBuf::zeroed(usize::from(count) * buffer_bytes as usize);
-        let start = NonNull::from(&mut memory[0]);
+        let start = NonNull::new(memory.as_mut_ptr()).expect("a buffer has an address");
         Arc::new(Buffers { _memory: memory, start, buffer_bytes, inbox })
     }
 

@@ -19,6 +19,12 @@ use crate::ring::Ring;
 /// The group's name in the ring: a reactor has one.
 pub(crate) const GROUP: u16 = 0;
 
+/// Buffers that the kernel has at a time, in bytes: few are used over and over, and stay in the caches. (Measured
+/// against 8 MiB that are used in turn, 4 KiB writes to a volume that keeps nothing: some 10 % less processor time.)
+const OFFERED_BYTES: usize = 2 << 20;
+/// The least of them.
+const OFFERED_MIN: u16 = 8;
+
 /// How many shared buffers a connection holds.
 pub(crate) type Held = Rc<Cell<u32>>;
 
@@ -31,14 +37,17 @@ pub(crate) struct RecvPool {
     buffers: Arc<Buffers>,
     count: u16,
     tail: Cell<u16>,
-    /// Buffers that the kernel may fill.
-    available: Cell<u16>,
+    /// Buffers that the kernel may fill, and how many these should be.
+    offered: Cell<u16>,
+    offered_max: Cell<u16>,
+    /// Buffers that nobody has.
+    spare: RefCell<Vec<u16>>,
     /// Which connection holds each of the others.
     holders: RefCell<Box<[Option<Held>]>>,
 }
 
 impl RecvPool {
-    /// All buffers are the kernel's from the start. Those that are given back on other threads come by `inbox`.
+    /// Nobody holds a buffer at the start. Those that are given back on other threads come by `inbox`.
     pub(crate) fn new(count: u16, buffer_bytes: u32, inbox: Arc<Inbox>) -> Self {
         let mut entries_memory = AlignedBuf::zeroed(usize::from(count) * size_of::<BufRingEntry>());
         let pool = RecvPool {
@@ -47,7 +56,9 @@ impl RecvPool {
             buffers: Buffers::new(count, buffer_bytes, inbox),
             count,
             tail: Cell::new(0),
-            available: Cell::new(0),
+            offered: Cell::new(0),
+            offered_max: Cell::new(offered_max(count, buffer_bytes)),
+            spare: RefCell::new(Vec::with_capacity(count.into())),
             holders: RefCell::new((0..count).map(|_| None).collect()),
         };
         (0..count).for_each(|buffer| pool.give_back(buffer));
@@ -66,9 +77,25 @@ impl RecvPool {
         })
     }
 
-    /// Buffers that the kernel may fill, and how many there are.
+    /// Buffers that no connection holds, and how many there are.
     pub(crate) fn available(&self) -> (u16, u16) {
-        (self.available.get(), self.count)
+        (self.offered.get() + self.spare.borrow().len() as u16, self.count)
+    }
+
+    /// Takes note that the kernel had none left: it gets more from now on.
+    pub(crate) fn exhausted(&self) {
+        self.offered_max.set(self.offered_max.get().saturating_mul(2).min(self.count));
+        while self.offer_spare() {}
+    }
+
+    /// Gives the kernel the buffer that came back last, if it should have more.
+    fn offer_spare(&self) -> bool {
+        let wanted = self.offered.get() < self.offered_max.get();
+        let spare = wanted.then(|| self.spare.borrow_mut().pop()).flatten();
+        spare.is_some_and(|buffer| {
+            self.offer(buffer);
+            true
+        })
     }
 
     /// Whether these are the buffers of this pool.
@@ -78,17 +105,24 @@ impl RecvPool {
 
     /// Takes `buffer`, which the kernel has just filled with `len` bytes, for the connection that counts by `held`.
     fn take(&self, buffer: u16, len: usize, held: &Held) -> Lent {
-        self.available.set(self.available.get() - 1);
+        self.offered.set(self.offered.get() - 1);
+        self.offer_spare();
         held.set(held.get() + 1);
         self.holders.borrow_mut()[usize::from(buffer)] = Some(held.clone());
         Lent::new(self.buffers.clone(), buffer, len)
     }
 
-    /// Lets the kernel fill `buffer` again.
+    /// Takes `buffer` back, which nobody reads any more.
     pub(crate) fn give_back(&self, buffer: u16) {
         if let Some(held) = self.holders.borrow_mut()[usize::from(buffer)].take() {
             held.set(held.get() - 1);
         }
+        self.spare.borrow_mut().push(buffer);
+        self.offer_spare();
+    }
+
+    /// Lets the kernel fill `buffer`.
+    fn offer(&self, buffer: u16) {
         let tail = self.tail.get();
         let index = usize::from(tail & (self.count - 1));
         // SAFETY: the entry is within the ring of `count` entries, and not the kernel's: at most `count`
@@ -102,7 +136,7 @@ impl RecvPool {
         }
         self.tail.set(tail.wrapping_add(1));
         self.publish_tail();
-        self.available.set(self.available.get() + 1);
+        self.offered.set(self.offered.get() + 1);
     }
 
     fn publish_tail(&self) {
@@ -110,6 +144,12 @@ impl RecvPool {
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail.get(), Ordering::Release);
     }
+}
+
+/// How many buffers the kernel should have until it runs out of them.
+fn offered_max(count: u16, buffer_bytes: u32) -> u16 {
+    let offered_max = u16::try_from(OFFERED_BYTES / buffer_bytes as usize).unwrap_or(u16::MAX);
+    offered_max.max(OFFERED_MIN).min(count)
 }
 
 enum Storage {
@@ -161,6 +201,8 @@ impl RecvBuf {
         let whole = match std::mem::replace(&mut self.storage, empty) {
             Storage::Lent(lent) => Bytes::from_owner(lent),
             Storage::Parted(bytes) => bytes,
+            // Worth keeping whole for the part.
+            Storage::Copied(copied) if copied.len() <= 2 * count => copied.freeze(),
             Storage::Copied(copied) => {
                 let part = AlignedBuf::copy_of(&copied[start..start + count]).freeze();
                 self.storage = Storage::Copied(copied);

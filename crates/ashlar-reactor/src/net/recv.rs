@@ -279,7 +279,10 @@ impl RecvQueue {
         match result {
             0 => state.end = state.end.or(Some(End::Closed)),
             // The shared buffers ran out, or we stopped it: the next look at the queue asks again.
-            _ if -result == libc::ENOBUFS => reactor.counters.recv_exhausted.add(1),
+            _ if -result == libc::ENOBUFS => {
+                reactor.counters.recv_exhausted.add(1);
+                reactor.pool.exhausted();
+            }
             _ if -result == libc::ECANCELED || -result == libc::EINTR => {}
             _ if result < 0 => state.end = state.end.or(Some(End::Failed(-result))),
             _ => {}

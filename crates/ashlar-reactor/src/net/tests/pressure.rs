@@ -153,3 +153,25 @@ fn a_part_may_outlive_its_reactor() {
     });
     assert!(part.unwrap() == pattern(100));
 }
+
+/// The kernel has 8 of 16 buffers at a time. What connections hold is made up for from the others.
+#[test]
+fn connections_may_hold_more_than_the_kernel_has_at_a_time() {
+    let config = Config { recv_buffer_bytes: 512 << 10, recv_buffer_count: 16, ..Config::default() };
+    run(config, async {
+        let mut kept = Vec::new();
+        for number in 0..12 {
+            let (client, server) = pair().await;
+            kept.extend(parts(&client, &server, 1).await);
+            assert_eq!(stats().recv_copies, 0, "{number} are held");
+        }
+        assert!(kept.iter().all(|part| *part == pattern(100)));
+        drop(kept);
+        let (client, server) = pair().await;
+        let expected = pattern(16 << 20);
+        let sent = expected.clone();
+        spawn(async move { send_all(&client, sent).await });
+        assert!(recv_until(&server, expected.len()).await == expected);
+    })
+    .unwrap();
+}
