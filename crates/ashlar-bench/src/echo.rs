@@ -31,6 +31,9 @@ const MESSAGE_BYTES_MAX: u32 = 4 << 20;
 const LENGTHS_BYTES: usize = 8;
 /// From how many missing bytes on a message is received straight into a buffer.
 const DIRECT_BYTES_MIN: usize = 4096;
+/// From how many missing bytes on a reply is received straight into a buffer, as hosts do with what they read. That sets
+/// how many messages a host hands over at a time.
+const DIRECT_REPLY_BYTES_MIN: usize = 32 << 10;
 
 /// One exchange of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +202,13 @@ async fn work(stream: TcpStream, load: Load, meter: Rc<Meter>) -> io::Result<()>
         loader.come += chunk.len();
         drop(chunk);
         while loader.take_reply() {}
+        let missing = loader.missing_bytes();
+        if missing >= DIRECT_REPLY_BYTES_MIN {
+            let (result, buf) = stream.recv_exact(AlignedBuf::stale(missing), 0).await;
+            result?;
+            loader.come += buf.len();
+            while loader.take_reply() {}
+        }
     }
     Ok(())
 }
@@ -217,6 +227,13 @@ impl Loader {
     fn begin(&mut self, start: Nanos, number: usize) {
         self.list.push(self.messages[number].clone());
         self.waiting.push_back(Operation { start, next: number + 1 });
+    }
+
+    /// What has not come of the oldest reply, if something of it has.
+    fn missing_bytes(&self) -> usize {
+        let reply_bytes = |operation: &Operation| self.exchanges[operation.next - 1].reply_bytes as usize;
+        let missing = |operation| reply_bytes(operation) - self.come;
+        self.waiting.front().filter(|_| self.come > 0).map_or(0, missing)
     }
 
     /// Takes the oldest reply, if all of it has come, and goes on with what it was for.
