@@ -10,8 +10,7 @@ use ashlar_bench::echo;
 use ashlar_reactor::net::{BindOptions, TcpListener};
 use ashlar_reactor::{Config, run};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};
-use ashlar_volume::Nsid;
-use ashlar_volume::memory_door::{MemoryDoor, MemoryVolumeOptions};
+use ashlar_volume::null_door::NullDoor;
 
 /// The subsystem of the volume that keeps nothing.
 const NULL_SUBSYSTEM: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
@@ -60,11 +59,11 @@ pub fn start_echo(spin: Duration) -> anyhow::Result<Server> {
 pub fn start_null(spin: Duration, limits: Limits) -> anyhow::Result<Server> {
     start("null", move |started| {
         run(Config { spin, ..Config::default() }, async move {
-            let door = MemoryDoor::new(NULL_SUBSYSTEM);
-            door.add(Nsid(1), MemoryVolumeOptions::null(NULL_BYTES));
             let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
             let config = TargetConfig { portals, limits, several_reactors: false };
-            let service = Target::new(config).expect("the usual limits are valid").serve(door);
+            let service = Target::new(config)
+                .expect("the usual limits are valid")
+                .serve(NullDoor::new(NULL_SUBSYSTEM, NULL_BYTES));
             let begun = service.as_ref().map(|service| service.local_addrs()[0]);
             let _ = started.send(begun.map_err(|error| anyhow::anyhow!("{error}")).and_then(server));
             if service.is_ok() {
