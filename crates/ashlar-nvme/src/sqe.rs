@@ -1,7 +1,7 @@
 //! The 64-byte submission queue entry (Base 2.1, section 4.1; TCP capsules carry it unchanged).
 
 use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 use crate::sgl::SglDescriptor;
 use crate::status::Rejection;
@@ -16,9 +16,9 @@ pub struct Cid(pub u16);
 /// The namespace identifier that means all namespaces.
 pub const NSID_ALL: u32 = 0xffff_ffff;
 
-/// A command as it stands on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
+/// A command as it stands on the wire. Aligned, so that it is copied by words and not by bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(8))]
 pub struct Sqe {
     /// Opcode.
     pub opcode: u8,

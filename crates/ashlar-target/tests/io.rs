@@ -299,3 +299,16 @@ fn writes_that_wait_keep_their_data_and_let_others_be_served() {
         assert_eq!(slow.read(lba, 1), (Status::SUCCESS, pattern(4096, lba as u32)), "{lba}");
     }
 }
+
+#[test]
+fn what_was_never_written_is_sent_with_the_digest_of_as_many_zeros() {
+    let rig = Rig::start();
+    let admin = rig.admin();
+    let digests = Digests { header: true, data: true };
+    let mut io = Queue::io_with(rig.io, &admin, connect_command(1), digests);
+    assert_eq!(io.write(1, &pattern(4096, 7)), Status::SUCCESS);
+    for blocks in [1_u32, 2, 2, 256, 1] {
+        assert_eq!(io.read(2, blocks), (Status::SUCCESS, vec![0; blocks as usize * 4096]));
+        assert_eq!(io.read(1, 1), (Status::SUCCESS, pattern(4096, 7)));
+    }
+}

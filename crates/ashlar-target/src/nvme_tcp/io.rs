@@ -234,7 +234,10 @@ impl<D: Door> IoQueue<D> {
             Ok(opened) => opened,
             Err(rejection) => return ticket.reject(rejection),
         };
-        let held = self.wire.memory.take(length_of(&bytes)).await;
+        let held = match self.wire.memory.try_take(length_of(&bytes)) {
+            Some(held) => held,
+            None => self.wire.memory.take(length_of(&bytes)).await,
+        };
         if self.wire.is_ending() {
             return ticket.abandon();
         }
@@ -249,16 +252,18 @@ impl<D: Door> IoQueue<D> {
 
     async fn write(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
         let nsid = ticket.nsid();
-        let (_, bytes) = self.open_for_write(nsid, range)?;
+        let (mut volume, mut bytes) = self.open_for_write(nsid, range)?;
         let received = fetch(ticket, length_of(&bytes) as u32).await?;
-        // The namespace may have changed while the data came, and late data of an ended connection are
-        // never applied.
+        // Late data of an ended connection are never applied.
         if self.wire.is_ending() {
             return Err(Stop::Abandon);
         }
-        let (volume, bytes) = self.open_for_write(nsid, range)?;
-        if received.data.len() as u64 != length_of(&bytes) {
-            return Err(Status::INVALID_FIELD.into());
+        if received.came_later() {
+            // The namespace may have changed meanwhile.
+            (volume, bytes) = self.open_for_write(nsid, range)?;
+            if received.data.len() as u64 != length_of(&bytes) {
+                return Err(Status::INVALID_FIELD.into());
+            }
         }
         volume.write(bytes.start, received.data).await.map_err(|error| self.failure(&error))?;
         self.wire.traffic.count_write(length_of(&bytes));

@@ -66,10 +66,27 @@ impl Budget {
 
     /// Reserves `bytes` if they are there and nobody waits.
     pub(super) fn try_reserve(&self, bytes: u64) -> Option<Reservation> {
+        self.has(bytes).then(|| {
+            self.take(bytes);
+            Reservation { budget: self.clone(), bytes }
+        })
+    }
+
+    /// Whether `bytes` are there and nobody waits.
+    fn has(&self, bytes: u64) -> bool {
+        let state = self.state.borrow();
+        state.waiting.is_empty() && state.free_bytes >= bytes
+    }
+
+    /// Takes `bytes`, which are there.
+    fn take(&self, bytes: u64) {
+        self.state.borrow_mut().free_bytes -= bytes;
+    }
+
+    fn give_back(&self, bytes: u64) {
         let mut state = self.state.borrow_mut();
-        let turn = state.next_turn + 1;
-        let taken = state.try_take(turn, bytes);
-        taken.then(|| Reservation { budget: self.clone(), bytes })
+        state.free_bytes += bytes;
+        state.wake_first();
     }
 
     #[cfg(test)]
@@ -123,11 +140,16 @@ pub(super) struct Reservation {
     bytes: u64,
 }
 
+impl Reservation {
+    /// The bytes are somebody else's from now on, who gives them back.
+    fn pass_on(mut self) {
+        self.bytes = 0;
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut state = self.budget.state.borrow_mut();
-        state.free_bytes += self.bytes;
-        state.wake_first();
+        self.budget.give_back(self.bytes);
     }
 }
 
@@ -158,6 +180,10 @@ impl HostBudgets {
 
 /// Payload memory of one connection: within the budgets of the connection, of its host and of its reactor.
 pub(super) struct PayloadMemory {
+    budgets: Rc<Budgets>,
+}
+
+struct Budgets {
     connection: Budget,
     /// Known once the connection has told whose it is.
     host: OnceCell<Budget>,
@@ -166,46 +192,62 @@ pub(super) struct PayloadMemory {
 
 /// Payload memory taken.
 pub(super) struct Payload {
-    _connection: Reservation,
-    _host: Option<Reservation>,
-    _reactor: Reservation,
+    budgets: Rc<Budgets>,
+    bytes: u64,
+    /// It was taken before the connection told whose it is.
+    has_no_host: bool,
 }
 
 impl PayloadMemory {
     /// Of a connection that may take `connection_bytes`, and that no host has claimed yet.
     pub(super) fn new(connection_bytes: u64, reactor: Budget) -> Self {
-        PayloadMemory { connection: Budget::new(connection_bytes), host: OnceCell::new(), reactor }
+        let connection = Budget::new(connection_bytes);
+        PayloadMemory { budgets: Rc::new(Budgets { connection, host: OnceCell::new(), reactor }) }
     }
 
     /// From now on what the connection takes is its host's too.
     pub(super) fn belongs_to(&self, host: Budget) {
-        let _ = self.host.set(host);
-    }
-
-    /// Takes `bytes`. The narrower budget comes first, so that a connection or a host at its bound does not
-    /// stand in the reactor's queue before others.
-    pub(super) async fn take(&self, bytes: u64) -> Payload {
-        if let Some(payload) = self.try_take(bytes) {
-            return payload;
-        }
-        let connection = self.connection.reserve(bytes).await;
-        let host = match self.host.get() {
-            Some(host) => Some(host.reserve(bytes).await),
-            None => None,
-        };
-        let reactor = self.reactor.reserve(bytes).await;
-        Payload { _connection: connection, _host: host, _reactor: reactor }
+        let _ = self.budgets.host.set(host);
     }
 
     /// Takes `bytes` if they are there, and nobody waits for any.
-    fn try_take(&self, bytes: u64) -> Option<Payload> {
-        let connection = self.connection.try_reserve(bytes)?;
-        let host = match self.host.get() {
-            Some(host) => Some(host.try_reserve(bytes)?),
+    #[inline]
+    pub(super) fn try_take(&self, bytes: u64) -> Option<Payload> {
+        let Budgets { connection, host, reactor } = &*self.budgets;
+        let host = host.get();
+        let has_all = connection.has(bytes) && host.is_none_or(|host| host.has(bytes)) && reactor.has(bytes);
+        has_all.then(|| {
+            [Some(connection), host, Some(reactor)]
+                .into_iter()
+                .flatten()
+                .for_each(|budget| budget.take(bytes));
+            Payload { budgets: self.budgets.clone(), bytes, has_no_host: host.is_none() }
+        })
+    }
+
+    /// Takes `bytes`, waiting for its turn. The narrower budget comes first, so that a connection or a host at its
+    /// bound does not stand in the reactor's queue before others.
+    pub(super) async fn take(&self, bytes: u64) -> Payload {
+        let connection = self.budgets.connection.reserve(bytes).await;
+        let host = match self.budgets.host.get() {
+            Some(host) => Some(host.reserve(bytes).await),
             None => None,
         };
-        let reactor = self.reactor.try_reserve(bytes)?;
-        Some(Payload { _connection: connection, _host: host, _reactor: reactor })
+        let reactor = self.budgets.reactor.reserve(bytes).await;
+        let has_no_host = host.is_none();
+        [Some(connection), host, Some(reactor)].into_iter().flatten().for_each(Reservation::pass_on);
+        Payload { budgets: self.budgets.clone(), bytes, has_no_host }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        let Budgets { connection, host, reactor } = &*self.budgets;
+        connection.give_back(self.bytes);
+        if let Some(host) = host.get().filter(|_| !self.has_no_host) {
+            host.give_back(self.bytes);
+        }
+        reactor.give_back(self.bytes);
     }
 }
 

@@ -18,6 +18,27 @@ struct Batch {
     list: SendList,
     /// Memory that is free again once the batch is sent.
     held: Vec<Payload>,
+    zeros: ZerosDigest,
+}
+
+/// The digest of the last answer of zeros, and how many they were: the next one is most often as long.
+#[derive(Clone, Copy, Default)]
+struct ZerosDigest {
+    bytes: usize,
+    digest: u32,
+}
+
+impl ZerosDigest {
+    /// The digest of `data`, computed where it is not known already.
+    fn digest_of(&mut self, data: &AlignedBuf) -> u32 {
+        if !data.is_untouched_zeros() {
+            return crc32c(data);
+        }
+        if self.bytes != data.len() {
+            *self = ZerosDigest { bytes: data.len(), digest: crc32c(data) };
+        }
+        self.digest
+    }
 }
 
 impl Batch {
@@ -26,7 +47,7 @@ impl Batch {
         if data.is_empty() {
             return;
         }
-        let digest = framing.digests.data.then(|| crc32c(&data).to_le_bytes());
+        let digest = framing.digests.data.then(|| self.zeros.digest_of(&data).to_le_bytes());
         self.list.push_buf(data);
         if let Some(digest) = digest {
             self.list.push_written(|headers| headers.extend_from_slice(&digest));
@@ -128,12 +149,12 @@ impl Output {
     pub(super) async fn write_to(&self, stream: &TcpStream, patience: Duration) -> bool {
         let mut batch = Batch::default();
         while self.next_batch(&mut batch).await {
-            let Batch { list, held } = batch;
+            let Batch { list, held, zeros } = batch;
             let Ok((Ok(()), list)) = timeout(patience, stream.send(list)).await else {
                 self.close();
                 return false;
             };
-            batch = Batch { list, held };
+            batch = Batch { list, held, zeros };
             batch.clear();
         }
         true

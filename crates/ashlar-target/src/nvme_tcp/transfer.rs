@@ -28,8 +28,15 @@ pub(super) struct Capsule {
 /// Data of a command, complete.
 pub(super) struct Received {
     pub(super) data: Bytes,
-    /// The memory that they take, unless it was set aside for in-capsule data. Being held is what it is for.
-    pub(super) _held: Option<Payload>,
+    /// The memory that they take, unless it was set aside for in-capsule data.
+    held: Option<Payload>,
+}
+
+impl Received {
+    /// Whether they came after their command, so that anything may have happened meanwhile.
+    pub(super) fn came_later(&self) -> bool {
+        self.held.is_some()
+    }
 }
 
 /// How a transfer ended.
@@ -129,11 +136,11 @@ const LENGTH_INVALID: Rejection =
 /// waits for memory first: what is granted can be received.
 pub(super) async fn fetch(ticket: &mut Ticket, bytes: u32) -> Result<Received, Stop> {
     match checked_location(ticket.sqe(), bytes)? {
-        DataLocation::InCapsule { .. } => Ok(Received { data: take_in_capsule(ticket, bytes)?, _held: None }),
+        DataLocation::InCapsule { .. } => Ok(Received { data: take_in_capsule(ticket, bytes)?, held: None }),
         DataLocation::Transport { .. } => {
             let held = ticket.wire().memory.take(bytes.into()).await;
             let data = transfer(ticket.wire(), ticket.cid(), bytes).await?;
-            Ok(Received { data, _held: Some(held) })
+            Ok(Received { data, held: Some(held) })
         }
     }
 }

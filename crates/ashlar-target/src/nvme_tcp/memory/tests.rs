@@ -4,11 +4,11 @@ use std::task::{Context, Poll, Waker};
 
 use ashlar_volume::HostNqn;
 
-use super::{Budget, HostBudgets, Reservation};
+use super::{Budget, HostBudgets, PayloadMemory};
 
-fn poll(future: std::pin::Pin<&mut impl Future<Output = Reservation>>) -> Option<Reservation> {
+fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(reservation) => Some(reservation),
+        Poll::Ready(taken) => Some(taken),
         Poll::Pending => None,
     }
 }
@@ -60,4 +60,23 @@ fn a_host_has_one_budget_for_all_its_connections_and_none_when_they_are_gone() {
     assert!(hosts.of(&host("b")).try_reserve(60).is_some());
     hosts.of(&host("c"));
     assert_eq!(hosts.hosts.borrow().len(), 2, "who has left is forgotten when another comes");
+}
+
+#[test]
+fn payload_is_taken_from_all_budgets_or_from_none_and_given_back_to_all() {
+    let (host, reactor) = (Budget::new(100), Budget::new(150));
+    let memory = PayloadMemory::new(120, reactor.clone());
+    let before_connect = memory.try_take(10).unwrap();
+    memory.belongs_to(host.clone());
+    let at_once = memory.try_take(60).unwrap();
+    assert!(memory.try_take(50).is_none(), "the host has 40 left");
+    let mut later = pin!(memory.take(50));
+    assert!(poll(later.as_mut()).is_none());
+    assert!(memory.try_take(10).is_none(), "somebody waits");
+    drop(at_once);
+    let later = poll(later).unwrap();
+    assert_eq!((host.free_bytes(), reactor.free_bytes()), (50, 90));
+    drop((before_connect, later));
+    assert_eq!((host.free_bytes(), reactor.free_bytes()), (100, 150));
+    assert!(memory.try_take(100).is_some());
 }
