@@ -120,14 +120,15 @@ impl Drives {
         self.bad.clone_from(&self.suspects);
     }
 
-    /// The last starts: as many drives as the level survives are away, the bad ones first.
+    /// The last starts: as many drives as the level survives are away, or lie; the bad ones first.
     pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();
         self.bad = self.liars.union(&self.suspects).copied().collect();
         while self.bad.len() < self.bad_max {
             self.bad.insert(rng.below(self.platters.len() as u64) as usize);
         }
-        self.away.clone_from(&self.bad);
+        // A liar that is there is one of those that others are reconstructed from.
+        self.away = if rng.below(2) == 0 { self.bad.clone() } else { &self.bad - &self.liars };
     }
 
     /// After a start that ended with these drives in use (`None`: it did not come to that). Returns how many healed.

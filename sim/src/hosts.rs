@@ -208,7 +208,8 @@ impl Run {
     }
 
     async fn zero(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
-        let count = if self.world.once_in(10) { u64::MAX } else { 1 + self.world.below(300) };
+        let count =
+            if self.world.once_in(5 * self.plan.cold_once_in) { u64::MAX } else { 1 + self.world.below(300) };
         let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
         let Some(ticket) = begun else { return Ok(()) };
@@ -229,8 +230,7 @@ impl Run {
         let islands = &self.plan.volume.islands;
         let island = &islands[self.world.below(islands.len() as u64) as usize];
         let blocks = island.end - island.start;
-        // Some blocks are written much more often than others.
-        let range = if self.world.once_in(2) { blocks } else { blocks.div_ceil(8) };
+        let range = if self.world.once_in(self.plan.cold_once_in) { blocks } else { blocks.div_ceil(8) };
         let first = island.start + self.world.below(range);
         let usable = self.known.model(id, |model| model.usable_blocks());
         let end = if count == u64::MAX { usable } else { (first + count).min(island.end).min(usable) };

@@ -75,6 +75,9 @@ pub struct Plan {
     pub sparse: bool,
     /// Starts.
     pub starts: u64,
+    /// One of so many operations goes to any block, the others to the first eighth of them. What is cold enough
+    /// outlives many segments.
+    pub cold_once_in: u64,
 }
 
 impl Plan {
@@ -104,6 +107,7 @@ impl Plan {
             stalls: false,
             sparse: false,
             starts: 1,
+            cold_once_in: 2,
         }
     }
 
@@ -145,6 +149,7 @@ impl Plan {
             stalls: rng.below(3) == 0,
             sparse: rng.below(8) == 0,
             starts: 4 + rng.below(14),
+            cold_once_in: if rng.below(3) == 0 { 40 } else { 2 },
         }
     }
 

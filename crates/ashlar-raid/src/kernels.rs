@@ -8,11 +8,14 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use crate::geometry::COLUMNS_MAX;
+use crate::parity::PARITY_MAX;
+
 /// Bytes that a kernel works on at a time. What it is given is a multiple of it.
 pub const TILE_BYTES: usize = 128;
 
 /// Sums that are computed together, at most.
-pub const SUMS_MAX: usize = 4;
+pub const SUMS_MAX: usize = PARITY_MAX;
 
 /// What the sources are multiplied by for each of `M` sums.
 type Factors<const M: usize> = [u8; M];
@@ -49,18 +52,18 @@ impl Kernel {
     /// `sums[j]` becomes Σᵢ `factor(j, i)`·`sources[i]`.
     ///
     /// # Panics
-    /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], or if there are no sums or more than
-    /// [`SUMS_MAX`].
+    /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], if there are more than [`COLUMNS_MAX`]
+    /// sources, or no sums or more than [`SUMS_MAX`].
     pub fn combine(self, sources: &[&[u8]], factor: impl Fn(usize, usize) -> u8, sums: &mut [&mut [u8]]) {
         let bytes = sums.first().map_or(0, |sum| sum.len());
         let alike = sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
         assert!(alike.into_iter().all(|len| len == bytes), "sources and sums differ in length");
         assert!(bytes.is_multiple_of(TILE_BYTES), "{bytes} bytes are not whole tiles");
+        assert!(sources.len() <= COLUMNS_MAX, "{} sources", sources.len());
         match sums {
             [a] => self.combine_n(sources, factor, [a]),
             [a, b] => self.combine_n(sources, factor, [a, b]),
             [a, b, c] => self.combine_n(sources, factor, [a, b, c]),
-            [a, b, c, d] => self.combine_n(sources, factor, [a, b, c, d]),
             _ => panic!("{} sums: 1 to {SUMS_MAX} are computed together", sums.len()),
         }
     }

@@ -70,18 +70,21 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
-    let state = |root: &Root, drive| {
-        root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
-    };
     own.members.iter().any(|member| {
-        member.state == MemberState::Absent && state(root, member.drive) == Some(MemberState::Present)
+        member.state == MemberState::Absent && state_in(root, member.drive) == Some(MemberState::Present)
     })
 }
 
-/// Whether so many drives are enough to open the pool of `root`. If those on another line were not, nothing was ever
-/// acknowledged on it: its root came to them and the power failed before it came to the others.
-fn could_have_opened(drives: usize, root: &Root, parity: usize) -> bool {
-    drives + parity >= root.members.len()
+fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
+    root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
+}
+
+/// Whether the line of `own` could have opened the pool with `others`, none of which is on the newest root's line. If it
+/// could not, nothing was ever acknowledged on it: its root came to few drives, and the power failed before it came to
+/// the others. A drive that `own` names absent was never on its line again.
+fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
+    let on_line = others.iter().filter(|drive| state_in(own, **drive) == Some(MemberState::Present));
+    on_line.count() + parity >= own.members.len()
 }
 
 /// Which drives the pool is opened with.
@@ -113,19 +116,26 @@ pub(crate) async fn choose<D: Device>(
     let root = newest.ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
     agree(&chosen, &diverged, parity, policy)?;
-    chosen.stale.extend(diverged);
+    chosen.stale.extend(diverged.iter().map(|(drive, _)| *drive));
     Ok(chosen)
 }
 
-/// Whom the newest root believes; and the drives of another line.
-fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<DriveId>) {
+/// A drive of another line, and its own newest root.
+type Diverged<'a> = (DriveId, &'a Root);
+
+/// Whom the newest root believes; and the drives of other lines.
+fn sort_out<D>(
+    drives: Vec<FoundDrive<D>>,
+    roots: &[Vec<Root>],
+    root: Root,
+) -> (Chosen<D>, Vec<Diverged<'_>>) {
     let mut chosen = Chosen { root, members: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
     for (drive, roots) in drives.into_iter().zip(roots) {
-        match standing(&chosen.root, &drive.superblock, roots.last()) {
-            Standing::Member => chosen.members.push(drive),
-            Standing::Stale => chosen.stale.push(drive.superblock.drive),
-            Standing::Diverged => diverged.push(drive.superblock.drive),
+        match (standing(&chosen.root, &drive.superblock, roots.last()), roots.last()) {
+            (Standing::Member, _) => chosen.members.push(drive),
+            (Standing::Diverged, Some(own)) => diverged.push((drive.superblock.drive, own)),
+            _ => chosen.stale.push(drive.superblock.drive),
         }
     }
     let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
@@ -137,7 +147,7 @@ fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (
 /// Whether the pool may be opened with those that were chosen.
 fn agree<D>(
     chosen: &Chosen<D>,
-    diverged: &[DriveId],
+    diverged: &[Diverged<'_>],
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
@@ -147,15 +157,15 @@ fn agree<D>(
     if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {
         return Err(OpenError::Unfinished { missing: missing() });
     }
-    let not_given = members.saturating_sub(chosen.members.len() + chosen.stale.len() + diverged.len());
+    // Neither on the newest root's line nor stale: of another line, or not given.
+    let elsewhere: Vec<DriveId> =
+        chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
     let too_many = chosen.missing.len() > parity;
     // What lines there are is certain once all drives are given; nobody is to give up one of them before.
-    if too_many && not_given > 0 {
+    if too_many && elsewhere.len() > diverged.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
-    if could_have_opened(diverged.len() + not_given, &chosen.root, parity)
-        && let Some(drive) = diverged.first()
-    {
+    if let Some((drive, _)) = diverged.iter().find(|(_, own)| could_have_opened(own, &elsewhere, parity)) {
         return Err(OpenError::Diverged { drive: *drive });
     }
     if too_many {

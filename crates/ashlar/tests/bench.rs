@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,6 +23,18 @@ fn await_daemon(directory: &Path) {
     }
 }
 
+/// Waits until the process has ended; kills it if it does not.
+fn await_end(process: &mut Child) {
+    let start = Instant::now();
+    while process.try_wait().expect("it is a child").is_none() {
+        if start.elapsed() > PATIENCE {
+            process.kill().expect("it runs");
+            panic!("the benchmark goes on");
+        }
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_benchmark_that_is_interrupted_leaves_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -39,9 +51,10 @@ fn a_benchmark_that_is_interrupted_leaves_nothing() {
         "64MiB",
     ]);
     command.env("TMPDIR", directory.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let bench = command.spawn().expect("it runs");
+    let mut bench = command.spawn().expect("it runs");
     await_daemon(directory.path());
     kill_process(Pid::from_child(&bench), Signal::TERM).expect("it runs");
+    await_end(&mut bench);
     let ended = bench.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(!ended.status.success() && said.contains("interrupted by a signal"), "{said}");

@@ -195,3 +195,6 @@ fn multiply_halves(vector: __m256i, halves: &Halves) -> __m256i {
     let shifted = _mm256_and_si256(_mm256_srli_epi64::<4>(vector), mask);
     _mm256_xor_si256(low, _mm256_shuffle_epi8(table(&halves.high), shifted))
 }
+
+#[cfg(test)]
+mod tests;

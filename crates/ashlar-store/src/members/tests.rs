@@ -26,6 +26,11 @@ fn superblock(drive: u16) -> Superblock {
 
 /// A root of three drives, of which `absent` are.
 fn root(line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
+    root_of(3, line, generation, absent)
+}
+
+/// A root of so many drives, of which `absent` are.
+fn root_of(drives: u16, line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
     let member = |drive: u16| MemberRecord {
         drive: DriveId(drive),
         uuid: DriveUuid([drive as u8; 16]),
@@ -43,7 +48,7 @@ fn root(line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
         written_at: 0,
         unclean_starts: 0,
         table: TableRoot::default(),
-        members: (0..3).map(member).collect(),
+        members: (0..drives).map(member).collect(),
         line: line
             .iter()
             .map(|(incarnation, first)| (Incarnation(*incarnation), RootGeneration(*first)))
@@ -91,27 +96,44 @@ fn a_drive_that_was_opened_without_the_others_is_not_merged_with_them() {
     assert_eq!(standing(&newest, &superblock(0), Some(&alone)), Standing::Diverged);
 }
 
+/// What becomes of a pool when these drives are given, each with its newest root.
+fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), OpenError> {
+    let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
+    let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
+    let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
+    agree(&chosen, &diverged, parity, OpenPolicy { degraded: true })
+}
+
 #[test]
 fn a_line_that_too_few_drives_are_on_never_acknowledged_anything() {
     // Drive 1 alone got the root that names drive 2 absent, and then was away itself.
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
-    assert!(!could_have_opened(1, &newest, 1));
-    assert!(could_have_opened(2, &newest, 1));
+    let alone = root(&[(1, 1)], 22, &[2]);
+    assert!(!could_have_opened(&alone, &[DriveId(1)], 1));
+    assert!(!could_have_opened(&alone, &[DriveId(1), DriveId(2)], 1), "it has named drive 2 absent");
+    assert!(could_have_opened(&alone, &[DriveId(0), DriveId(1)], 1));
+    assert!(verdict(&[(0, &newest), (1, &alone), (2, &newest)], &newest, 1).is_ok());
+}
+
+#[test]
+fn a_drive_that_a_line_named_absent_is_not_counted_for_it() {
+    // Two parities. Drive 2 failed; the root that says so came to drive 3 alone. Then 0, 1 and 2 were opened without 3.
+    // Now 3 is back, and 2 is away: they never were on a line together.
+    let newest = root_of(4, &[(2, 20), (1, 1)], 30, &[3]);
+    let unfinished = root_of(4, &[(1, 1)], 22, &[2]);
+    assert_eq!(standing(&newest, &superblock(3), Some(&unfinished)), Standing::Diverged);
+    assert!(verdict(&[(0, &newest), (1, &newest), (3, &unfinished)], &newest, 2).is_ok());
 }
 
 #[test]
 fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
-    // Drive 1 named drive 2 absent before it was away itself; drive 2, which could tell whether the two of them ever
-    // acknowledged anything, is not given.
-    let newest = root(&[(2, 20), (1, 1)], 30, &[1]);
-    let alone = root(&[(3, 20), (1, 1)], 22, &[2]);
-    let verdict = |given: &[(u16, &Root)]| {
-        let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
-        let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
-        let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
-        agree(&chosen, &diverged, 1, OpenPolicy::default())
-    };
-    assert!(matches!(verdict(&[(0, &newest), (1, &alone)]), Err(OpenError::TooManyMissing { .. })));
-    assert!(matches!(verdict(&[(0, &newest), (1, &alone), (2, &alone)]), Err(OpenError::Diverged { .. })));
-    assert!(verdict(&[(0, &newest), (1, &alone), (2, &newest)]).is_ok());
+    // Drives 1 and 2 named drive 0 absent. Drive 2, which could tell how far the two of them went, is not given.
+    let newest = root(&[(2, 20), (1, 1)], 30, &[1, 2]);
+    let others = root(&[(3, 20), (1, 1)], 22, &[0]);
+    let one_parity = |given: &[(u16, &Root)]| verdict(given, &newest, 1);
+    assert!(matches!(one_parity(&[(0, &newest), (1, &others)]), Err(OpenError::TooManyMissing { .. })));
+    assert!(matches!(
+        one_parity(&[(0, &newest), (1, &others), (2, &others)]),
+        Err(OpenError::Diverged { .. })
+    ));
 }

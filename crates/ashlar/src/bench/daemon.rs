@@ -43,7 +43,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.state);
+        if let Err(error) = fs::remove_dir_all(&self.state) {
+            eprintln!("{} is left: {error}", self.state.display());
+        }
     }
 }
 

@@ -5,34 +5,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 
-use crate::serve::{Signals, on_runtime};
+use crate::serve::Signals;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Listens for signals from now on. What measures has to [`check`] now and then; a second signal ends the process.
 ///
 /// # Errors
-/// When the operating system has no thread for it.
+/// When the operating system refuses.
 pub fn listen() -> anyhow::Result<()> {
-    let listening = || {
-        on_runtime(async {
-            let mut signals = Signals::listen()?;
-            signals.next().await;
-            INTERRUPTED.store(true, Ordering::Relaxed);
-            signals.next().await;
-            std::process::exit(1);
-        })
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::listen()?
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());
-    thread.spawn(move || -> anyhow::Result<()> { listening() }).context("listening for signals")?;
+    thread.spawn(move || runtime.block_on(await_two(signals))).context("listening for signals")?;
     Ok(())
+}
+
+async fn await_two(mut signals: Signals) {
+    signals.next().await;
+    INTERRUPTED.store(true, Ordering::Relaxed);
+    signals.next().await;
+    std::process::exit(1);
 }
 
 /// # Errors
 /// If there was a signal.
 pub fn check() -> anyhow::Result<()> {
     if INTERRUPTED.load(Ordering::Relaxed) {
-        bail!("interrupted by a signal; nothing of the benchmark is left");
+        bail!("interrupted by a signal");
     }
     Ok(())
 }
