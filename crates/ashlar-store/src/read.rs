@@ -7,6 +7,7 @@ use std::rc::Rc;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, World};
 use ashlar_raid::{Geometry, ReadError, Source};
 use futures_util::future::try_join_all;
+use smallvec::SmallVec;
 
 use crate::compress::decompress_block;
 use crate::format::codec::crc32c;
@@ -18,6 +19,8 @@ use crate::types::{Family, Key, Layer};
 
 /// Sectors of one drive read, at most.
 const READ_SECTORS_MAX: u32 = 256;
+/// Drive reads of a command that are listed without an allocation.
+const READINGS_INLINE: usize = 8;
 
 /// A block that is stored somewhere, and cannot go away while this lives.
 pub(crate) struct Found {
@@ -50,10 +53,10 @@ impl<W: World> Pool<W> {
         let out = RefCell::new(AlignedBuf::stale(count * BLOCK_BYTES));
         fill_gaps(&mut out.borrow_mut(), &found);
         found.sort_unstable_by_key(|block| block.pointer.location);
-        if neighbours(&found) == found.len() {
-            self.fetch(&found, &out).await?;
-        } else {
-            try_join_all(readings(&found).map(|blocks| self.fetch(blocks, &out))).await?;
+        let groups: SmallVec<[&[Found]; READINGS_INLINE]> = readings(&found).collect();
+        match groups[..] {
+            [only] => self.fetch(only, &out).await?,
+            _ => drop(try_join_all(groups.iter().map(|blocks| self.fetch(blocks, &out))).await?),
         }
         Ok(out.into_inner())
     }
@@ -70,7 +73,7 @@ impl<W: World> Pool<W> {
 
     /// Reads neighbours in one column, and puts them where they belong in the command's answer.
     async fn fetch(&self, blocks: &[Found], out: &RefCell<AlignedBuf>) -> Result<(), IoError> {
-        let Some(first) = blocks.first() else { return Ok(()) };
+        let first = &blocks[0];
         match self.read_neighbours(blocks).await {
             Ok(sectors) => {
                 let start = first.pointer.location.sectors().start;
