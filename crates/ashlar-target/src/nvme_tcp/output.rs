@@ -12,12 +12,19 @@ use ashlar_reactor::{timeout, yield_now};
 
 use super::memory::Payload;
 
+/// Answers that no [`Payload`] stands for and that are not sent, in bytes, beyond which [`Output::room`] lets nothing
+/// more begin. Far more than the answers of a full queue: only a host that does not read gets there. One answer, and
+/// those of the commands that have begun already, still come on top.
+const UNSENT_BYTES_MAX: usize = 256 << 10;
+
 /// PDUs that are sent together.
 #[derive(Default)]
 struct Batch {
     list: SendList,
     /// Memory that is free again once the batch is sent.
     held: Vec<Payload>,
+    /// Bytes of the list that are in no budget.
+    unbudgeted_bytes: usize,
     zeros: ZerosDigest,
 }
 
@@ -42,8 +49,17 @@ impl ZerosDigest {
 }
 
 impl Batch {
-    fn add(&mut self, pdu: &Pdu, data: AlignedBuf, framing: Framing) {
+    /// Adds a PDU. `held` is the memory that `data` take, if they are in a budget.
+    fn add(&mut self, pdu: &Pdu, data: AlignedBuf, framing: Framing, held: Option<Payload>) {
+        let budgeted_bytes = if held.is_some() { data.len() } else { 0 };
+        let bytes_before = self.list.len_bytes();
+        self.held.extend(held);
         self.list.push_written(|headers| pdu.encode(data.len() as u32, framing, headers));
+        self.add_data(data, framing);
+        self.unbudgeted_bytes += self.list.len_bytes() - bytes_before - budgeted_bytes;
+    }
+
+    fn add_data(&mut self, data: AlignedBuf, framing: Framing) {
         if data.is_empty() {
             return;
         }
@@ -58,17 +74,23 @@ impl Batch {
     fn clear(&mut self) {
         self.list.clear();
         self.held.clear();
+        self.unbudgeted_bytes = 0;
     }
 }
 
 #[derive(Default)]
 struct State {
     batch: Batch,
+    /// [`Batch::unbudgeted_bytes`] of the batch that is being sent.
+    sending_bytes: usize,
     /// What is added is dropped.
     closed: bool,
     /// What has gathered is still sent, then the writer ends.
     finishing: bool,
+    /// The writer, where it waits for something to send.
     waiting: Option<Waker>,
+    /// The reader, where it waits for room.
+    wants_room: Option<Waker>,
 }
 
 /// The sending side of a connection.
@@ -93,11 +115,26 @@ impl Output {
         if state.closed {
             return;
         }
-        // Zeros that all share take no memory until they are sent.
-        let held = held.filter(|_| !data.is_untouched_zeros());
-        state.batch.add(pdu, data, framing);
-        state.batch.held.extend(held);
+        state.batch.add(pdu, data, framing, held);
         state.wake();
+    }
+
+    /// Whether the other side is so far behind that nothing more should begin.
+    pub(super) fn is_full(&self) -> bool {
+        self.state.borrow().is_full()
+    }
+
+    /// Until the other side has taken enough. One caller at a time.
+    pub(super) async fn room(&self) {
+        poll_fn(|cx| {
+            let mut state = self.state.borrow_mut();
+            if !state.is_full() {
+                return Poll::Ready(());
+            }
+            state.wants_room = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Drops what has gathered and all that comes: the other side is gone.
@@ -105,13 +142,14 @@ impl Output {
         let mut state = self.state.borrow_mut();
         state.closed = true;
         state.batch = Batch::default();
+        state.sent();
     }
 
     /// Adds a terminate request after [`Output::close`]: the one PDU that is sent then.
     pub(super) fn send_last(&self, term: &Pdu, header: &[u8]) {
         let mut state = self.state.borrow_mut();
         state.batch = Batch::default();
-        state.batch.add(term, AlignedBuf::copy_of(header), Framing::HANDSHAKE);
+        state.batch.add(term, AlignedBuf::copy_of(header), Framing::HANDSHAKE, None);
         state.wake();
     }
 
@@ -139,7 +177,9 @@ impl Output {
         if more {
             // The other commands of this turn answer first: their replies go with the same call.
             yield_now().await;
-            std::mem::swap(&mut self.state.borrow_mut().batch, spare);
+            let mut state = self.state.borrow_mut();
+            std::mem::swap(&mut state.batch, spare);
+            state.sending_bytes = spare.unbudgeted_bytes;
         }
         more
     }
@@ -149,19 +189,32 @@ impl Output {
     pub(super) async fn write_to(&self, stream: &TcpStream, patience: Duration) -> bool {
         let mut batch = Batch::default();
         while self.next_batch(&mut batch).await {
-            let Batch { list, held, zeros } = batch;
+            let Batch { list, held, unbudgeted_bytes, zeros } = batch;
             let Ok((Ok(()), list)) = timeout(patience, stream.send(list)).await else {
                 self.close();
                 return false;
             };
-            batch = Batch { list, held, zeros };
+            batch = Batch { list, held, unbudgeted_bytes, zeros };
             batch.clear();
+            self.state.borrow_mut().sent();
         }
         true
     }
 }
 
 impl State {
+    fn is_full(&self) -> bool {
+        self.sending_bytes + self.batch.unbudgeted_bytes > UNSENT_BYTES_MAX
+    }
+
+    /// Nothing is being sent any more.
+    fn sent(&mut self) {
+        self.sending_bytes = 0;
+        if let Some(waker) = self.wants_room.take() {
+            waker.wake();
+        }
+    }
+
     fn wake(&mut self) {
         if let Some(waker) = self.waiting.take() {
             waker.wake();

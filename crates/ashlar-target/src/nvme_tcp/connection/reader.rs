@@ -10,6 +10,7 @@ use ashlar_nvme::pdu::{
 };
 use ashlar_nvme::sqe::Sqe;
 use ashlar_reactor::net::{RecvBuf, TcpStream};
+use ashlar_reactor::yield_now;
 use ashlar_volume::Door;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
@@ -25,6 +26,10 @@ const DIRECT_BYTES_MIN: usize = 4096;
 /// In-capsule data that come whole in one chunk stay in its shared buffer from this size on. A copy of fewer costs less
 /// than what it takes to share them.
 const SPLIT_BYTES_MIN: usize = 2048;
+
+/// Steps of the decoder, at most three for a command, after which a reader that has more lets others run. Commands
+/// begin where they are read, so that this bounds what one connection does at a time.
+const STEPS_PER_TURN_MAX: usize = 256;
 
 /// Where the payload of the current PDU goes.
 enum Incoming {
@@ -89,10 +94,27 @@ impl<D: Door> Reader<'_, D> {
 
     async fn take_chunk(&mut self, mut chunk: RecvBuf) -> Result<(), ReadEnd> {
         self.widen_limits();
-        while self.take_step(&mut chunk)? {}
-        // The shared buffer goes back before the wait for the rest of a payload.
+        while self.take_steps(&mut chunk)? {
+            self.connection.wire.output.room().await;
+            yield_now().await;
+        }
+        // The shared buffer, unless parts of it are kept, goes back before the wait for the rest of a payload.
         drop(chunk);
         self.receive_directly().await
+    }
+
+    /// Takes what comes next in `chunk`: until it is used up, which is false, or until it is time for others, which is
+    /// true.
+    fn take_steps(&mut self, chunk: &mut RecvBuf) -> Result<bool, ReadEnd> {
+        for _ in 0..STEPS_PER_TURN_MAX {
+            if self.connection.wire.output.is_full() {
+                return Ok(true);
+            }
+            if !self.take_step(chunk)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes what comes next in `chunk`; false once it is used up.
