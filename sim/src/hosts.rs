@@ -228,10 +228,10 @@ impl Run {
     /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is not in the volume now.
     fn some_blocks(&self, id: VolumeId, count: u64) -> Option<Range<u64>> {
         let islands = &self.plan.volume.islands;
-        let island = &islands[self.world.below(islands.len() as u64) as usize];
-        let blocks = island.end - island.start;
-        let range = if self.world.once_in(self.plan.cold_once_in) { blocks } else { blocks.div_ceil(8) };
-        let first = island.start + self.world.below(range);
+        let hot_part =
+            |whole: u64| if self.world.once_in(self.plan.cold_once_in) { whole } else { whole.div_ceil(8) };
+        let island = &islands[self.world.below(hot_part(islands.len() as u64)) as usize];
+        let first = island.start + self.world.below(hot_part(island.end - island.start));
         let usable = self.known.model(id, |model| model.usable_blocks());
         let end = if count == u64::MAX { usable } else { (first + count).min(island.end).min(usable) };
         (first < end).then_some(first..end)

@@ -8,6 +8,10 @@ use ashlar_raid::Level;
 use ashlar_store::{ATOMIC_BOUNDARY_BYTES, NewPool, Options};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
+const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
+/// Islands of a scattered volume.
+const ISLANDS_MAX: u64 = 48;
+const ISLAND_BLOCKS: u64 = 16;
 /// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
 const ATOMIC_SPARE_ROWS: u64 = 4;
 /// Bytes of the largest write that is promised to be atomic, where chunks are not too small for it.
@@ -36,6 +40,15 @@ impl VolumePlan {
         let around = |at: u64| at - quarter / 2..at + quarter / 2;
         let islands = vec![0..quarter, around(GIB_BLOCKS), around(1 << 32), blocks - quarter..blocks];
         VolumePlan { blocks, islands }
+    }
+
+    /// Little in each of many MiB: what is written there is in as many groups of the map.
+    fn scattered(used: u64) -> Self {
+        let islands: Vec<_> = (0..used.div_ceil(ISLAND_BLOCKS).min(ISLANDS_MAX))
+            .map(|island| island * MIB_BLOCKS)
+            .map(|first| first..first + ISLAND_BLOCKS)
+            .collect();
+        VolumePlan { blocks: islands.len() as u64 * MIB_BLOCKS, islands }
     }
 }
 
@@ -75,8 +88,8 @@ pub struct Plan {
     pub sparse: bool,
     /// Starts.
     pub starts: u64,
-    /// One of so many operations goes to any block, the others to the first eighth of them. What is cold enough
-    /// outlives many segments.
+    /// One of so many operations goes to any island, the others to the first eighth of them; likewise within an island.
+    /// What is cold enough outlives many segments.
     pub cold_once_in: u64,
 }
 
@@ -131,6 +144,13 @@ impl Plan {
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
         // From a nearly empty pool to one that is over-full when nothing compresses.
         let used = 32 + rng.below(usable_blocks.min(20_000) * 9 / 20);
+        let volume = match rng.below(5) {
+            0 => VolumePlan::far_apart(used),
+            1 => VolumePlan::scattered(used),
+            _ => VolumePlan::compact(used),
+        };
+        // What is scattered is mostly cold.
+        let is_cold = volume.islands.len() > 4 || rng.below(3) == 0;
         Plan {
             kind: Kind::Faults,
             level,
@@ -138,7 +158,7 @@ impl Plan {
             drive_bytes,
             chunk_bytes,
             segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
-            volume: if rng.below(5) == 0 { VolumePlan::far_apart(used) } else { VolumePlan::compact(used) },
+            volume,
             hosts: 1 + rng.below(12),
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
@@ -149,7 +169,7 @@ impl Plan {
             stalls: rng.below(3) == 0,
             sparse: rng.below(8) == 0,
             starts: 4 + rng.below(14),
-            cold_once_in: if rng.below(3) == 0 { 40 } else { 2 },
+            cold_once_in: if is_cold { 40 } else { 2 },
         }
     }
 

@@ -268,7 +268,7 @@ impl<W: World> Pool<W> {
     pub async fn write(&self, appended: &mut Appended) -> Option<ColumnMask> {
         let columns = appended.columns.take().expect("a batch is written once");
         let written = self.array.write_rows(&appended.geometry, appended.row, columns.iter()).await;
-        self.batch_scratch.borrow().rows.give_back(columns.into_buf());
+        self.batch_scratch.borrow_mut().rows.give_back(columns.into_buf());
         match written {
             Ok(missing) => Some(missing.0),
             Err(error) => {

@@ -52,6 +52,17 @@ impl Fragment {
         self.bytes.len().div_ceil(SLOT_BYTES)
     }
 
+    /// The same in memory of its own. Who keeps a fragment after its write was answered must not keep what a host's data
+    /// was received in from others.
+    pub fn detached(self) -> Self {
+        match self.bytes {
+            FragmentBytes::Shared(bytes) => {
+                Fragment { bytes: FragmentBytes::Own(AlignedBuf::copy_of(&bytes)), ..self }
+            }
+            FragmentBytes::Own(_) => self,
+        }
+    }
+
     fn new(bytes: FragmentBytes, codec: Codec) -> Self {
         let crc = crc32c(&bytes);
         Fragment { bytes, codec, crc }

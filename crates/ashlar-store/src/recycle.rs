@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
-/// Elements that the kept lists of a recycler have room for, at most, all together.
-const KEPT_ELEMENTS_MAX: usize = 1 << 16;
+/// What a recycler keeps, in bytes.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// Gives lists out, and keeps those that come back.
 pub struct Recycler<T> {
@@ -22,22 +22,27 @@ pub struct Recycled<T> {
 /// Empty lists.
 struct Kept<T> {
     lists: Vec<Vec<T>>,
-    elements: usize,
+    bytes: usize,
 }
 
 impl<T> Kept<T> {
     fn add(&mut self, list: Vec<T>) {
-        if self.elements + list.capacity() <= KEPT_ELEMENTS_MAX {
-            self.elements += list.capacity();
+        let bytes = self.bytes + bytes_of(&list);
+        if bytes <= KEPT_BYTES_MAX {
+            self.bytes = bytes;
             self.lists.push(list);
         }
     }
 
     fn take(&mut self) -> Option<Vec<T>> {
         let list = self.lists.pop()?;
-        self.elements -= list.capacity();
+        self.bytes -= bytes_of(&list);
         Some(list)
     }
+}
+
+fn bytes_of<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
 }
 
 impl<T> Recycler<T> {
@@ -50,7 +55,7 @@ impl<T> Recycler<T> {
 
 impl<T> Default for Recycler<T> {
     fn default() -> Self {
-        Recycler { kept: Rc::new(RefCell::new(Kept { lists: Vec::new(), elements: 0 })) }
+        Recycler { kept: Rc::new(RefCell::new(Kept { lists: Vec::new(), bytes: 0 })) }
     }
 }
 

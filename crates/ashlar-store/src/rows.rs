@@ -1,33 +1,34 @@
 //! Memory for the rows of batches: used again, with what counts its references, once drives have let go of it.
 
-use std::cell::RefCell;
-
 use ashlar_block::SECTOR_BYTES;
 use bytes::{Bytes, BytesMut};
 
-use crate::batch::IN_FLIGHT_MAX;
-
-/// Buffers that are kept, at most: as many as batches of one stream may be in flight.
-const KEPT_MAX: usize = IN_FLIGHT_MAX;
+/// What a pool keeps, in bytes: enough for all full batches of one stream that may be in flight, of stripes of 4+1.
+const KEPT_BYTES_MAX: usize = 8 << 20;
 
 /// Buffers for rows.
 #[derive(Default)]
 pub struct RowBuffers {
-    kept: RefCell<Vec<BytesMut>>,
+    kept: Vec<BytesMut>,
+    kept_bytes: usize,
 }
 
 impl RowBuffers {
     /// A buffer of `bytes` or more, with any content, that begins where drives can take it from.
-    pub fn take(&self, bytes: usize) -> BytesMut {
-        let kept = self.kept.borrow_mut().pop();
+    pub fn take(&mut self, bytes: usize) -> BytesMut {
+        let kept = self.kept.pop();
+        self.kept_bytes -= kept.as_ref().map_or(0, BytesMut::len);
         kept.filter(|buf| buf.len() >= bytes).unwrap_or_else(|| allocate(bytes.next_power_of_two()))
     }
 
     /// Takes a buffer back. If somebody still has a part of it, it is not kept.
-    pub fn give_back(&self, buf: Bytes) {
-        let mut kept = self.kept.borrow_mut();
-        if kept.len() < KEPT_MAX {
-            kept.extend(buf.try_into_mut());
+    pub fn give_back(&mut self, buf: Bytes) {
+        let bytes = buf.len();
+        if self.kept_bytes + bytes <= KEPT_BYTES_MAX
+            && let Ok(buf) = buf.try_into_mut()
+        {
+            self.kept_bytes += bytes;
+            self.kept.push(buf);
         }
     }
 }

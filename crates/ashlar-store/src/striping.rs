@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::{Item, Room};
+use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
 use crate::pool::Pool;
 use crate::segments::Claim;
@@ -44,6 +45,7 @@ pub(crate) struct Striping {
 impl Striping {
     /// Keeps what is in the journal until it is moved.
     pub fn keep(&self, hot: bool, item: Item) {
+        let item = Item { fragment: item.fragment.map(Fragment::detached), ..item };
         self.kept[usize::from(hot)].borrow_mut().add(item);
     }
 }

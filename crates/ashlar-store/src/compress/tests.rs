@@ -37,3 +37,12 @@ fn pages_of_any_length_come_back() {
         assert_eq!(decompress_page(&fragment.bytes, fragment.codec), Some(page));
     }
 }
+
+#[test]
+fn a_detached_fragment_lets_go_of_what_it_was_received_in() {
+    let data = Bytes::from(noise(3));
+    let fragment = compress_blocks(&data, true).next().flatten().expect("it is no zeros");
+    assert_eq!((fragment.codec, data.is_unique()), (Codec::Raw, false));
+    let detached = fragment.detached();
+    assert!(data.is_unique() && detached.bytes[..] == data[..]);
+}

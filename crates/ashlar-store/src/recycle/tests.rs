@@ -15,17 +15,17 @@ fn a_list_that_came_back_is_given_out_again_empty() {
 
 #[test]
 fn no_more_is_kept_than_allowed() {
-    let recycler = Recycler::<u8>::default();
+    let recycler = Recycler::<u64>::default();
     let lists: Vec<_> = (0..3)
         .map(|_| {
             let mut list = recycler.list();
-            list.reserve_exact(KEPT_ELEMENTS_MAX / 2);
+            list.reserve_exact(KEPT_BYTES_MAX / 2 / size_of::<u64>());
             list
         })
         .collect();
     drop(lists);
     let kept = recycler.kept.borrow();
-    assert_eq!((kept.lists.len(), kept.elements), (2, KEPT_ELEMENTS_MAX));
+    assert_eq!((kept.lists.len(), kept.bytes), (2, KEPT_BYTES_MAX));
 }
 
 #[test]
