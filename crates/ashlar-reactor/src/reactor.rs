@@ -132,7 +132,9 @@ impl Reactor {
 
     pub(crate) fn stats(&self) -> Stats {
         let ring = self.ring.borrow();
-        self.counters.snapshot(ring.as_ref().map_or(self.final_counts.get(), Ring::counts))
+        let (available, count) = self.pool.available();
+        let ring_counts = ring.as_ref().map_or(self.final_counts.get(), Ring::counts);
+        Stats { recv_held: (count - available).into(), ..self.counters.snapshot(ring_counts) }
     }
 
     pub(crate) fn with_ring<R>(&self, use_ring: impl FnOnce(&mut Ring) -> R) -> Option<R> {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Counters since the reactor's start.
+/// Counters since the reactor's start, and what it holds now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Times round the loop.
@@ -19,6 +19,8 @@ pub struct Stats {
     pub sleeps: u64,
     /// Times that spinning found work, which saved a sleep.
     pub spin_hits: u64,
+    /// Shared receive buffers that connections, or those who keep what came on them, hold now.
+    pub recv_held: u64,
     /// Received chunks copied out of shared buffers, because their connection held its share already.
     pub recv_copies: u64,
     /// Times that a connection's receiving paused, because nobody took what had come.
@@ -70,6 +72,7 @@ impl Counters {
             polls: self.polls.get(),
             sleeps: self.sleeps.get(),
             spin_hits: self.spin_hits.get(),
+            recv_held: 0,
             recv_copies: self.recv_copies.get(),
             recv_pauses: self.recv_pauses.get(),
             recv_exhausted: self.recv_exhausted.get(),

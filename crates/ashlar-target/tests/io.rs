@@ -3,6 +3,7 @@
 mod support;
 
 use ashlar_block::Cause;
+use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::Connect;
 use ashlar_nvme::io::{BlockRange, DsmRange, IoCommand};
 use ashlar_nvme::pdu::Digests;
@@ -298,6 +299,36 @@ fn writes_that_wait_keep_their_data_and_let_others_be_served() {
     for lba in 0..WRITES {
         assert_eq!(slow.read(lba, 1), (Status::SUCCESS, pattern(4096, lba as u32)), "{lba}");
     }
+}
+
+#[test]
+fn data_that_a_command_does_not_take_keep_no_receive_buffer() {
+    const COMMANDS: u64 = 16;
+    let mut rig = Rig::start();
+    let (mut admin, mut io) = rig.host();
+    let data = pattern(4096, 1);
+    for _ in 0..4 {
+        let mut sqe = AdminCommand::AsyncEventRequest.to_sqe(admin.cid(), 0);
+        sqe.sgl = SglDescriptor::in_capsule(4096);
+        admin.send_command(sqe, &data);
+    }
+    assert_eq!(admin.admin_command(AdminCommand::KeepAlive, 0, 0).0, Status::SUCCESS);
+    rig.volume.hold(true);
+    for lba in 0..COMMANDS {
+        let read = IoCommand::Read(BlockRange { start: lba, count: 1 });
+        let mut sqe = read.to_sqe(io.cid(), 1);
+        sqe.sgl = SglDescriptor::transport(4096);
+        io.send_command(sqe, &data);
+    }
+    eventually("all reads wait", || rig.volume.held_count() == COMMANDS as usize);
+    assert_eq!(rig.stats().recv_held, 0);
+    let write = io.write_sqe(0, SglDescriptor::in_capsule(4096));
+    io.send_command(write, &data);
+    eventually("the write waits", || rig.volume.held_count() == COMMANDS as usize + 1);
+    assert_eq!(rig.stats().recv_held, 1, "a write keeps its data");
+    rig.volume.hold(false);
+    (0..=COMMANDS).for_each(|_| assert_eq!(io.finish(&[]).0.status(), Status::SUCCESS));
+    assert_eq!(rig.stats().recv_held, 0);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ashlar_block::AlignedBuf;
+use ashlar_nvme::fabrics::FABRICS_OPCODE;
+use ashlar_nvme::io::DataDirection;
 use ashlar_nvme::pdu::{DataHeader, FatalStatus, Pdu, PduFault, R2t, Ttag};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Sqe};
@@ -17,12 +19,20 @@ use super::registry::EndReason;
 use super::signal::Letter;
 use super::ticket::{Stop, Ticket};
 
-/// A command as it came, with the data of its capsule.
+/// A command as it came, with the data of its capsule if it takes them.
 pub(super) struct Capsule {
     pub(super) sqe: Sqe,
     pub(super) data: Bytes,
     /// The data digest of the capsule matched.
     pub(super) digest_ok: bool,
+}
+
+/// Whether the command takes the data of its capsule: its opcode, or the command type of a Fabrics command, has it get
+/// data, and its SGL says that they are there. What others bring is not kept, for some of them wait without end.
+pub(super) fn takes_capsule_data(sqe: &Sqe) -> bool {
+    let code = if sqe.opcode == FABRICS_OPCODE { sqe.nsid.get() as u8 } else { sqe.opcode };
+    DataDirection::of_opcode(code) == DataDirection::ToController
+        && matches!(sqe.sgl.location(), Ok(DataLocation::InCapsule { .. }))
 }
 
 /// Data of a command, complete.

@@ -20,7 +20,7 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
-use ashlar_reactor::{Config, mailbox, run};
+use ashlar_reactor::{Config, Stats, mailbox, run};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::{MemoryDoor, MemoryVolume, MemoryVolumeOptions};
@@ -42,15 +42,12 @@ pub struct Rig {
     pub io: SocketAddr,
     pub discovery: SocketAddr,
     stop: Option<mailbox::Sender<()>>,
-    freezer: mailbox::Sender<Freeze>,
+    jobs: mailbox::Sender<Job>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the target's thread is told to do: to say that it stands still, and then to wait.
-struct Freeze {
-    entered: mpsc::Sender<()>,
-    thawed: mpsc::Receiver<()>,
-}
+/// What the target's thread is told to do.
+type Job = Box<dyn FnOnce() + Send>;
 
 /// While this lives, the target's thread stands still.
 pub struct Frozen(#[allow(dead_code, reason = "its end is what counts")] mpsc::Sender<()>);
@@ -70,7 +67,7 @@ impl Rig {
         ];
         let target = Target::new(TargetConfig { portals, limits, several_reactors: false }).unwrap();
         let (stop, mut stopped) = mailbox::channel(1);
-        let (freezer, mut freezes) = mailbox::channel::<Freeze>(1);
+        let (jobs, mut orders) = mailbox::channel::<Job>(1);
         let (tell, told) = mpsc::channel();
         let (its_target, its_door) = (target.clone(), door.clone());
         let thread = std::thread::spawn(move || {
@@ -78,9 +75,8 @@ impl Rig {
                 let service = its_target.serve(its_door).unwrap();
                 tell.send(service.local_addrs()).unwrap();
                 ashlar_reactor::spawn(async move {
-                    while let Some(freeze) = freezes.recv().await {
-                        freeze.entered.send(()).unwrap();
-                        let _ = freeze.thawed.recv();
+                    while let Some(job) = orders.recv().await {
+                        job();
                     }
                 });
                 stopped.recv().await;
@@ -90,7 +86,7 @@ impl Rig {
         });
         let addresses: Vec<SocketAddr> = told.recv().unwrap();
         let (io, discovery) = (addresses[0], addresses[1]);
-        Rig { target, door, volume, io, discovery, stop: Some(stop), freezer, thread: Some(thread) }
+        Rig { target, door, volume, io, discovery, stop: Some(stop), jobs, thread: Some(thread) }
     }
 
     /// Ends the service in order, and fails if its thread failed.
@@ -103,10 +99,25 @@ impl Rig {
 
     /// Lets the target's thread stand still, as a process does that is stopped or gets no processor.
     pub fn freeze(&mut self) -> Frozen {
-        let ((entered, told), (thaw, thawed)) = (mpsc::channel(), mpsc::channel());
-        assert!(self.freezer.try_send(Freeze { entered, thawed }).is_ok(), "the target runs");
+        let ((entered, told), (thaw, thawed)) = (mpsc::channel(), mpsc::channel::<()>());
+        self.have_done(move || {
+            entered.send(()).unwrap();
+            let _ = thawed.recv();
+        });
         told.recv().unwrap();
         Frozen(thaw)
+    }
+
+    /// What the target's reactor has done so far.
+    pub fn stats(&mut self) -> Stats {
+        let (tell, told) = mpsc::channel();
+        self.have_done(move || tell.send(ashlar_reactor::stats()).unwrap());
+        told.recv().unwrap()
+    }
+
+    /// Has the target's thread do `job`.
+    fn have_done(&mut self, job: impl FnOnce() + Send + 'static) {
+        assert!(self.jobs.try_send(Box::new(job)).is_ok(), "the target runs");
     }
 
     /// An enabled I/O controller's admin queue.

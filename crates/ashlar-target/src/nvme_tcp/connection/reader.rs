@@ -18,7 +18,7 @@ use futures_util::future::{Either, select};
 use super::{Complaint, Connection, ReadEnd, Role};
 use crate::nvme_tcp::limits::Limits;
 use crate::nvme_tcp::registry::EndReason;
-use crate::nvme_tcp::transfer::Capsule;
+use crate::nvme_tcp::transfer::{Capsule, takes_capsule_data};
 
 /// From how many missing bytes on payload is received straight into its buffer.
 const DIRECT_BYTES_MIN: usize = 4096;
@@ -35,6 +35,8 @@ const STEPS_PER_TURN_MAX: usize = 256;
 enum Incoming {
     /// There is none.
     Nothing,
+    /// In-capsule data that the command does not take.
+    Unwanted { sqe: Sqe },
     /// In-capsule data of which nothing has come.
     Announced { sqe: Sqe, bytes: usize },
     /// In-capsule data, whole, where they were received.
@@ -183,7 +185,8 @@ impl<D: Door> Reader<'_, D> {
         }
         match self.decoder.data_bytes_left() as usize {
             0 => self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok: true }),
-            bytes => self.incoming = Incoming::Announced { sqe, bytes },
+            bytes if takes_capsule_data(&sqe) => self.incoming = Incoming::Announced { sqe, bytes },
+            _ => self.incoming = Incoming::Unwanted { sqe },
         }
         Ok(())
     }
@@ -219,6 +222,9 @@ impl<D: Door> Reader<'_, D> {
 
     fn take_data_end(&mut self, digest_ok: bool) -> Result<(), ReadEnd> {
         match std::mem::replace(&mut self.incoming, Incoming::Nothing) {
+            Incoming::Unwanted { sqe } => {
+                self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok });
+            }
             Incoming::Whole { sqe, data } => self.connection.dispatch(Capsule { sqe, data, digest_ok }),
             Incoming::Capsule { sqe, buf, .. } => {
                 self.connection.dispatch(Capsule { sqe, data: buf.freeze(), digest_ok });
