@@ -157,7 +157,7 @@ enum Storage {
     Lent(Lent),
     /// A copy of what was in one.
     Copied(AlignedBuf),
-    /// A shared buffer of which others have parts.
+    /// One of these, of which others have parts.
     Parted(Bytes),
 }
 
@@ -188,9 +188,11 @@ impl RecvBuf {
         self.start += count;
     }
 
-    /// Splits off the first `count` bytes. What lies in a shared buffer stays there and is not copied: so whoever keeps
-    /// it keeps the buffer from all connections of the reactor, within
-    /// [`recv_held_per_connection_max`](crate::Config::recv_held_per_connection_max). It may be dropped on any thread.
+    /// Splits off the first `count` bytes, which stay where they are: whoever keeps them keeps all that was received with
+    /// them, up to [`recv_buffer_bytes`](crate::Config::recv_buffer_bytes). That is a shared buffer, kept from all
+    /// connections of the reactor, within
+    /// [`recv_held_per_connection_max`](crate::Config::recv_held_per_connection_max), and the copy of one beyond that.
+    /// They may be dropped on any thread.
     ///
     /// # Panics
     /// If there are fewer.
@@ -200,14 +202,8 @@ impl RecvBuf {
         let empty = Storage::Copied(AlignedBuf::empty());
         let whole = match std::mem::replace(&mut self.storage, empty) {
             Storage::Lent(lent) => Bytes::from_owner(lent),
+            Storage::Copied(copied) => copied.freeze(),
             Storage::Parted(bytes) => bytes,
-            // Worth keeping whole for the part.
-            Storage::Copied(copied) if copied.len() <= 2 * count => copied.freeze(),
-            Storage::Copied(copied) => {
-                let part = AlignedBuf::copy_of(&copied[start..start + count]).freeze();
-                self.storage = Storage::Copied(copied);
-                return part;
-            }
         };
         let part = whole.slice(start..start + count);
         self.storage = Storage::Parted(whole);

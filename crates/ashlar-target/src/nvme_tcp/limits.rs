@@ -28,8 +28,10 @@ pub struct Limits {
     /// to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.)
     pub in_capsule_bytes_max: u32,
     /// In-capsule data of all I/O queues of one reactor, if every entry of every queue brought the most that
-    /// it may; a queue beyond it is refused (Connect Controller Busy). Memory is taken only as data come. At
-    /// least `queue_entries_max` times `in_capsule_bytes_max`.
+    /// it may; a queue beyond it is refused (Connect Controller Busy). Memory is taken only as data come. Data that
+    /// are kept keep the receive buffer that they came in, or its copy, and so up to 32 KiB (by default) for each
+    /// entry: a host that has each come in a buffer of its own takes up to 32 KiB / `in_capsule_bytes_max` times as
+    /// much, which is twice by default. At least `queue_entries_max` times `in_capsule_bytes_max`.
     pub in_capsule_total_bytes_max: u64,
     /// Data of one command, in bytes: a power of two, 4 KiB to 16 MiB. MDTS.
     pub transfer_bytes_max: u32,

@@ -146,6 +146,24 @@ fn a_part_gives_its_buffer_back_on_whatever_thread_it_is_dropped() {
 }
 
 #[test]
+fn what_is_copied_beyond_the_share_is_split_without_another_copy() {
+    run(tight(), async {
+        let (client, server) = pair().await;
+        let kept = parts(&client, &server, 4).await;
+        send_all(&client, pattern(300)).await;
+        let mut chunk = server.recv().await.unwrap().unwrap();
+        assert_eq!((stats().recv_copies, stats().recv_held), (1, 4));
+        let start = chunk.as_ptr();
+        let parts = [chunk.split_to(90), chunk.split_to(100)];
+        assert_eq!((parts[0].as_ptr(), parts[1].as_ptr()), (start, start.wrapping_add(90)));
+        assert!(*parts.concat() == pattern(300)[..190] && *chunk == pattern(300)[190..]);
+        drop(kept);
+        assert_eq!(stats().recv_held, 0);
+    })
+    .unwrap();
+}
+
+#[test]
 fn a_part_may_outlive_its_reactor() {
     let part = run(tight(), async {
         let (client, server) = pair().await;
