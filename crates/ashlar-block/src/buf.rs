@@ -27,22 +27,23 @@ unsafe impl Sync for SharedZeros {}
 
 static SHARED_ZEROS: SharedZeros = SharedZeros(UnsafeCell::new([0; SHARED_ZEROS_BYTES]));
 
-/// Owned memory, aligned for direct I/O, always initialised.
+/// Bytes aligned for direct I/O, always initialised: in memory of their own, or zeros that all share until they are
+/// changed.
 ///
-/// Dropping it gives the memory to the dropping thread's free list.
+/// Dropping it gives memory of its own to the dropping thread's free list.
 pub struct AlignedBuf {
     /// Where there is none (`bytes` 0) and `len` is not 0, `start` is that of [`SHARED_ZEROS`].
     memory: Memory,
     len: usize,
 }
 
-/// An aligned allocation, or nothing (`bytes` 0). Its bytes are initialised from the start and stay so.
+/// An aligned allocation, or none (`bytes` 0). Its bytes are initialised from the start and stay so.
 struct Memory {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: `Memory` owns its allocation alone and has no thread affinity.
+// SAFETY: `Memory` owns its allocation alone, or points to what nobody writes, and has no thread affinity.
 unsafe impl Send for Memory {}
 // SAFETY: a shared reference gives only shared access to plain bytes.
 unsafe impl Sync for Memory {}

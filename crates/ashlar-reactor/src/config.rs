@@ -27,7 +27,7 @@ pub struct Config {
     /// Longest time to look for work before sleeping in the kernel; zero never spins. The reactor adapts
     /// what it spends to what spinning brings, and an idle one always sleeps.
     pub spin: Duration,
-    /// Tasks polled between two looks at the ring, so that tasks that keep waking each other cannot starve
+    /// Tasks polled, from the queue or at once, between two looks at the ring, so that tasks that keep waking each other cannot starve
     /// I/O.
     pub polls_per_turn_max: usize,
 }

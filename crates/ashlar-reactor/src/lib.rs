@@ -68,7 +68,9 @@ pub fn spawn_joined<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
 }
 
 /// Wakes a task, and polls it before this returns if it is one of this thread's reactor that is not running: what it was
-/// woken for is done while it is in the caches, and without a place in the queue. It must not lead back here without end.
+/// woken for is done while it is in the caches, and without a place in the queue. It must not lead back here without end. Such
+/// a poll is one of its turn's ([`polls_per_turn_max`](Config::polls_per_turn_max)); once they are used up, the task has
+/// its place in the queue.
 pub fn wake_at_once(waker: Waker) {
     if !reactor::try_current().is_some_and(|reactor| reactor.poll_at_once(&waker)) {
         waker.wake();

@@ -34,6 +34,8 @@ pub(crate) struct Reactor {
     pub(crate) id: ReactorId,
     pub(crate) config: Config,
     pub(crate) tasks: Tasks,
+    /// Polls that this turn has left.
+    pub(crate) polls_left: Cell<usize>,
     pub(crate) timers: Timers,
     pub(crate) pool: RecvPool,
     pub(crate) inbox: Arc<Inbox>,
@@ -101,6 +103,7 @@ impl Reactor {
         Ok(Reactor {
             id,
             tasks: Tasks::default(),
+            polls_left: Cell::new(0),
             timers: Timers::default(),
             pool,
             inbox,
@@ -123,7 +126,16 @@ impl Reactor {
     /// Polls the task of `waker`; false if it is not this reactor's, or cannot be polled now.
     pub(crate) fn poll_at_once(&self, waker: &Waker) -> bool {
         let task = waker::task_of(waker).filter(|(id, _)| *id == self.id);
-        task.is_some_and(|(_, key)| self.tasks.poll(key, waker))
+        task.is_some_and(|(_, key)| self.polls_left.get() > 0 && self.poll_task(key, waker))
+    }
+
+    /// Polls a task within this turn, which has polls left. Returns whether there was one to poll.
+    pub(crate) fn poll_task(&self, key: TaskKey, waker: &Waker) -> bool {
+        // Before the poll, in which others may be polled at once.
+        self.polls_left.update(|left| left - 1);
+        let polled = self.tasks.poll(key, waker);
+        self.counters.polls.add(polled.into());
+        polled
     }
 
     pub(crate) fn spawn_joined<F: Future + 'static>(self: &Rc<Self>, future: F) -> JoinHandle<F::Output> {

@@ -65,6 +65,29 @@ fn a_task_that_is_woken_at_once_has_run_when_the_waker_goes_on() {
 }
 
 #[test]
+fn what_is_woken_at_once_counts_as_a_poll_and_waits_when_the_turn_has_none_left() {
+    let config = Config { polls_per_turn_max: 4, ..Config::default() };
+    run(config, async {
+        let turns = Rc::new(Cell::new(0));
+        let waker = count_wakes(&turns);
+        // A turn of its own.
+        yield_now().await;
+        yield_now().await;
+        let waker = waker.take().unwrap();
+        let polls = stats().polls;
+        turns.set(0);
+        (0..10).for_each(|_| wake_at_once(waker.clone()));
+        assert!((1..4).contains(&turns.get()), "{} polls", turns.get());
+        assert_eq!(stats().polls - polls, turns.get().into());
+        let at_once = turns.get();
+        yield_now().await;
+        yield_now().await;
+        assert_eq!(turns.get(), at_once + 1, "the others are one wake");
+    })
+    .unwrap();
+}
+
+#[test]
 fn a_task_that_wakes_itself_at_once_runs_later() {
     run_here(async {
         let mut polls = 0;

@@ -18,20 +18,17 @@ impl Reactor {
         self.counters.turns.add(1);
         self.read_letters();
         self.timers.fire(now());
-        let mut budget = self.config.polls_per_turn_max;
-        self.run_ready(&mut budget);
+        self.polls_left.set(self.config.polls_per_turn_max);
+        self.run_ready();
         if self.tasks.resume_yielded() {
-            self.run_ready(&mut budget);
+            self.run_ready();
         }
     }
 
-    fn run_ready(&self, budget: &mut usize) {
-        while *budget > 0 {
+    fn run_ready(&self) {
+        while self.polls_left.get() > 0 {
             let Some(key) = self.tasks.next_ready() else { return };
-            *budget -= 1;
-            if self.tasks.poll(key, &waker::waker(self.id, key)) {
-                self.counters.polls.add(1);
-            }
+            self.poll_task(key, &waker::waker(self.id, key));
         }
     }
 
