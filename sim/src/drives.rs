@@ -34,7 +34,7 @@ pub struct Drives {
 impl Drives {
     pub fn new(plan: &Plan) -> Self {
         let usual = Faults {
-            stall: if plan.stalls { 2000 } else { 0 },
+            stall: plan.stall_once_in,
             no_space: if plan.sparse { 3000 } else { 0 },
             ..Faults::default()
         };

@@ -82,8 +82,9 @@ pub struct Plan {
     pub failing: bool,
     /// Drives that are bad and never say so; no more than the level survives.
     pub liars: Vec<usize>,
-    /// Drives, good ones too, take very long now and then.
-    pub stalls: bool,
+    /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is many, two columns of one
+    /// batch hang now and then, and what is behind it overtakes it.
+    pub stall_once_in: u64,
     /// The drives are files, and what they lie on is full now and then.
     pub sparse: bool,
     /// Starts.
@@ -117,7 +118,7 @@ impl Plan {
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
-            stalls: false,
+            stall_once_in: 0,
             sparse: false,
             starts: 1,
             cold_once_in: 2,
@@ -149,8 +150,9 @@ impl Plan {
             1 => VolumePlan::scattered(used),
             _ => VolumePlan::compact(used),
         };
-        // What is scattered is mostly cold.
-        let is_cold = volume.islands.len() > 4 || rng.below(3) == 0;
+        // What is scattered is mostly cold, and soon in runs: what they say stays hidden for long.
+        let is_scattered = volume.islands.len() > 4;
+        let is_cold = is_scattered || rng.below(3) == 0;
         Plan {
             kind: Kind::Faults,
             level,
@@ -162,14 +164,22 @@ impl Plan {
             hosts: 1 + rng.below(12),
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
-            map_memory_bytes: if rng.below(2) == 0 { 32 << 10 } else { 4 << 20 },
+            map_memory_bytes: match rng.below(2) {
+                _ if is_scattered => 8 << 10,
+                0 => 32 << 10,
+                _ => 4 << 20,
+            },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
             failing,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
-            stalls: rng.below(3) == 0,
+            stall_once_in: [50, 2000, 0, 0, 0, 0][rng.below(6) as usize],
             sparse: rng.below(8) == 0,
             starts: 4 + rng.below(14),
-            cold_once_in: if is_cold { 40 } else { 2 },
+            cold_once_in: match (is_scattered, is_cold) {
+                (true, _) => 8,
+                (_, true) => 40,
+                _ => 2,
+            },
         }
     }
 

@@ -309,7 +309,8 @@ impl<W: World> Pool<W> {
         let floor = self.log.floor();
         let drives = self.drives();
         let shards = self.shards.borrow();
-        let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len()).map(|shard| shard.id);
+        let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
+        let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);
         let unmerged = next_unmerged(&shards, self.orders.merged.get());
         let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         drop(shards);
@@ -346,7 +347,7 @@ impl<W: World> Pool<W> {
             reclaimable: if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 },
             room_wanted: self.orders.room_wanted.get(),
             inexact: self.counts_are_inexact(),
-            fullest_shard: fullest.expect("a pool has shards"),
+            fullest_shard: fullest,
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),

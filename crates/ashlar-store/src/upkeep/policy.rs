@@ -33,7 +33,8 @@ pub(crate) struct Situation {
     pub room_wanted: bool,
     /// A sweep would find that less lives than is counted.
     pub inexact: bool,
-    pub fullest_shard: ShardId,
+    /// The shard with most that is in durable deltas, if any has.
+    pub fullest_shard: Option<ShardId>,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
     pub sweep: SweepNeed,
@@ -81,7 +82,8 @@ impl Situation {
             return self.deleting.map(Task::Purge);
         }
         if self.buffer_bytes > self.buffer_bytes_max {
-            return Some(Task::Distribute(self.fullest_shard));
+            // What is not in durable deltas cannot be distributed: a checkpoint comes before that.
+            return Some(self.fullest_shard.map_or(Task::Checkpoint, Task::Distribute));
         }
         let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
         merge.or(self.deleting.map(Task::Purge))

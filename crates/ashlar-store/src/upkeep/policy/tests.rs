@@ -25,7 +25,7 @@ fn calm() -> Situation {
         reclaimable: 0,
         room_wanted: false,
         inexact: false,
-        fullest_shard: ShardId(3),
+        fullest_shard: Some(ShardId(3)),
         unmerged: None,
         deleting: None,
         sweep: SweepNeed::None,
@@ -143,4 +143,6 @@ fn the_map_is_kept_within_its_memory_while_space_is_collected() {
     assert_eq!(choose(&busy), Task::Distribute(ShardId(3)));
     let at_the_reserve = Situation { free_segments: 6, ..busy };
     assert_eq!(choose(&at_the_reserve), Task::Collect(SegmentId(7)), "what hosts wait for");
+    let fresh = Situation { buffer_bytes: 2000, fullest_shard: None, ..calm() };
+    assert_eq!(choose(&fresh), Task::Checkpoint, "nothing can be distributed yet");
 }
