@@ -29,7 +29,7 @@ pub use error::OpenError;
 pub use fault::Faults;
 pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
 pub use info::{DriveInfo, DriveKind};
-pub use lock::is_alive;
+pub use lock::has_open;
 pub use open::OpenMode;
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use world::DriveWorld;

@@ -1,7 +1,8 @@
 //! One daemon per drive: an advisory lock on the file or device node, and who holds it if we do not.
 
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,13 +12,14 @@ use rustix::io::Errno;
 /// Pause between two attempts to take a lock that a process has left behind.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it. The kernel ends the operations
-/// of a ring, which keep its files open, only after the ring's process has ended: a daemon that follows at
-/// once on one that was killed would otherwise miss some of its drives.
-pub(crate) fn lock_after_the_dead(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has the file open. The kernel ends the
+/// operations of a ring, which keep its files open, only after the ring's process has ended: a daemon that
+/// follows at once on one that was killed would otherwise miss some of its drives. And a process that is being
+/// started has a copy of everything its parent had open, until it becomes another program.
+pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
     let start = Instant::now();
     while !try_lock(&file)? {
-        if start.elapsed() >= wait_max || locker(stat).is_some_and(is_alive) {
+        if start.elapsed() >= wait_max || locker(stat).is_some_and(|pid| has_open(pid, &file)) {
             return Ok(false);
         }
         thread::sleep(ATTEMPT_INTERVAL);
@@ -25,8 +27,24 @@ pub(crate) fn lock_after_the_dead(file: impl AsFd, stat: &Stat, wait_max: Durati
     Ok(true)
 }
 
+/// Whether the process lives and has the file open, by another descriptor than this one. Of a process whose
+/// descriptors are not for us to see it is assumed.
+pub fn has_open(pid: u32, file: impl AsFd) -> bool {
+    let file = file.as_fd();
+    let (Ok(descriptors), Ok(wanted)) = (fs::read_dir(format!("/proc/{pid}/fd")), rustix::fs::fstat(file))
+    else {
+        return is_alive(pid);
+    };
+    let ours = (pid == std::process::id()).then(|| file.as_raw_fd().to_string());
+    let is_wanted = |found: fs::Metadata| (found.dev(), found.ino()) == (wanted.st_dev, wanted.st_ino);
+    descriptors.flatten().any(|entry| {
+        let is_other = ours.as_deref().is_none_or(|ours| entry.file_name() != ours);
+        is_other && fs::metadata(entry.path()).is_ok_and(is_wanted)
+    })
+}
+
 /// Whether the process runs: one that has ended may still be there for its parent to see.
-pub fn is_alive(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))

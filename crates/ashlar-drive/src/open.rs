@@ -14,8 +14,8 @@ use crate::info::{DriveInfo, DriveKind};
 use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
 use crate::{lock, sysfs};
 
-/// How long a drive is waited for that only a process that has ended still has.
-const DEAD_HOLDER_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long a drive is waited for that nobody has open any more, although its lock is still there.
+const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Whether a drive may be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,7 +229,7 @@ fn existing(path: &Path) -> Result<Stat, OpenError> {
 fn lock_or_name_holder(path: &Path, descriptor: &OwnedFd) -> Result<(), OpenError> {
     let failed = |errno| cannot(path, "locking it", errno);
     let stat = rustix::fs::fstat(descriptor).map_err(failed)?;
-    if lock::lock_after_the_dead(descriptor, &stat, DEAD_HOLDER_WAIT_MAX).map_err(failed)? {
+    if lock::lock_when_left(descriptor, &stat, LEFT_LOCK_WAIT_MAX).map_err(failed)? {
         return Ok(());
     }
     Err(OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_lock(&stat) })

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 /// How long a directory is waited for that only a daemon that has ended still has, and the pause between two
 /// attempts.
-const DEAD_HOLDER_WAIT_MAX: Duration = Duration::from_secs(5);
+const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The version of the file that this code writes.
@@ -155,7 +155,8 @@ fn holder_named_in(file: &mut File) -> String {
 }
 
 /// Takes the directory's lock, which names the process that has it. One that a killed daemon has left is waited
-/// for: the kernel lets go of it only when the last of the daemon's threads, its ring's included, has ended.
+/// for: the kernel lets go of it only when the last of the daemon's threads, its ring's included, has ended. So
+/// is one that a process has inherited which is just being started.
 fn lock(directory: &Path) -> anyhow::Result<File> {
     let path = directory.join("lock");
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -163,8 +164,8 @@ fn lock(directory: &Path) -> anyhow::Result<File> {
     let start = Instant::now();
     while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         let holder = holder_named_in(&mut file);
-        let is_left_behind = holder.parse().is_ok_and(|pid| !ashlar_drive::is_alive(pid));
-        if !is_left_behind || start.elapsed() >= DEAD_HOLDER_WAIT_MAX {
+        let is_left_behind = holder.parse().is_ok_and(|pid| !ashlar_drive::has_open(pid, &file));
+        if !is_left_behind || start.elapsed() >= LEFT_LOCK_WAIT_MAX {
             bail!(
                 "the state directory {} is in use by another daemon (process {holder}): end it, or choose another \
                  one with --state",
