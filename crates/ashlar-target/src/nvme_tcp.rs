@@ -5,6 +5,7 @@
 //! | `target` | what one process serves: portals, start and end |
 //! | `registry` | who is connected, over all reactors; locked when a host comes or goes, never for a command |
 //! | `connection` | one TCP connection: its reader, its life and its end |
+//! | `patience` | how a host is judged that has been silent |
 //! | `output` | what a connection has to send; one writer, one send per turn |
 //! | `ticket` | a command that must be answered exactly once |
 //! | `transfer` | data that R2Ts asked for |
@@ -30,6 +31,7 @@ mod limits;
 mod logs;
 mod memory;
 mod output;
+mod patience;
 mod portal;
 mod registry;
 mod signal;

@@ -72,6 +72,20 @@ fn a_handshake_that_a_freeze_has_interrupted_goes_on() {
 }
 
 #[test]
+fn a_freeze_up_to_its_deadline_leaves_a_handshake_time() {
+    // Whoever is late by a moment is held back for a moment only: that is not enough for a host to answer.
+    let timeout = 2 * TIMEOUT;
+    let mut rig = Rig::with_limits(Limits { handshake_timeout: timeout, ..Limits::default() });
+    let mut queue = Queue::shaken(rig.io, Digests::NONE);
+    let frozen = rig.freeze();
+    std::thread::sleep(timeout + Duration::from_millis(20));
+    drop(frozen);
+    std::thread::sleep(Duration::from_millis(300));
+    let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, support::HOST);
+    assert_eq!(queue.connect(&connect_command(0), &data).0.status(), Status::SUCCESS);
+}
+
+#[test]
 fn data_that_came_during_a_freeze_are_written() {
     let mut rig = Rig::with_limits(limits());
     let (_admin, mut io) = rig.host();

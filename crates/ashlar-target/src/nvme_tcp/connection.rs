@@ -1,5 +1,6 @@
 //! One TCP connection: what is shared by its parts, its reader, its life and its end.
 
+mod handshake;
 mod reader;
 mod wire;
 
@@ -11,7 +12,7 @@ use ashlar_nvme::fabrics::{FABRICS_OPCODE, FabricsCommand};
 use ashlar_nvme::pdu::{Pdu, PduFault, TermReq};
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_reactor::net::TcpStream;
-use ashlar_reactor::{JoinHandle, sleep, spawn_joined, timeout};
+use ashlar_reactor::{JoinHandle, spawn_joined, timeout};
 use ashlar_volume::Door;
 use bytes::Bytes;
 
@@ -19,9 +20,10 @@ use super::connect;
 use super::controller::Controller;
 use super::io::IoQueue;
 use super::registry::EndReason;
-use super::target::{Connecting, Presence, ServiceState};
+use super::target::{Presence, ServiceState};
 use super::ticket::Ticket;
 use super::transfer::Capsule;
+use handshake::Handshake;
 pub(super) use wire::{QueueShape, Wire};
 
 /// What a connection is.
@@ -54,7 +56,8 @@ pub(super) struct Connection<D: Door> {
     /// Index of the portal that it came by.
     pub(super) portal: usize,
     role: RefCell<Role<D>>,
-    connecting: RefCell<Option<Connecting>>,
+    /// Until it has finished Connect.
+    handshake: RefCell<Option<Handshake>>,
 }
 
 /// Why reading ended, and what the host is to be told of it.
@@ -81,14 +84,12 @@ pub(super) async fn serve<D: Door>(service: Rc<ServiceState<D>>, stream: TcpStre
     let wire = Wire::new(&service, stream.peer_addr(), local.ip());
     let stream = Rc::new(stream);
     let _presence = Presence::new(&service, &wire.life);
-    let connecting = RefCell::new(Some(service.begin_connecting()));
+    let handshake = RefCell::new(Some(Handshake::begin(&service, &wire)));
     let role = RefCell::new(Role::Fresh);
-    let connection = Rc::new(Connection { service, wire: wire.clone(), portal, role, connecting });
+    let connection = Rc::new(Connection { service, wire: wire.clone(), portal, role, handshake });
     let drained = Drained(wire.clone());
     let writer = spawn_joined(write(wire.clone(), stream.clone()));
-    let handshake = spawn_joined(watch_handshake(connection.clone()));
     let end = reader::read(&connection, &stream).await;
-    handshake.abort();
     tracing::debug!(peer = %wire.peer, reason = ?end.reason, "connection ends");
     connection.end(end.reason).await;
     drop(drained);
@@ -113,13 +114,6 @@ async fn write(wire: Rc<Wire>, stream: Rc<TcpStream>) {
     }
 }
 
-async fn watch_handshake<D: Door>(connection: Rc<Connection<D>>) {
-    sleep(connection.wire.limits.handshake_timeout).await;
-    if matches!(*connection.role.borrow(), Role::Fresh) {
-        connection.wire.life.end(EndReason::HandshakeTimeout);
-    }
-}
-
 /// Lets what is to be sent go out, tells the other side that nothing follows, and waits for it to close:
 /// closing with unread data would reset the connection before the host has read the last PDU.
 async fn close(wire: &Wire, stream: &TcpStream, mut writer: JoinHandle<()>) {
@@ -141,7 +135,7 @@ impl<D: Door> Connection<D> {
 
     pub(super) fn set_role(&self, role: Role<D>) {
         if matches!(role, Role::Admin(_) | Role::Io(_)) {
-            self.connecting.take();
+            self.handshake.take();
         }
         self.role.replace(role);
     }

@@ -12,7 +12,8 @@ pub struct Limits {
     pub connections_max: u32,
     /// Of these, connections that have not finished Connect; more are closed at once. At least 1.
     pub connecting_max: u32,
-    /// How long a connection may take from its first byte to its Connect command.
+    /// How long a connection may take, once it is accepted, until it has finished Connect: it is closed then, whatever
+    /// it has sent.
     pub handshake_timeout: Duration,
     /// How long a host may take to send data that it was allowed to send, or to take what is sent to it,
     /// before its connection is ended.

@@ -7,18 +7,16 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::log::critical_warning;
-use ashlar_reactor::{now, sleep_until, timeout, yield_now};
+use ashlar_reactor::{now, sleep_until, timeout};
 use ashlar_volume::Door;
 
 use super::Controller;
 use crate::nvme_tcp::logs::warnings_of;
+use crate::nvme_tcp::patience::read_what_came;
 use crate::nvme_tcp::registry::EndReason;
 
 /// Added to every keep alive timeout: the timer's granularity (KAS).
 const KEEP_ALIVE_GRANULARITY: Duration = Duration::from_secs(1);
-
-/// Times that other tasks and the ring go first before a host is held for dead.
-const LAST_LOOKS: u32 = 4;
 
 /// Ends the association once its host has sent nothing for `timeout`.
 pub(super) async fn watch_keep_alive<D: Door>(controller: Rc<Controller<D>>, timeout: Duration) {
@@ -26,10 +24,7 @@ pub(super) async fn watch_keep_alive<D: Door>(controller: Rc<Controller<D>>, tim
     let deadline = || Nanos(controller.last_command.get().0.saturating_add(patience));
     loop {
         sleep_until(deadline()).await;
-        // After a pause of this whole process the timer is due before what came meanwhile is read.
-        for _ in 0..LAST_LOOKS {
-            yield_now().await;
-        }
+        read_what_came().await;
         if now() >= deadline() {
             let host = &controller.host().nqn;
             tracing::warn!(%host, ?timeout, "keep alive timeout expired");
