@@ -12,7 +12,7 @@ use ashlar_store::format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEn
 use ashlar_store::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
 use ashlar_store::format::superblock::{Secret, Superblock, SuperblockError};
 use ashlar_store::format::table::{
-    RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
+    Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
 use ashlar_store::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 
@@ -147,7 +147,7 @@ pub fn segment_table_seeds() -> Vec<Seed> {
         geometry: geometry(),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
-        live_slots: 1000,
+        live: Occupancy { slots: 1000, fragments: 90 },
         sealed_at: 5,
         rows: 200,
         accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],

@@ -6,16 +6,17 @@ use ashlar_block::{IoError, World};
 
 use crate::format::location::{Location, SegmentId};
 use crate::format::page::Run;
+use crate::format::table::Occupancy;
 use crate::pool::Pool;
 use crate::types::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
 
 /// The result of a walk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Audit {
-    /// Slots that live, by the walk.
-    pub live_slots: u64,
-    /// Slots that are counted as live.
-    pub counted_slots: u64,
+    /// What lives, by the walk.
+    pub live: Occupancy,
+    /// What is counted as living.
+    pub counted: Occupancy,
     /// Segments that are counted too low, or are named and do not exist. Must be empty.
     pub wrong: Vec<String>,
 }
@@ -23,8 +24,8 @@ pub struct Audit {
 impl<W: World> Pool<W> {
     /// Walks everything that the map names. Nothing else may go on meanwhile.
     pub async fn audit(&self) -> Result<Audit, IoError> {
-        let mut live: BTreeMap<SegmentId, u64> = BTreeMap::new();
-        let mut name = |location: Location| *live.entry(location.segment()).or_default() += location.slots();
+        let mut live: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
+        let mut name = |location: Location| live.entry(location.segment()).or_default().add(location);
         self.catalog_pages.borrow().iter().for_each(|page| name(page.location));
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             for location in self.locations_of(shard).await? {
@@ -32,13 +33,15 @@ impl<W: World> Pool<W> {
             }
         }
         let segments = self.segments.borrow();
-        let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live_slots);
+        let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live);
         let wrong = live
             .iter()
-            .filter(|(id, slots)| counted(**id).is_none_or(|counted| counted < **slots))
-            .map(|(id, slots)| format!("{id}: {slots} slots live, {:?} counted", counted(*id)))
+            .filter(|(id, live)| counted(**id).and_then(|counted| counted.minus(**live)).is_none())
+            .map(|(id, live)| format!("{id}: {live:?} lives, {:?} counted", counted(*id)))
             .collect();
-        Ok(Audit { live_slots: live.values().sum(), counted_slots: segments.live_slots(), wrong })
+        let mut all = Occupancy::default();
+        live.into_values().for_each(|part| all += part);
+        Ok(Audit { live: all, counted: segments.live(), wrong })
     }
 
     /// Every location that a shard names and that is not hidden, pages of its own included.

@@ -9,9 +9,12 @@ use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
 use crate::compress::Fragment;
-use crate::format::header::{BatchHeader, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes};
+use crate::format::header::{
+    BatchHeader, FIXED_BYTES, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes,
+};
 use crate::format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::superblock::Secret;
+use crate::format::table::Occupancy;
 use crate::rows::RowBuffers;
 use crate::types::{Incarnation, Key, Lsn};
 
@@ -105,6 +108,16 @@ impl Room {
         let rows = self.rows_min(data) as usize * data * SLOTS_PER_SECTOR;
         1.0 - (self.slots + self.raw_sectors * SLOTS_PER_SECTOR) as f64 / rows as f64
     }
+}
+
+/// Rows of `data` columns that fragments take which are written together, in batches of up to `rows_max` rows.
+pub fn rows_of(fragments: Occupancy, data: usize, rows_max: u32) -> f64 {
+    let (row_bytes, count) = ((data * SECTOR_BYTES) as u64, fragments.fragments as f64);
+    let each = fragments.bytes() as f64 / count;
+    let room = u64::from(rows_max) * row_bytes - FIXED_BYTES as u64;
+    let records = (room as f64 / each).floor().clamp(1.0, RECORDS_MAX as f64);
+    let rows = ((FIXED_BYTES as f64 + records * each) / row_bytes as f64).ceil();
+    count / records * rows
 }
 
 /// A slot of a column, counted from the batch's first row.

@@ -23,13 +23,14 @@ pub struct Space {
     pub usable: u64,
     /// What of `usable` may be live: the rest lets garbage collection work.
     pub limit: u64,
-    /// What lives: compressed data and the maps. May be too high for a while, never too low.
+    /// What lives: compressed data and the maps, each fragment with its record. May be too high for a while, never
+    /// too low.
     pub live: u64,
     /// Written, no longer live, and not reclaimed yet.
     pub garbage: u64,
     /// Room in segments that could be placed now.
     pub free: u64,
-    /// Compressed data that can surely be written now.
+    /// Compressed data that can surely be written now; 40 bytes of it go to each block's record.
     pub safe_to_write: u64,
     /// New data is refused.
     pub full: bool,
@@ -64,7 +65,7 @@ fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 
 /// Segments that are open at a time, and half empty.
 const OPEN_SEGMENTS: u64 = 6;
 
-/// Part of a collected segment that is fragments, at least.
+/// Part of a collected segment that is fragments and their records, at least.
 const DENSITY_PERCENT: u64 = 90;
 
 impl<W: World> Pool<W> {
@@ -100,7 +101,7 @@ impl<W: World> Pool<W> {
         let segment_bytes = self.segment_bytes(data);
         let usable = total * segment_bytes;
         let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
-        let live = segments.live_slots() * SLOT_BYTES as u64;
+        let live = segments.live().bytes();
         let written: u64 = segments
             .iter()
             .map(|(_, s)| {
@@ -129,7 +130,7 @@ impl<W: World> Pool<W> {
 
     /// Bytes of fragments that may be written beyond what lives and what is on its way.
     fn room(&self) -> u64 {
-        let live = self.segments.borrow().live_slots() * SLOT_BYTES as u64;
+        let live = self.segments.borrow().live().bytes();
         self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
     }
 

@@ -18,8 +18,8 @@ mod answers;
 mod queue;
 
 pub(crate) use answers::Ticket;
-use queue::{Answer, Submitted, Unit};
-pub(crate) use queue::{CommitQueue, fragment_bytes};
+use queue::{Answer, Submitted, Unit, stored_bytes};
+pub(crate) use queue::{CommitQueue, occupancy};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
 const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
@@ -46,7 +46,7 @@ impl<W: World> Pool<W> {
             return Err(Cause::NotReady.into());
         }
         self.commit.waiting_room.set(self.commit.waiting_room.get().with(&items));
-        self.commit.pending_bytes.set(self.commit.pending_bytes.get() + fragment_bytes(&items));
+        self.commit.pending_bytes.set(self.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.commit.answers.expect();
         let hot = self.is_hot(&items);
         self.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
@@ -217,7 +217,7 @@ impl<W: World> Pool<W> {
     fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
         // Saturating: when the pool has halted there is nothing pending any more.
-        let pending = self.commit.pending_bytes.get().saturating_sub(fragment_bytes(&done.items));
+        let pending = self.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
         self.commit.pending_bytes.set(pending);
         self.commit.drained.notify_waiters();
         let gone = self.catalog.borrow().gone();

@@ -4,7 +4,7 @@ use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use futures_util::future::{join_all, try_join_all};
 
 use crate::append::{BatchRoom, StreamId};
-use crate::batch::Item;
+use crate::batch::{Item, batch_rows_max, rows_of};
 use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
@@ -21,7 +21,7 @@ const PAGES_AT_A_TIME: usize = 128;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Candidate {
     pub id: SegmentId,
-    /// Part of it that lives.
+    /// Part of it that what lives will take elsewhere.
     pub live: f64,
     /// Unix seconds.
     pub sealed_at: u64,
@@ -31,12 +31,15 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly alive.
-    /// `column_slots`: slots of one column.
-    pub fn of(id: SegmentId, segment: &Segment, column_slots: u64, floor: Lsn) -> Option<Self> {
-        let slots = column_slots * segment.geometry.data() as u64;
+    /// `rows_max`: rows of a full segment.
+    ///
+    /// Headers and ends of rows are not garbage: copies need them as well. So what lives is compared by the rows
+    /// that it takes when it is written anew.
+    pub fn of(id: SegmentId, segment: &Segment, rows_max: u32, floor: Lsn) -> Option<Self> {
         let ready =
-            segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live_slots > 0;
-        let live = segment.live_slots as f64 / slots as f64;
+            segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live.slots > 0;
+        let data = segment.geometry.data();
+        let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
         let chunks = segment.geometry.columns.len() as u64;
         (ready && live < LIVE_MAX).then_some(Candidate { id, live, sealed_at: segment.sealed_at, chunks })
     }
@@ -49,7 +52,7 @@ impl Candidate {
     }
 }
 
-/// Above it, collecting a segment gains less than the headers of the copies take.
+/// Above it, collecting a segment gains too little for what it costs.
 const LIVE_MAX: f64 = 0.95;
 
 /// The candidate that is most worth collecting.

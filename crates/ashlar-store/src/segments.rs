@@ -8,7 +8,7 @@ use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use crate::format::location::{Location, SegmentId};
-use crate::format::table::{RowExtent, SegmentKind, SegmentState, TableEntry};
+use crate::format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
 use crate::types::Lsn;
 
 mod numbers;
@@ -46,7 +46,7 @@ pub struct Segment {
     pub geometry: Rc<Geometry>,
     pub first_lsn: Lsn,
     pub last_lsn: Lsn,
-    pub live_slots: u64,
+    pub live: Occupancy,
     pub sealed_at: u64,
     pub rows: u32,
     pub accepted: Vec<RowExtent>,
@@ -57,14 +57,14 @@ pub struct Segment {
 }
 
 impl Segment {
-    fn reserved(geometry: Geometry, kind: SegmentKind, first_lsn: Lsn) -> Self {
+    pub fn reserved(geometry: Geometry, kind: SegmentKind, first_lsn: Lsn) -> Self {
         Segment {
             state: SegmentState::Window,
             kind,
             geometry: Rc::new(geometry),
             first_lsn,
             last_lsn: Lsn(0),
-            live_slots: 0,
+            live: Occupancy::default(),
             sealed_at: 0,
             rows: 0,
             accepted: Vec::new(),
@@ -90,7 +90,7 @@ impl Segment {
             geometry: (*self.geometry).clone(),
             first_lsn: self.first_lsn,
             last_lsn: self.last_lsn,
-            live_slots: self.live_slots,
+            live: self.live,
             sealed_at: self.sealed_at,
             rows: self.rows,
             accepted: self.accepted.clone(),
@@ -132,7 +132,7 @@ pub struct Segments {
     usable: [VecDeque<SegmentId>; 2],
     window_when_formed: [usize; 2],
     numbers: Numbers,
-    live_slots: u64,
+    live: Occupancy,
 }
 
 /// Keeps a segment's chunks from being reused.
@@ -172,7 +172,7 @@ impl Segments {
             usable: Default::default(),
             window_when_formed: [0; 2],
             numbers,
-            live_slots: 0,
+            live: Occupancy::default(),
         }
     }
 
@@ -190,14 +190,14 @@ impl Segments {
                 geometry: Rc::new(entry.geometry),
                 first_lsn: entry.first_lsn,
                 last_lsn: entry.last_lsn,
-                live_slots: entry.live_slots,
+                live: entry.live,
                 sealed_at: entry.sealed_at,
                 rows: entry.rows,
                 accepted: entry.accepted,
                 hot: false,
                 pins: 0,
             };
-            self.live_slots += entry.live_slots;
+            self.live += entry.live;
             self.entries.insert(entry.id, segment);
         }
     }
@@ -248,8 +248,8 @@ impl Segments {
         if let Some(segment) = self.entries.get_mut(&location.segment())
             && segment.state != SegmentState::Condemned
         {
-            segment.live_slots += location.slots();
-            self.live_slots += location.slots();
+            segment.live.add(location);
+            self.live.add(location);
         }
     }
 
@@ -258,22 +258,22 @@ impl Segments {
         if let Some(segment) = self.entries.get_mut(&location.segment())
             && segment.state != SegmentState::Condemned
         {
-            let left = segment.live_slots.checked_sub(location.slots());
-            segment.live_slots = left.unwrap_or_else(|| panic!("{location:?} discarded once too often"));
-            self.live_slots -= location.slots();
+            let left = segment.live.without(location);
+            segment.live = left.unwrap_or_else(|| panic!("{location:?} discarded once too often"));
+            self.live = self.live.without(location).expect("all are no less than one segment's");
         }
     }
 
-    /// Slots that the maps name, in all segments.
-    pub fn live_slots(&self) -> u64 {
-        self.live_slots
+    /// What the maps name, in all segments.
+    pub fn live(&self) -> Occupancy {
+        self.live
     }
 
     /// Nothing that counts names the segment: every fragment of it has been looked up.
     pub fn condemn(&mut self, id: SegmentId) {
         let segment = self.entries.get_mut(&id).expect("a victim is not freed before it is condemned");
-        self.live_slots -= segment.live_slots;
-        segment.live_slots = 0;
+        self.live = self.live.minus(segment.live).expect("all are no less than one segment's");
+        segment.live = Occupancy::default();
         segment.state = SegmentState::Condemned;
     }
 
@@ -406,7 +406,7 @@ impl Segments {
         self.iter()
             .filter(|(_, segment)| {
                 matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
-                    && segment.live_slots == 0
+                    && segment.live == Occupancy::default()
                     && segment.last_lsn < floor
                     && segment.pins == 0
             })
@@ -418,7 +418,7 @@ impl Segments {
     pub fn free(&mut self, id: SegmentId) -> Segment {
         let segment = self.entries.remove(&id).expect("only existing segments are freed");
         self.numbers.freed(id);
-        self.live_slots -= segment.live_slots;
+        self.live = self.live.minus(segment.live).expect("all are no less than one segment's");
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
         for column in &segment.geometry.columns {
             if let Some(free) = self.free_chunks.get_mut(&column.drive) {

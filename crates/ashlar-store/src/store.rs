@@ -16,9 +16,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::batch::Item;
 use crate::capacity::Space;
 use crate::catalog::{VolumeEntry, VolumeState};
-use crate::commit::fragment_bytes;
+use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
+use crate::format::location::SLOT_BYTES;
 use crate::format::root::MemberState;
 use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
@@ -264,15 +265,15 @@ impl<W: World> Store<W> {
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
         let mut items = self.pool.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
-        let bytes = fragment_bytes(&items);
-        if bytes > 0 {
-            self.pool.admit(bytes as u64).await?;
+        let stored = occupancy(&items);
+        if stored.fragments > 0 {
+            self.pool.admit(stored.bytes()).await?;
             // It may have been resized or deleted meanwhile.
             self.place(id, lba, count as u64)?;
         }
         self.pool.count(|counters| {
             counters.blocks_written += count as u64;
-            counters.bytes_stored += bytes as u64;
+            counters.bytes_stored += stored.slots * SLOT_BYTES as u64;
         });
         let mut units = cut(items, self.pool.atomic_blocks_max(), &self.pool.lists.items);
         let last = units.pop().expect("a write has blocks");

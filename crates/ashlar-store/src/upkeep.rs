@@ -365,11 +365,10 @@ impl<W: World> Pool<W> {
             return None;
         }
         let unmovable = self.unmovable.borrow();
-        let slots = u64::from(self.identity.segment_rows) * 64;
         let candidates = segments
             .iter()
             .filter(|(id, _)| !unmovable.contains(id))
-            .filter_map(|(id, segment)| Candidate::of(id, segment, slots, floor));
+            .filter_map(|(id, segment)| Candidate::of(id, segment, self.identity.segment_rows, floor));
         choose_victim(candidates, self.world.unix_seconds())
     }
 

@@ -95,8 +95,8 @@ impl DriveContent {
                     superblock.drive, superblock.member_count
                 )
             }
-            DriveContent::Damaged(SuperblockError::Newer { .. }) => {
-                "an Ashlar pool of a newer format".to_owned()
+            DriveContent::Damaged(SuperblockError::OtherFormat { .. }) => {
+                "an Ashlar pool of another format".to_owned()
             }
             DriveContent::Damaged(_) => {
                 "what is left of an Ashlar pool, whose superblock is damaged".to_owned()

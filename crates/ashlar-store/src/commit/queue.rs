@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::answers::{Answers, Ticket};
 use crate::append::{Appended, BatchRoom, StreamId};
 use crate::batch::{Item, Room};
-use crate::format::location::SLOT_BYTES;
+use crate::format::table::Occupancy;
 use crate::recycle::Recycled;
 use crate::segments::Claim;
 use crate::types::Lsn;
@@ -104,7 +104,7 @@ impl CommitQueue {
             self.waiting.take().into_iter().partition(which);
         self.wait_with(kept);
         for unit in refused {
-            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(fragment_bytes(&unit.items)));
+            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(stored_bytes(&unit.items)));
             self.answers.answer(unit.ticket, Err(error.clone()));
         }
         self.drained.notify_waiters();
@@ -208,8 +208,17 @@ impl Selection {
     }
 }
 
-pub(crate) fn fragment_bytes(items: &[Item]) -> usize {
-    items.iter().filter_map(|item| item.fragment.as_ref()).map(|fragment| fragment.slots() * SLOT_BYTES).sum()
+/// What the fragments of `items` take of data columns.
+pub(crate) fn occupancy(items: &[Item]) -> Occupancy {
+    let fragments = items.iter().filter_map(|item| item.fragment.as_ref());
+    fragments.fold(Occupancy::default(), |sum, fragment| Occupancy {
+        slots: sum.slots + fragment.slots() as u64,
+        fragments: sum.fragments + 1,
+    })
+}
+
+pub(super) fn stored_bytes(items: &[Item]) -> usize {
+    occupancy(items).bytes() as usize
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-/// Format that this code writes; newer majors are refused.
-pub const FORMAT_MAJOR: u16 = 1;
+/// Format that this code reads and writes; other majors are refused.
+pub const FORMAT_MAJOR: u16 = 2;
 /// Compatible additions to the major format.
 pub const FORMAT_MINOR: u16 = 0;

@@ -92,11 +92,12 @@ pub enum SuperblockError {
     /// The checksum is right, and what it protects cannot be.
     #[error("the Ashlar superblock is whole but wrong: its {0} cannot be; no Ashlar has written it")]
     Impossible(&'static str),
-    /// Made by a newer Ashlar.
+    /// Made by another Ashlar.
     #[error(
-        "the pool has format {major}.{minor}, and this Ashlar knows formats up to {FORMAT_MAJOR}: use a newer Ashlar"
+        "the pool has format {major}.{minor}, and this Ashlar knows format {FORMAT_MAJOR}: use {} Ashlar",
+        if *major > FORMAT_MAJOR { "a newer" } else { "the older" }
     )]
-    Newer {
+    OtherFormat {
         /// Its major version.
         major: u16,
         /// Its minor version.
@@ -166,8 +167,8 @@ impl Superblock {
         if crc32c(&zeroed) != crc {
             return Err(SuperblockError::Damaged);
         }
-        if major > FORMAT_MAJOR {
-            return Err(SuperblockError::Newer { major, minor });
+        if major != FORMAT_MAJOR {
+            return Err(SuperblockError::OtherFormat { major, minor });
         }
         let superblock = Self::decode_fields(&mut r)?;
         superblock.impossible().map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ashlar_raid::Geometry;
 
 use super::codec::{Malformed, Reader, Writer};
-use super::location::SegmentId;
+use super::header::RECORD_BYTES;
+use super::location::{Location, SLOT_BYTES, SegmentId};
 use crate::types::Lsn;
 
 /// How far a segment is in its life. One without an entry is free.
@@ -43,6 +44,46 @@ pub struct RowExtent {
     pub rows: u32,
 }
 
+/// Fragments, and the slots that they take.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Occupancy {
+    /// Slots of all of them.
+    pub slots: u64,
+    /// How many there are.
+    pub fragments: u64,
+}
+
+impl Occupancy {
+    /// One fragment more.
+    pub fn add(&mut self, location: Location) {
+        self.slots += location.slots();
+        self.fragments += 1;
+    }
+
+    /// One fragment less. `None` if there is none.
+    pub fn without(self, location: Location) -> Option<Self> {
+        self.minus(Occupancy { slots: location.slots(), fragments: 1 })
+    }
+
+    /// What is left when a part of it goes. `None` if that is no part of it.
+    pub fn minus(self, part: Occupancy) -> Option<Self> {
+        let slots = self.slots.checked_sub(part.slots)?;
+        Some(Occupancy { slots, fragments: self.fragments.checked_sub(part.fragments)? })
+    }
+
+    /// What it takes of data columns, records in headers included.
+    pub fn bytes(self) -> u64 {
+        self.slots * SLOT_BYTES as u64 + self.fragments * RECORD_BYTES as u64
+    }
+}
+
+impl std::ops::AddAssign for Occupancy {
+    fn add_assign(&mut self, more: Occupancy) {
+        self.slots += more.slots;
+        self.fragments += more.fragments;
+    }
+}
+
 /// One segment as the table holds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableEntry {
@@ -59,7 +100,7 @@ pub struct TableEntry {
     /// The newest batch in it.
     pub last_lsn: Lsn,
     /// At least what the maps of the root name.
-    pub live_slots: u64,
+    pub live: Occupancy,
     /// Unix seconds.
     pub sealed_at: u64,
     /// Rows in use.
@@ -84,7 +125,7 @@ pub fn table_bytes_max(chunks: u64, columns_min: u64) -> u64 {
     (chunks.div_ceil(columns_min) * entry * 5 / 4).next_multiple_of(4096)
 }
 
-const ENTRY_BYTES: u64 = 4 + 4 + 4 * 8 + 4 + 2;
+const ENTRY_BYTES: u64 = 4 + 4 + 2 * 8 + 2 * 4 + 8 + 4 + 2;
 const COLUMN_BYTES: u64 = 6;
 const RESTING_BYTES: u64 = 4;
 
@@ -94,8 +135,9 @@ pub fn encode_table(table: &Table) -> Vec<u8> {
     for entry in &table.entries {
         w.u32(entry.id.0).u8(state_code(entry.state)).u8(kind_code(entry.kind));
         w.u8(entry.geometry.data).u8(entry.geometry.parity() as u8);
-        w.u64(entry.first_lsn.0).u64(entry.last_lsn.0).u64(entry.live_slots).u64(entry.sealed_at);
-        w.u32(entry.rows).u16(entry.accepted.len() as u16);
+        w.u64(entry.first_lsn.0).u64(entry.last_lsn.0);
+        w.u32(entry.live.slots as u32).u32(entry.live.fragments as u32);
+        w.u64(entry.sealed_at).u32(entry.rows).u16(entry.accepted.len() as u16);
         for extent in &entry.accepted {
             w.u32(extent.row).u32(extent.rows);
         }
@@ -138,12 +180,13 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
     };
     let (data, parity) = (r.u8()?, r.u8()?);
     let (first_lsn, last_lsn) = (Lsn(r.u64()?), Lsn(r.u64()?));
-    let (live_slots, sealed_at, rows) = (r.u64()?, r.u64()?, r.u32()?);
+    let live = Occupancy { slots: u64::from(r.u32()?), fragments: u64::from(r.u32()?) };
+    let (sealed_at, rows) = (r.u64()?, r.u32()?);
     let accepted = (0..r.u16()?)
         .map(|_| Ok(RowExtent { row: r.u32()?, rows: r.u32()? }))
         .collect::<Result<_, Malformed>>()?;
     let geometry = r.geometry(data, parity)?;
-    Ok(TableEntry { id, state, kind, geometry, first_lsn, last_lsn, live_slots, sealed_at, rows, accepted })
+    Ok(TableEntry { id, state, kind, geometry, first_lsn, last_lsn, live, sealed_at, rows, accepted })
 }
 
 fn state_code(state: SegmentState) -> u8 {

@@ -8,7 +8,9 @@ use super::location::{Codec, Location, Pointer, SegmentId};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{Secret, Superblock, SuperblockError};
-use super::table::{RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table};
+use super::table::{
+    Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
+};
 use super::{header, page};
 use crate::types::{Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
 
@@ -85,7 +87,7 @@ fn batch() -> BatchHeader {
 fn a_superblock_reads_back_from_the_documented_bytes() {
     let sector = superblock().encode();
     assert_eq!(sector.len(), SECTOR_BYTES);
-    assert_eq!(&sector[..12], b"ASHLARSB\x01\0\0\0");
+    assert_eq!(&sector[..12], b"ASHLARSB\x02\0\0\0");
     assert_eq!(sector[56..64], [4, 0, 0, 1, 4, 0, 5, 0]);
     assert_eq!(sector[136..145], *b"\0\x10\0\0\x04tank");
     assert_eq!(Superblock::decode(&sector), Ok(superblock()));
@@ -127,15 +129,17 @@ fn every_flipped_bit_of_a_superblock_is_noticed() {
 }
 
 #[test]
-fn a_newer_major_format_is_named() {
+fn another_major_format_is_named() {
     let mut sector = superblock().encode();
-    sector[8] = 2;
-    sector[12..16].fill(0);
-    let crc = super::codec::crc32c(&sector);
-    sector[12..16].copy_from_slice(&crc.to_le_bytes());
-    let error = Superblock::decode(&sector).expect_err("newer");
-    assert_eq!(error, SuperblockError::Newer { major: 2, minor: 0 });
-    assert!(error.to_string().contains("use a newer Ashlar"));
+    for (major, advice) in [(3, "use a newer Ashlar"), (1, "use the older Ashlar")] {
+        sector[8] = major;
+        sector[12..16].fill(0);
+        let crc = super::codec::crc32c(&sector);
+        sector[12..16].copy_from_slice(&crc.to_le_bytes());
+        let error = Superblock::decode(&sector).expect_err("another");
+        assert_eq!(error, SuperblockError::OtherFormat { major: major.into(), minor: 0 });
+        assert!(error.to_string().contains(advice));
+    }
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn the_segment_table_reads_back() {
         geometry: geometry(),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
-        live_slots: 1000,
+        live: Occupancy { slots: 1000, fragments: 90 },
         sealed_at: 5,
         rows: 200,
         accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],

@@ -1,4 +1,8 @@
+use ashlar_block::DriveId;
+use ashlar_raid::{ChunkAddr, Geometry};
+
 use super::*;
+use crate::format::table::Occupancy;
 
 fn candidate(id: u32, live: f64, sealed_at: u64) -> Candidate {
     Candidate { id: SegmentId(id), live, sealed_at, chunks: 5 }
@@ -14,6 +18,28 @@ fn of_segments_of_one_age_the_emptiest_is_collected() {
 fn an_old_segment_is_collected_before_a_young_one_that_is_emptier() {
     let candidates = [candidate(1, 0.6, 0), candidate(2, 0.4, 990)];
     assert_eq!(choose_victim(candidates.into_iter(), 1000), Some(SegmentId(1)));
+}
+
+/// A segment of small fragments is a third headers and ends of rows. Taken for garbage, they had it collected over
+/// and over, and each copy was as full of them.
+#[test]
+fn headers_and_ends_of_rows_are_not_garbage() {
+    // 256 fragments of one slot, with their records, take 7 sectors: two rows of 4.
+    let small = |fragments| Occupancy { slots: fragments, fragments };
+    assert_eq!(live(256 / 2 * 256, small), None, "as dense as it can be");
+    assert_eq!(live(256 / 4 * 256, small), Some(0.5));
+    // 256 whole blocks and their records take 259 sectors, and 65 rows of 4.
+    let blocks = |fragments| Occupancy { slots: fragments * 64, fragments };
+    assert_eq!(live(252, blocks).map(|live| (live * 100.0) as u64), Some(25));
+    assert_eq!(live(1000, blocks), None);
+}
+
+/// Part of a segment of 256 rows of 4 + 1 columns that so many fragments take, if it may be collected.
+fn live(fragments: u64, size: impl Fn(u64) -> Occupancy) -> Option<f64> {
+    let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
+    let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
+    (segment.state, segment.live) = (SegmentState::Sealed, size(fragments));
+    Candidate::of(SegmentId(1), &segment, 256, Lsn(64)).map(|candidate| candidate.live)
 }
 
 #[test]

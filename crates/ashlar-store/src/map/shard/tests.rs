@@ -81,7 +81,7 @@ fn newer_runs_and_cuts_hide_older_runs_and_the_buffer_hides_all() {
 #[test]
 fn what_the_buffer_names_is_counted_once() {
     let (ledger, segments) = ledger();
-    let live = || segments.borrow().get(SegmentId(1)).expect("reserved").live_slots;
+    let live = || segments.borrow().get(SegmentId(1)).expect("reserved").live.slots;
     let mut shard = shard();
     for slot in 64..74 {
         shard.set(key(7), Some(pointer(slot)), &ledger);
