@@ -2,17 +2,13 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Clock, IoError, Lba, Nanos, SECTOR_BYTES, Spawn, VolumeId};
-use ashlar_raid::Level;
-use ashlar_store::{Counters, NewPool, Options, create};
+use ashlar_block::{BLOCK_BYTES, Lba, SECTOR_BYTES};
+use ashlar_store::{Counters, Options};
 use bytes::Bytes;
 
-use crate::drive::SimDrive;
-use crate::platter::SharedPlatter;
-use crate::start::{Pool, open_with};
-use crate::world::{Ended, SimWorld, WallClock};
+use crate::good::{Good, GoodDrives, Load, Next};
+use crate::world::SimWorld;
 
 const DRIVES: usize = 5;
 /// Little: what the map hides is known late, as in a large pool.
@@ -68,49 +64,31 @@ pub struct Measured {
 }
 
 /// Overwrites blocks that do not compress.
-pub fn measure(pattern: Pattern, pool: Measured) -> Result<Amplification, String> {
-    let world = SimWorld::new(1, Nanos(0), WallClock::Right);
-    let drive_bytes = (2 << 20) + pool.segments * u64::from(pool.chunk_bytes);
-    let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(drive_bytes)).collect();
-    let drives =
-        move |world: &SimWorld| platters.iter().map(|platter| SimDrive::new(world, platter)).collect();
-    let result = Rc::new(Cell::new(None));
-    let (own, answer) = (world.clone(), result.clone());
-    let main = async move { answer.set(Some(run(&own, drives, pattern, pool).await)) };
-    match world.run(main, || false) {
-        Ended::Done => result.take().expect("it is done"),
-        Ended::Cut => Err("the power was cut".to_owned()),
-    }
-}
-
-async fn run(
-    world: &SimWorld,
-    drives: impl Fn(&SimWorld) -> Vec<SimDrive>,
-    pattern: Pattern,
-    measured: Measured,
-) -> Result<Amplification, String> {
-    let new = NewPool {
-        name: "sim".to_owned(),
-        level: Level::Raid5,
-        chunk_bytes: Some(measured.chunk_bytes),
-        segment_numbers: None,
-    };
-    create(world, &new, drives(world)).await.map_err(|error| error.to_string())?;
+pub fn measure(pattern: Pattern, measured: Measured) -> Result<Amplification, String> {
+    let drives = GoodDrives { count: DRIVES, chunks: measured.segments, chunk_bytes: measured.chunk_bytes };
     let options =
         Options { map_memory_bytes: MAP_MEMORY_BYTES, over_provisioning_percent: 15, ..Options::default() };
-    let (pool, _) = open_with(world, drives(world), options).await.map_err(|error| error.to_string())?;
-    let blocks = pool.status().space.usable / BLOCK_BYTES as u64 * measured.live_percent / 100;
+    drives.run(options, async move |good| run(good, pattern, measured.live_percent).await)
+}
+
+async fn run(good: &Good, pattern: Pattern, live_percent: u64) -> Result<Amplification, String> {
+    let blocks = good.pool.status().space.usable / BLOCK_BYTES as u64 * live_percent / 100;
     let writes = blocks / WRITE_BLOCKS;
-    let id = pool.create_volume(blocks, false, Bytes::new()).await.map_err(|error| error.to_string())?;
-    let fill = Rc::new(Cell::new(0));
-    let in_order = move |_: &SimWorld| fill.replace(fill.get() + 1) * WRITE_BLOCKS;
-    load(world, &pool, id, writes, in_order).await.map_err(|error| format!("filling: {error}"))?;
-    let at_random = move |world: &SimWorld| pattern.next(world, writes);
-    let overwrite = |turns| load(world, &pool, id, turns * writes, at_random);
+    let id = good.make_volume(blocks, false).await?;
+    let load = async |writes, next| {
+        // Nothing reads it, and it must not be zeros.
+        let data = Bytes::from_static(&[0xa5; WRITE_BLOCKS as usize * BLOCK_BYTES]);
+        good.write(id, Load { writes, outstanding: DEPTH, next, data }).await
+    };
+    let fill = Cell::new(0);
+    let in_order: Next = Rc::new(move |_| Lba(fill.replace(fill.get() + 1) * WRITE_BLOCKS));
+    load(writes, in_order).await.map_err(|error| format!("filling: {error}"))?;
+    let at_random: Next = Rc::new(move |world| Lba(pattern.next(world, writes)));
+    let overwrite = async |turns| load(turns * writes, at_random.clone()).await;
     overwrite(TURNS_BEFORE).await.map_err(|error| format!("overwriting: {error}"))?;
-    let before = pool.status().counters;
+    let before = good.pool.status().counters;
     overwrite(TURNS_COUNTED).await.map_err(|error| format!("overwriting: {error}"))?;
-    Ok(amplification(&before, &pool.status().counters))
+    Ok(amplification(&before, &good.pool.status().counters))
 }
 
 fn amplification(before: &Counters, after: &Counters) -> Amplification {
@@ -118,47 +96,4 @@ fn amplification(before: &Counters, after: &Counters) -> Amplification {
     let moved = (after.fragments_moved - before.fragments_moved) as f64;
     let bytes = (after.bytes_to_drives - before.bytes_to_drives) as f64;
     Amplification { blocks: 1.0 + moved / written, bytes: bytes / (written * SECTOR_BYTES as f64) }
-}
-
-/// Does so many writes, some at a time, each where `next` says.
-async fn load(
-    world: &SimWorld,
-    pool: &Pool,
-    id: VolumeId,
-    writes: u64,
-    next: impl Fn(&SimWorld) -> u64 + Clone + 'static,
-) -> Result<(), IoError> {
-    let left = Rc::new(Cell::new(writes));
-    let working = Rc::new(Cell::new(DEPTH));
-    let failed = Rc::new(Cell::new(None));
-    for _ in 0..DEPTH {
-        let writer = writer(world.clone(), pool.clone(), id, left.clone(), next.clone());
-        let (working, failed) = (working.clone(), failed.clone());
-        world.spawn(async move {
-            if let Err(error) = writer.await {
-                failed.set(Some(error));
-            }
-            working.set(working.get() - 1);
-        });
-    }
-    while working.get() > 0 {
-        world.sleep(Duration::from_millis(50)).await;
-    }
-    failed.take().map_or(Ok(()), Err)
-}
-
-async fn writer(
-    world: SimWorld,
-    pool: Pool,
-    id: VolumeId,
-    left: Rc<Cell<u64>>,
-    next: impl Fn(&SimWorld) -> u64,
-) -> Result<(), IoError> {
-    while left.get() > 0 {
-        left.set(left.get() - 1);
-        // Nothing reads it, and it must not be zeros.
-        let data = Bytes::from_static(&[0xa5; WRITE_BLOCKS as usize * BLOCK_BYTES]);
-        pool.write(id, Lba(next(&world)), data).await?;
-    }
-    Ok(())
 }

@@ -6,12 +6,15 @@ mod content;
 mod drive;
 mod drives;
 mod full;
+mod good;
 mod hosts;
 mod model;
 mod outcome;
 mod plan;
 mod platter;
 mod scenario;
+#[cfg(test)]
+mod small;
 mod start;
 mod volumes;
 mod world;

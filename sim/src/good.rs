@@ -1,0 +1,125 @@
+//! A pool on drives that never fail, in a world without power cuts: for what takes many writes to see.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{Clock, IoError, Lba, Nanos, Spawn, VolumeId};
+use ashlar_raid::Level;
+use ashlar_store::{NewPool, Options, create};
+use bytes::Bytes;
+
+use crate::drive::SimDrive;
+use crate::platter::SharedPlatter;
+use crate::start::{Pool, open_with};
+use crate::world::{Ended, SimWorld, WallClock};
+
+/// Bytes of a drive before its chunks, at least.
+const METADATA_BYTES: u64 = 2 << 20;
+
+/// Drives of a pool of level 5.
+#[derive(Clone, Copy, Debug)]
+pub struct GoodDrives {
+    /// How many.
+    pub count: usize,
+    /// Chunks of each.
+    pub chunks: u64,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u32,
+}
+
+/// The pool on them.
+pub struct Good {
+    /// Where it is.
+    pub world: SimWorld,
+    /// It.
+    pub pool: Pool,
+}
+
+/// Where the next write goes.
+pub type Next = Rc<dyn Fn(&SimWorld) -> Lba>;
+
+/// What is written into a volume.
+pub struct Load {
+    /// How often.
+    pub writes: u64,
+    /// Writes that are outstanding at a time.
+    pub outstanding: u64,
+    /// Where.
+    pub next: Next,
+    /// Always the same.
+    pub data: Bytes,
+}
+
+impl GoodDrives {
+    /// Makes a pool of them, and does `main` with it.
+    pub fn run<T: 'static>(
+        self,
+        options: Options,
+        main: impl AsyncFnOnce(&Good) -> Result<T, String> + 'static,
+    ) -> Result<T, String> {
+        let world = SimWorld::new(1, Nanos(0), WallClock::Right);
+        let result = Rc::new(Cell::new(None));
+        let (own, answer) = (world.clone(), result.clone());
+        let done = async move {
+            let result = match self.make(own, options).await {
+                Ok(good) => main(&good).await,
+                Err(error) => Err(error),
+            };
+            answer.set(Some(result));
+        };
+        match world.run(done, || false) {
+            Ended::Done => result.take().expect("it is done"),
+            Ended::Cut => Err("the power was cut".to_owned()),
+        }
+    }
+
+    async fn make(self, world: SimWorld, options: Options) -> Result<Good, String> {
+        let drive_bytes = METADATA_BYTES + self.chunks * u64::from(self.chunk_bytes);
+        let platters: Vec<SharedPlatter> = (0..self.count).map(|_| SharedPlatter::new(drive_bytes)).collect();
+        let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect();
+        let new = NewPool {
+            name: "sim".to_owned(),
+            level: Level::Raid5,
+            chunk_bytes: Some(self.chunk_bytes),
+            segment_numbers: None,
+        };
+        create(&world, &new, drives()).await.map_err(|error| error.to_string())?;
+        let (pool, _) = open_with(&world, drives(), options).await.map_err(|error| error.to_string())?;
+        Ok(Good { world, pool })
+    }
+}
+
+impl Good {
+    /// Makes a volume.
+    pub async fn make_volume(&self, blocks: u64, compression: bool) -> Result<VolumeId, String> {
+        let made = self.pool.create_volume(blocks, compression, Bytes::new()).await;
+        made.map_err(|error| error.to_string())
+    }
+
+    /// Does all writes of a load, or ends with the first error, when nothing is outstanding any more.
+    pub async fn write(&self, id: VolumeId, load: Load) -> Result<(), IoError> {
+        let left = Rc::new(Cell::new(load.writes));
+        let working = Rc::new(Cell::new(load.outstanding));
+        let failed = Rc::new(Cell::new(None));
+        for _ in 0..load.outstanding {
+            let (world, pool, left, next) =
+                (self.world.clone(), self.pool.clone(), left.clone(), load.next.clone());
+            let (working, failed, data) = (working.clone(), failed.clone(), load.data.clone());
+            self.world.spawn(async move {
+                while left.get() > 0 {
+                    left.set(left.get() - 1);
+                    if let Err(error) = pool.write(id, next(&world), data.clone()).await {
+                        left.set(0);
+                        failed.set(Some(error));
+                    }
+                }
+                working.set(working.get() - 1);
+            });
+        }
+        while working.get() > 0 {
+            self.world.sleep(Duration::from_millis(50)).await;
+        }
+        failed.take().map_or(Ok(()), Err)
+    }
+}
