@@ -2,7 +2,7 @@
 //!
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
 use futures_util::future::join_all;
@@ -192,7 +192,9 @@ impl<W: World> Pool<W> {
             let new: Vec<Pointer> =
                 owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
             if !new.is_empty() {
-                directories.push((id, self.with_shard(id, |shard| shard.deltas.add(&new))));
+                let addition = self.with_shard(id, |shard| shard.deltas.add(&new));
+                addition.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+                directories.push((id, addition.directories.into()));
             }
         }
         self.write_directories(directories).await
@@ -201,22 +203,19 @@ impl<W: World> Pool<W> {
     /// Writes each shard's directories, the first ones of all shards together, and so on.
     async fn write_directories(
         &self,
-        mut rest: Vec<(ShardId, Vec<Directory>)>,
+        mut rest: Vec<(ShardId, VecDeque<Vec<Pointer>>)>,
     ) -> Result<(), CheckpointError> {
         while !rest.is_empty() {
-            let mut round: Vec<(ShardId, Directory, bool)> = Vec::new();
-            for (id, directories) in &mut rest {
-                let directory = directories.remove(0);
-                let previous = self.with_shard(*id, |shard| shard.deltas.previous());
-                round.push((*id, Directory { previous, ..directory }, directories.is_empty()));
-            }
+            let next = |(id, directories): &mut (ShardId, VecDeque<Vec<Pointer>>)| {
+                let pages = directories.pop_front()?;
+                Some((*id, self.with_shard(*id, |shard| shard.deltas.following(&pages))))
+            };
+            let round: Vec<(ShardId, Directory)> = rest.iter_mut().filter_map(next).collect();
             rest.retain(|(_, directories)| !directories.is_empty());
-            let pages = round.iter().map(|(_, directory, _)| encode_directory(directory)).collect();
+            let pages = round.iter().map(|(_, directory)| encode_directory(directory)).collect();
             let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
-            for ((id, directory, last), pointer) in round.into_iter().zip(pointers) {
-                let replaced =
-                    self.with_shard(id, |shard| shard.deltas.directory_written(directory, pointer, last));
-                replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+            for ((id, directory), at) in round.into_iter().zip(pointers) {
+                self.with_shard(id, |shard| shard.deltas.directory_written(directory, at));
             }
         }
         Ok(())

@@ -6,46 +6,57 @@ use crate::format::page::{DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory};
 /// Pages that may be mostly empty before all updates are written anew.
 const THIN_PAGES_MAX: usize = 32;
 
+/// A directory that has been written.
+struct Link {
+    at: Pointer,
+    /// What it lists.
+    pages: Vec<Pointer>,
+}
+
+impl Link {
+    /// Pages may be added to what it lists, in a directory that replaces it.
+    fn has_room(&self) -> bool {
+        self.pages.len() < DIRECTORY_PAGES_MAX
+    }
+}
+
 /// The delta pages that a shard's root leads to.
 #[derive(Default)]
 pub struct Deltas {
-    /// Where the newest directory is.
-    head: Option<Pointer>,
-    /// What it holds.
-    directory: Directory,
-    /// Full directories before it, and their pages: no longer appended to.
-    full: Vec<Pointer>,
-    full_pages: Vec<Pointer>,
+    /// The directories, oldest first: each leads to the one before it, and the root to the last.
+    chain: Vec<Link>,
     rewrite: bool,
 }
 
+/// What is to be written so that a chain leads to more pages.
+pub struct Addition {
+    /// The pages of each directory that is to be written, in order; see [`Deltas::following`].
+    pub directories: Vec<Vec<Pointer>>,
+    /// The directory that the first of them replaces.
+    pub replaced: Option<Pointer>,
+}
+
 impl Deltas {
-    /// The deltas that were found on the drives: directories from the newest to the oldest.
-    pub fn loaded(mut directories: Vec<(Pointer, Directory)>) -> Self {
-        if directories.is_empty() {
-            return Deltas::default();
-        }
-        let (head, directory) = directories.remove(0);
-        let full_pages = directories.iter().flat_map(|(_, directory)| directory.pages.clone()).collect();
-        let full = directories.into_iter().map(|(pointer, _)| pointer).collect();
-        Deltas { head: Some(head), directory, full, full_pages, rewrite: false }
+    /// The deltas that were found on the drives: directories as they are read, from the newest to the oldest.
+    pub fn loaded(directories: Vec<(Pointer, Directory)>) -> Self {
+        let link = |(at, directory): (Pointer, Directory)| Link { at, pages: directory.pages };
+        Deltas { chain: directories.into_iter().rev().map(link).collect(), rewrite: false }
     }
 
-    /// Where they begin.
+    /// Where the newest directory is.
     pub fn head(&self) -> Option<Pointer> {
-        self.head
+        self.chain.last().map(|link| link.at)
     }
 
     /// Every page that they take.
     pub fn pages(&self) -> impl Iterator<Item = Pointer> + '_ {
-        let directories = self.head.iter().chain(&self.full);
-        directories.chain(&self.directory.pages).chain(&self.full_pages).copied()
+        self.chain.iter().flat_map(|link| link.pages.iter().copied().chain([link.at]))
     }
 
     /// Whether all `updates` of the shard should be written anew, because a page of them has to move, or they are
     /// spread thin.
     pub fn wants_rewrite(&self, updates: usize) -> bool {
-        let pages = self.directory.pages.len() + self.full_pages.len();
+        let pages: usize = self.chain.iter().map(|link| link.pages.len()).sum();
         self.rewrite || pages > THIN_PAGES_MAX + 2 * updates.div_ceil(DELTA_ENTRIES_MAX)
     }
 
@@ -62,30 +73,28 @@ impl Deltas {
         pages
     }
 
-    /// Adds pages. Returns the directories to be written, in order; all but the last are full.
-    pub fn add(&mut self, pages: &[Pointer]) -> Vec<Directory> {
-        let all: Vec<Pointer> = self.directory.pages.iter().chain(pages).copied().collect();
-        all.chunks(DIRECTORY_PAGES_MAX)
-            .map(|chunk| Directory { previous: None, pages: chunk.to_vec() })
-            .collect()
-    }
-
-    /// A directory that [`Deltas::add`] has made, and that follows the full ones so far, is to lead to those.
-    pub fn previous(&self) -> Option<Pointer> {
-        self.full.last().copied()
-    }
-
-    /// A directory has been written; `last`: it is the one that will be appended to. Returns the one that it
-    /// replaces.
-    pub fn directory_written(&mut self, directory: Directory, at: Pointer, last: bool) -> Option<Pointer> {
-        let replaced = self.head.take();
-        if last {
-            (self.head, self.directory) = (Some(at), directory);
-        } else {
-            self.full.push(at);
-            self.full_pages.extend(directory.pages);
-            self.directory = Directory::default();
+    /// Adds pages. The chain is whole again when the directories have been written, in order.
+    pub fn add(&mut self, pages: &[Pointer]) -> Addition {
+        let replaced = self.chain.pop_if(|newest| newest.has_room());
+        let before = replaced.iter().flat_map(|link| &link.pages);
+        let all: Vec<Pointer> = before.chain(pages).copied().collect();
+        Addition {
+            directories: all.chunks(DIRECTORY_PAGES_MAX).map(<[Pointer]>::to_vec).collect(),
+            replaced: replaced.map(|link| link.at),
         }
-        replaced
+    }
+
+    /// The directory of these pages, as it is to be written behind the newest one.
+    pub fn following(&self, pages: &[Pointer]) -> Directory {
+        Directory { previous: self.head(), pages: pages.to_vec() }
+    }
+
+    /// A directory that follows the newest one has been written.
+    pub fn directory_written(&mut self, directory: Directory, at: Pointer) {
+        assert_eq!(directory.previous, self.head(), "a directory leads to the one before it");
+        self.chain.push(Link { at, pages: directory.pages });
     }
 }
+
+#[cfg(test)]
+mod tests;

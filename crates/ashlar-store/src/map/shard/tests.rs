@@ -5,7 +5,7 @@ use smallvec::smallvec;
 
 use super::*;
 use crate::format::location::{Codec, Location, SegmentId};
-use crate::format::page::{Directory, Filter, PageRef};
+use crate::format::page::{Filter, PageRef};
 use crate::segments::{Numbers, Segments, Shape, Stripe};
 
 struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
@@ -154,12 +154,9 @@ fn deltas_that_are_written_anew_hold_what_was_there_when_the_checkpoint_began() 
     shard.buffer.freeze();
     shard.buffer.settle(|_| false);
     let segment = SegmentId(2);
-    shard.deltas.add(&[Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 }]);
-    let directory = Directory {
-        previous: None,
-        pages: vec![Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 }],
-    };
-    shard.deltas.directory_written(directory, pointer(90), true);
+    let page = Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 };
+    let directory = shard.deltas.following(&[page]);
+    shard.deltas.directory_written(directory, pointer(90));
     shard.deltas.touch_pages_in(segment);
     shard.buffer.freeze();
     let noted = shard.all_updates();
