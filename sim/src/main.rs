@@ -24,9 +24,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use amplification::{Measured, Pattern};
+use ashlar_block::XorShift;
 use clap::Parser;
 use mimalloc::MiMalloc;
 use outcome::Outcome;
+use plan::Plan;
 
 /// A tenth of the simulation's time would otherwise go into the C library's allocator.
 #[global_allocator]
@@ -50,6 +52,9 @@ struct Arguments {
     /// Run only this seed.
     #[arg(long)]
     seed: Option<u64>,
+    /// Only pools whose power is cut, none that is filled: a fifth of the time goes to those.
+    #[arg(long)]
+    crashes: bool,
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
@@ -69,6 +74,15 @@ struct Arguments {
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
+
+impl Arguments {
+    /// What makes a seed's plan.
+    fn plan(&self) -> MakePlan {
+        if self.crashes { Plan::faults } else { Plan::of }
+    }
+}
+
+type MakePlan = fn(&mut XorShift) -> Plan;
 
 /// Crash states after which a line says how far it is.
 const STATES_PER_LINE: u64 = 5000;
@@ -99,14 +113,16 @@ fn main() -> anyhow::Result<()> {
     };
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
     if let Some(seed) = arguments.seed {
-        return scenario::run(seed).map(|outcome| println!("{outcome:#?}")).map_err(anyhow::Error::msg);
+        return scenario::run(seed, arguments.plan())
+            .map(|outcome| println!("{outcome:#?}"))
+            .map_err(anyhow::Error::msg);
     }
     if arguments.amplification {
         return report_amplification(&arguments);
     }
     let started = Instant::now();
     let totals = run_all(&arguments, started);
-    report(&totals, started.elapsed());
+    report(&totals, started.elapsed(), arguments.crashes);
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
     Ok(())
 }
@@ -148,7 +164,7 @@ fn run_all(arguments: &Arguments, started: Instant) -> Totals {
             if seed >= end {
                 break;
             }
-            let result = run_seed(seed);
+            let result = run_seed(seed, arguments.plan());
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
             let more = result.as_ref().map_or(0, Outcome::crash_states);
             tell_progress(states.fetch_add(more, Ordering::Relaxed), more, started);
@@ -178,15 +194,15 @@ fn tell_progress(before: u64, more: u64, started: Instant) {
     }
 }
 
-fn run_seed(seed: u64) -> Result<Outcome, String> {
-    catch_unwind(AssertUnwindSafe(|| scenario::run(seed))).unwrap_or_else(|panic| {
+fn run_seed(seed: u64, plan: MakePlan) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| scenario::run(seed, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Err(format!("seed {seed}: panic: {}", text.unwrap_or_default()))
     })
 }
 
-fn report(totals: &Totals, elapsed: Duration) {
+fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
     let outcome = &totals.outcome;
     let states = outcome.crash_states();
     println!(
@@ -217,7 +233,10 @@ fn report(totals: &Totals, elapsed: Duration) {
         outcome.collected, outcome.sweeps, outcome.drives_lost, outcome.drives_healed, outcome.lies_corrected
     );
     for (seed, error) in &totals.failures {
-        println!("FAILED {error}\n  replay: cargo run --profile testing -p sim -- --seed {seed} --verbose");
+        let crashes = if crashes { "--crashes " } else { "" };
+        println!(
+            "FAILED {error}\n  replay: cargo run --profile testing -p sim -- {crashes}--seed {seed} --verbose"
+        );
     }
 }
 

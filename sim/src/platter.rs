@@ -37,11 +37,13 @@ pub struct Faults {
     pub no_space: u64,
 }
 
+type Sector = [u8; SECTOR_BYTES];
+
 /// The content of a drive, and its state.
 pub struct Platter {
     pub size_bytes: u64,
-    /// By number; what was never written is zeros. A sector is a part of the write that it came with.
-    sectors: Vec<Option<Bytes>>,
+    /// By number; what was never written is zeros. Copies: the store uses the memory of what is written again.
+    sectors: Vec<Option<Box<Sector>>>,
     /// Done, and not yet on stable media.
     cached: Vec<(u64, Bytes)>,
     /// Being done.
@@ -65,7 +67,7 @@ impl SharedPlatter {
     pub fn new(size_bytes: u64) -> Self {
         SharedPlatter(Rc::new(RefCell::new(Platter {
             size_bytes,
-            sectors: vec![None; size_bytes.div_ceil(SECTOR_BYTES as u64) as usize],
+            sectors: (0..size_bytes.div_ceil(SECTOR_BYTES as u64)).map(|_| None).collect(),
             cached: Vec::new(),
             in_flight: BTreeMap::new(),
             next_write: 0,
@@ -112,11 +114,10 @@ impl SharedPlatter {
 
 impl Platter {
     /// Whole sectors, on stable media.
-    pub fn put(&mut self, offset: u64, data: &Bytes) {
+    pub fn put(&mut self, offset: u64, data: &[u8]) {
         let first = offset as usize / SECTOR_BYTES;
-        for start in (0..data.len()).step_by(SECTOR_BYTES) {
-            let sector = data.slice(start..start + SECTOR_BYTES);
-            self.sectors[first + start / SECTOR_BYTES] = Some(sector);
+        for (index, bytes) in data.chunks(SECTOR_BYTES).enumerate() {
+            self.sector(first + index).copy_from_slice(bytes);
         }
     }
 
@@ -155,9 +156,7 @@ impl Platter {
             if keep {
                 let at = offset as usize + index * unit;
                 let within = at % SECTOR_BYTES;
-                self.change(at / SECTOR_BYTES, |sector| {
-                    sector[within..within + unit].copy_from_slice(bytes);
-                });
+                self.sector(at / SECTOR_BYTES)[within..within + unit].copy_from_slice(bytes);
             }
         }
     }
@@ -166,14 +165,11 @@ impl Platter {
     pub fn rot(&mut self, world: &SimWorld, offset: u64, bytes: usize) {
         let at = (offset + world.below(bytes as u64)) as usize;
         let bit = world.below(8);
-        self.change(at / SECTOR_BYTES, |sector| sector[at % SECTOR_BYTES] ^= 1 << bit);
+        self.sector(at / SECTOR_BYTES)[at % SECTOR_BYTES] ^= 1 << bit;
     }
 
-    fn change(&mut self, index: usize, change: impl FnOnce(&mut [u8])) {
-        let sector = &mut self.sectors[index];
-        let mut bytes = sector.take().map_or_else(|| vec![0; SECTOR_BYTES], |bytes| bytes.to_vec());
-        change(&mut bytes);
-        *sector = Some(bytes.into());
+    fn sector(&mut self, index: usize) -> &mut Sector {
+        self.sectors[index].get_or_insert_with(|| Box::new([0; SECTOR_BYTES]))
     }
 
     /// What a read gives.

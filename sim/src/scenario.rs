@@ -32,13 +32,8 @@ struct Scenario {
     wall: WallClock,
 }
 
-/// Runs one seed. An error is a bug, of the store or of the simulation.
-pub fn run(seed: u64) -> Result<Outcome, String> {
-    run_as(seed, Plan::of)
-}
-
-/// Runs one seed with the plan that it gives in this way.
-pub fn run_as(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
+/// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the simulation.
+pub fn run(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
     let mut rng = XorShift::new(seed);
     let plan = plan(&mut rng);
     tracing::debug!(?plan, "seed {seed}");

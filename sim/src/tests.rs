@@ -1,31 +1,31 @@
 use crate::plan::Plan;
-use crate::scenario::{run, run_as};
+use crate::scenario::run;
 
 #[test]
 fn a_full_pool_reads_and_trims_on_and_is_written_again() {
     for seed in 1..=3 {
-        let outcome = run_as(seed, Plan::full).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = run(seed, Plan::full).unwrap_or_else(|error| panic!("{error}"));
         assert!(outcome.refused > 0 && outcome.collected > 0, "{outcome:?}");
     }
 }
 
 #[test]
 fn a_seed_always_does_the_same() {
-    let once = run(7).unwrap_or_else(|error| panic!("{error}"));
-    let again = run(7).unwrap_or_else(|error| panic!("{error}"));
+    let once = run(7, Plan::of).unwrap_or_else(|error| panic!("{error}"));
+    let again = run(7, Plan::of).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(format!("{once:?}"), format!("{again:?}"));
 }
 
 #[test]
 fn some_seeds_of_everything() {
     for seed in 1..=20 {
-        run(seed).unwrap_or_else(|error| panic!("{error}"));
+        run(seed, Plan::of).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
 fn a_clock_that_jumps_by_ten_years_costs_nothing() {
-    let outcomes = [15, 31, 47, 63].map(|seed| run(seed).unwrap_or_else(|error| panic!("{error}")));
+    let outcomes = [15, 31, 47, 63].map(|seed| run(seed, Plan::of).unwrap_or_else(|error| panic!("{error}")));
     let collected: u64 = outcomes.iter().map(|outcome| outcome.collected).sum();
     assert!(collected > 0, "the ages of segments were never asked for: {outcomes:?}");
 }
