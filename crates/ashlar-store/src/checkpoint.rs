@@ -168,6 +168,23 @@ impl<W: World> Pool<W> {
         &self,
         rewrites: &BTreeMap<ShardId, Vec<(Key, Value)>>,
     ) -> Result<(), CheckpointError> {
+        let new = self.write_delta_pages(rewrites).await?;
+        let mut directories = Vec::new();
+        for id in shard_ids() {
+            let pages = new.get(&id).map_or(&[][..], Vec::as_slice);
+            let addition = self.with_shard(id, |shard| shard.deltas.add(pages));
+            addition.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+            if !addition.directories.is_empty() {
+                directories.push((id, addition.directories.into()));
+            }
+        }
+        self.write_directories(directories).await
+    }
+
+    async fn write_delta_pages(
+        &self,
+        rewrites: &BTreeMap<ShardId, Vec<(Key, Value)>>,
+    ) -> Result<BTreeMap<ShardId, Vec<Pointer>>, CheckpointError> {
         let mut owners = Vec::new();
         let mut pages = Vec::new();
         for id in shard_ids() {
@@ -187,17 +204,9 @@ impl<W: World> Pool<W> {
             }
         }
         let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
-        let mut directories = Vec::new();
-        for id in shard_ids() {
-            let new: Vec<Pointer> =
-                owners.iter().zip(&pointers).filter(|(owner, _)| **owner == id).map(|(_, p)| *p).collect();
-            if !new.is_empty() {
-                let addition = self.with_shard(id, |shard| shard.deltas.add(&new));
-                addition.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
-                directories.push((id, addition.directories.into()));
-            }
-        }
-        self.write_directories(directories).await
+        let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
+        owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
+        Ok(written)
     }
 
     /// Writes each shard's directories, the first ones of all shards together, and so on.

@@ -9,10 +9,11 @@ use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
+use crate::map::shard::PageOwner;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Pin, Segment, pin};
-use crate::types::{GroupKey, Lsn, SHARD_COUNT, ShardId};
+use crate::types::{Lsn, SHARD_COUNT, ShardId};
 
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
@@ -69,6 +70,14 @@ pub(crate) enum Collected {
     LeftToCheckpoint,
     /// It holds what cannot be read. It stays.
     Unmovable,
+}
+
+/// A page of the map that is to be moved.
+#[derive(Clone, Copy)]
+struct MapPage {
+    shard: ShardId,
+    owner: PageOwner,
+    at: Pointer,
 }
 
 /// Why a victim could not be emptied.
@@ -206,27 +215,47 @@ impl<W: World> Pool<W> {
 
     // --- metadata ---------------------------------------------------------------------------------------------
 
-    /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the deltas, the next checkpoint
-    /// writes; the catalog, every one does.
+    /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the directories of the deltas,
+    /// the next checkpoint writes; the catalog, every one does.
     async fn relocate_pages(&self, victim: SegmentId) -> Result<(), Stop> {
-        let mut run_pages: Vec<(ShardId, GroupKey, Pointer)> = Vec::new();
-        for id in (0..SHARD_COUNT as u8).map(ShardId) {
-            let pages = self.with_shard(id, |shard| {
+        let mut pages: Vec<MapPage> = Vec::new();
+        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
+            let inside = self.with_shard(shard, |shard| {
                 shard.touch_pages_in(victim);
-                shard.run_pages_in(victim)
+                shard.pages_in(victim)
             });
-            run_pages.extend(pages.into_iter().map(|(group, pointer)| (id, group, pointer)));
+            pages.extend(inside.into_iter().map(|(owner, at)| MapPage { shard, owner, at }));
         }
         // Pages of all shards together: each append is whole rows.
-        for chunk in run_pages.chunks(PAGES_AT_A_TIME) {
-            let pages = try_join_all(chunk.iter().map(|(_, _, pointer)| self.read_page(*pointer))).await?;
-            let to = self.append_pages(Claim::Upkeep, pages).await?;
-            for ((id, group, from), to) in chunk.iter().zip(to) {
-                self.with_shard(*id, |shard| shard.page_moved(*group, *from, to));
-                self.ledger.discard_page(*from);
-            }
+        for chunk in pages.chunks(PAGES_AT_A_TIME) {
+            self.move_pages(chunk).await?;
         }
         Ok(())
+    }
+
+    async fn move_pages(&self, pages: &[MapPage]) -> Result<(), Stop> {
+        let read = try_join_all(pages.iter().map(|page| self.read_to_move(page))).await?;
+        let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
+            pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
+        let to = self.append_pages(Claim::Upkeep, content).await?;
+        for (page, to) in from.into_iter().zip(to) {
+            self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
+            self.ledger.discard_page(page.at);
+        }
+        Ok(())
+    }
+
+    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory, from where a checkpoint
+    /// writes all deltas of the shard anew.
+    async fn read_to_move(&self, page: &MapPage) -> Result<Option<Vec<u8>>, IoError> {
+        match (self.read_page(page.at).await, page.owner) {
+            (Err(error), PageOwner::Deltas) => {
+                tracing::warn!("{:?}, a page of deltas, is written anew: {error}", page.at.location);
+                self.with_shard(page.shard, |shard| shard.deltas.rewrite());
+                Ok(None)
+            }
+            (read, _) => read.map(Some),
+        }
     }
 }
 

@@ -11,9 +11,15 @@ struct Link {
     at: Pointer,
     /// What it lists.
     pages: Vec<Pointer>,
+    /// It is to be written anew: it has to move, or a page that it lists has.
+    stale: bool,
 }
 
 impl Link {
+    fn new(at: Pointer, pages: Vec<Pointer>) -> Self {
+        Link { at, pages, stale: false }
+    }
+
     /// Pages may be added to what it lists, in a directory that replaces it.
     fn has_room(&self) -> bool {
         self.pages.len() < DIRECTORY_PAGES_MAX
@@ -28,18 +34,18 @@ pub struct Deltas {
     rewrite: bool,
 }
 
-/// What is to be written so that a chain leads to more pages.
+/// What is to be written so that a chain leads to more pages, or to where they are now.
 pub struct Addition {
     /// The pages of each directory that is to be written, in order; see [`Deltas::following`].
     pub directories: Vec<Vec<Pointer>>,
-    /// The directory that the first of them replaces.
-    pub replaced: Option<Pointer>,
+    /// The directories that they replace.
+    pub replaced: Vec<Pointer>,
 }
 
 impl Deltas {
     /// The deltas that were found on the drives: directories as they are read, from the newest to the oldest.
     pub fn loaded(directories: Vec<(Pointer, Directory)>) -> Self {
-        let link = |(at, directory): (Pointer, Directory)| Link { at, pages: directory.pages };
+        let link = |(at, directory): (Pointer, Directory)| Link::new(at, directory.pages);
         Deltas { chain: directories.into_iter().rev().map(link).collect(), rewrite: false }
     }
 
@@ -53,17 +59,41 @@ impl Deltas {
         self.chain.iter().flat_map(|link| link.pages.iter().copied().chain([link.at]))
     }
 
-    /// Whether all `updates` of the shard should be written anew, because a page of them has to move, or they are
+    /// Whether all `updates` of the shard should be written anew, because a page of them cannot be read, or they are
     /// spread thin.
     pub fn wants_rewrite(&self, updates: usize) -> bool {
         let pages: usize = self.chain.iter().map(|link| link.pages.len()).sum();
         self.rewrite || pages > THIN_PAGES_MAX + 2 * updates.div_ceil(DELTA_ENTRIES_MAX)
     }
 
-    /// What lies in `segment` is to be written elsewhere.
-    pub fn touch_pages_in(&mut self, segment: SegmentId) {
-        let touched = self.pages().any(|pointer| pointer.location.segment() == segment);
-        self.rewrite |= touched;
+    /// All updates are to be written anew when there is room for that.
+    pub fn rewrite(&mut self) {
+        self.rewrite = true;
+    }
+
+    /// The pages of updates that lie in `segment`.
+    pub fn pages_in(&self, segment: SegmentId) -> impl Iterator<Item = Pointer> + '_ {
+        let pages = self.chain.iter().flat_map(|link| &link.pages).copied();
+        pages.filter(move |page| page.location.segment() == segment)
+    }
+
+    /// The directories that lie in `segment` are to be written elsewhere.
+    pub fn touch_directories_in(&mut self, segment: SegmentId) {
+        for link in self.chain.iter_mut().filter(|link| link.at.location.segment() == segment) {
+            link.stale = true;
+        }
+    }
+
+    /// A page of updates is elsewhere now.
+    pub fn page_moved(&mut self, from: Pointer, to: Pointer) {
+        let mut links = self.chain.iter_mut();
+        let found = links.find_map(|link| {
+            let at = link.pages.iter().position(|page| *page == from)?;
+            Some((link, at))
+        });
+        let (link, at) = found.expect("upkeep alone replaces pages");
+        link.pages[at] = to;
+        link.stale = true;
     }
 
     /// Forgets everything; returns the pages that are not needed any more.
@@ -75,13 +105,20 @@ impl Deltas {
 
     /// Adds pages. The chain is whole again when the directories have been written, in order.
     pub fn add(&mut self, pages: &[Pointer]) -> Addition {
-        let replaced = self.chain.pop_if(|newest| newest.has_room());
+        let replaced = self.chain.split_off(self.kept(!pages.is_empty()));
         let before = replaced.iter().flat_map(|link| &link.pages);
         let all: Vec<Pointer> = before.chain(pages).copied().collect();
         Addition {
             directories: all.chunks(DIRECTORY_PAGES_MAX).map(<[Pointer]>::to_vec).collect(),
-            replaced: replaced.map(|link| link.at),
+            replaced: replaced.iter().map(|link| link.at).collect(),
         }
+    }
+
+    /// How many directories stay as they are: those before the first that is stale, or, if `more` pages are to be added,
+    /// that has room for them.
+    fn kept(&self, more: bool) -> usize {
+        let replaced = |link: &Link| link.stale || (more && link.has_room());
+        self.chain.iter().position(replaced).unwrap_or(self.chain.len())
     }
 
     /// The directory of these pages, as it is to be written behind the newest one.
@@ -92,7 +129,7 @@ impl Deltas {
     /// A directory that follows the newest one has been written.
     pub fn directory_written(&mut self, directory: Directory, at: Pointer) {
         assert_eq!(directory.previous, self.head(), "a directory leads to the one before it");
-        self.chain.push(Link { at, pages: directory.pages });
+        self.chain.push(Link::new(at, directory.pages));
     }
 }
 

@@ -44,6 +44,15 @@ pub enum Look {
     Needs(Pointer),
 }
 
+/// Whose a page of the map is that can be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageOwner {
+    /// A run of this group.
+    Run(GroupKey),
+    /// The deltas.
+    Deltas,
+}
+
 /// Decoded pages by where they are.
 pub trait Pages {
     /// The page's entries, if they are at hand.
@@ -205,28 +214,30 @@ impl Shard {
         groups.find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group)).map(|(group, _)| *group)
     }
 
-    /// Pages of runs that lie in `segment`, with their groups.
-    pub fn run_pages_in(&self, segment: SegmentId) -> Vec<(GroupKey, Pointer)> {
-        let pages = |(group, runs): (&GroupKey, &Vec<Run>)| {
-            let group = *group;
-            let pointers: Vec<Pointer> = runs.iter().flat_map(Run::pages).map(|page| page.pointer).collect();
-            pointers.into_iter().map(move |pointer| (group, pointer))
-        };
-        self.groups
-            .iter()
-            .flat_map(pages)
-            .filter(|(_, pointer)| pointer.location.segment() == segment)
-            .collect()
+    /// Pages of runs and of deltas that lie in `segment`, and whose they are.
+    pub fn pages_in(&self, segment: SegmentId) -> Vec<(PageOwner, Pointer)> {
+        let run_pages = self.groups.iter().flat_map(|(group, runs)| {
+            runs.iter().flat_map(Run::pages).map(|page| (PageOwner::Run(*group), page.pointer))
+        });
+        let inside = run_pages.filter(|(_, pointer)| pointer.location.segment() == segment);
+        inside.chain(self.deltas.pages_in(segment).map(|page| (PageOwner::Deltas, page))).collect()
     }
 
-    /// Has the next checkpoint write what of the index and the deltas lies in `segment`.
+    /// Has the next checkpoint write what of the index and of the deltas' directories lies in `segment`.
     pub fn touch_pages_in(&mut self, segment: SegmentId) {
         self.index.touch_pages_in(segment);
-        self.deltas.touch_pages_in(segment);
+        self.deltas.touch_directories_in(segment);
     }
 
-    /// A page of a run is elsewhere now.
-    pub fn page_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) {
+    /// A page is elsewhere now.
+    pub fn page_moved(&mut self, owner: PageOwner, from: Pointer, to: Pointer) {
+        match owner {
+            PageOwner::Run(group) => self.run_page_moved(group, from, to),
+            PageOwner::Deltas => self.deltas.page_moved(from, to),
+        }
+    }
+
+    fn run_page_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) {
         let runs = self.groups.get_mut(&group).expect("upkeep alone removes groups");
         let pages = runs.iter_mut().filter_map(|run| match run {
             Run::Pages { pages, .. } => Some(pages),

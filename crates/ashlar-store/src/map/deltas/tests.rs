@@ -6,6 +6,9 @@ use super::*;
 use crate::format::location::{Codec, Location};
 use crate::format::page::{decode_directory, encode_directory};
 
+/// Pages of one segment.
+const SEGMENT_PAGES: u32 = 300;
+
 /// Where directories are written, and what one reads there.
 #[derive(Default)]
 struct Drives {
@@ -17,9 +20,18 @@ impl Drives {
     /// Where the next page is written.
     fn place(&mut self) -> Pointer {
         self.written += 1;
-        let location =
-            Location::new(SegmentId(1 + self.written / 1000), 0, self.written % 1000, 64, Codec::Lz4);
-        Pointer { location, crc: self.written }
+        let (segment, slot) = (SegmentId(self.segments()), self.written % SEGMENT_PAGES);
+        Pointer { location: Location::new(segment, 0, slot, 64, Codec::Lz4), crc: self.written }
+    }
+
+    /// Segments that anything was written to.
+    fn segments(&self) -> u32 {
+        1 + self.written / SEGMENT_PAGES
+    }
+
+    /// The next page is written to a new segment.
+    fn seal(&mut self) {
+        self.written = self.segments() * SEGMENT_PAGES;
     }
 
     fn write(&mut self, directory: &Directory) -> Pointer {
@@ -53,49 +65,117 @@ enum Step {
     Append(usize),
     /// A checkpoint writes all updates anew, into so many pages.
     Rewrite(usize),
+    /// One of the segments is emptied.
+    Collect(u32),
     /// The pool is opened again.
     Reload,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    let pages = prop_oneof![1..5usize, 1..2 * DIRECTORY_PAGES_MAX, Just(DIRECTORY_PAGES_MAX)];
+    let pages = || prop_oneof![0..5usize, 1..2 * DIRECTORY_PAGES_MAX, Just(DIRECTORY_PAGES_MAX)];
     prop_oneof![
-        6 => pages.clone().prop_map(Step::Append),
-        1 => pages.prop_map(Step::Rewrite),
+        6 => pages().prop_map(Step::Append),
+        1 => pages().prop_map(Step::Rewrite),
+        3 => any::<u32>().prop_map(Step::Collect),
         3 => Just(Step::Reload),
     ]
 }
 
-proptest! {
-    #[test]
-    fn every_page_is_found_in_order_however_often_the_pool_was_opened(
-        steps in proptest::collection::vec(any_step(), 1..20),
-    ) {
-        let (mut deltas, mut drives) = (Deltas::default(), Drives::default());
-        let mut model: Vec<Pointer> = Vec::new();
-        for step in steps {
-            if matches!(step, Step::Rewrite(_)) {
-                deltas.clear().iter().for_each(|old| drop(drives.directories.remove(old)));
-                model.clear();
+/// A chain, what it should be, and what it was at the last checkpoint.
+#[derive(Default)]
+struct World {
+    deltas: Deltas,
+    drives: Drives,
+    model: Vec<Pointer>,
+    durable: Vec<Pointer>,
+}
+
+impl World {
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Append(count) => self.checkpoint(*count),
+            Step::Rewrite(count) => {
+                self.deltas.clear().iter().for_each(|old| drop(self.drives.directories.remove(old)));
+                self.model.clear();
+                self.checkpoint(*count);
             }
-            match step {
-                Step::Append(count) | Step::Rewrite(count) => {
-                    let pages: Vec<Pointer> = (0..count).map(|_| drives.place()).collect();
-                    append(&mut deltas, &mut drives, &pages);
-                    model.extend(pages);
-                }
-                Step::Reload => deltas = Deltas::loaded(drives.read(deltas.head())),
+            Step::Collect(nth) => {
+                let victim = SegmentId(1 + nth % self.drives.segments());
+                self.drives.seal();
+                self.collect(victim);
             }
-            let found = drives.read(deltas.head());
-            let in_order: Vec<Pointer> =
-                found.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
-            prop_assert_eq!(&in_order, &model);
-            prop_assert_eq!(found.len(), drives.directories.len(), "a directory that nothing leads to is kept");
-            let mut counted: Vec<Pointer> = deltas.pages().collect();
-            let mut named: Vec<Pointer> = drives.directories.keys().chain(&model).copied().collect();
-            counted.sort_unstable();
-            named.sort_unstable();
-            prop_assert_eq!(counted, named, "every page is counted once");
+            Step::Reload => {
+                self.deltas = Deltas::loaded(self.drives.read(self.deltas.head()));
+                self.model.clone_from(&self.durable);
+            }
         }
     }
+
+    fn checkpoint(&mut self, count: usize) {
+        let pages: Vec<Pointer> = (0..count).map(|_| self.drives.place()).collect();
+        append(&mut self.deltas, &mut self.drives, &pages);
+        self.model.extend(pages);
+        self.durable.clone_from(&self.model);
+    }
+
+    /// As collection does, with the checkpoint that follows it, or the pool is opened again before that.
+    fn collect(&mut self, victim: SegmentId) {
+        self.deltas.touch_directories_in(victim);
+        let inside: Vec<Pointer> = self.deltas.pages_in(victim).collect();
+        for from in inside {
+            let to = self.drives.place();
+            self.deltas.page_moved(from, to);
+            let at = self.model.iter().position(|page| *page == from).expect("it is one of the pages");
+            self.model[at] = to;
+        }
+        if victim.0.is_multiple_of(4) {
+            return self.step(&Step::Reload);
+        }
+        self.checkpoint(0);
+        assert!(self.deltas.pages().all(|page| page.location.segment() != victim), "it is empty");
+    }
+
+    /// Every page is found, in order; and each is counted once.
+    fn check(&self) -> Result<(), TestCaseError> {
+        let found = self.drives.read(self.deltas.head());
+        let in_order: Vec<Pointer> =
+            found.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
+        prop_assert_eq!(&in_order, &self.model);
+        prop_assert_eq!(
+            found.len(),
+            self.drives.directories.len(),
+            "a directory is kept that nothing leads to"
+        );
+        let mut counted: Vec<Pointer> = self.deltas.pages().collect();
+        let mut named: Vec<Pointer> = self.drives.directories.keys().chain(&self.model).copied().collect();
+        counted.sort_unstable();
+        named.sort_unstable();
+        prop_assert_eq!(counted, named);
+        Ok(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_page_of_deltas_is_found_in_order_however_often_the_pool_was_opened(
+        steps in proptest::collection::vec(any_step(), 1..20),
+    ) {
+        let mut world = World::default();
+        for step in steps {
+            world.step(&step);
+            world.check()?;
+        }
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_read_has_all_updates_written_anew() {
+    let (mut deltas, mut drives) = (Deltas::default(), Drives::default());
+    let page = drives.place();
+    append(&mut deltas, &mut drives, &[page]);
+    assert!(!deltas.wants_rewrite(1));
+    deltas.rewrite();
+    assert!(deltas.wants_rewrite(1));
+    deltas.clear();
+    assert!(!deltas.wants_rewrite(1));
 }

@@ -153,11 +153,9 @@ fn deltas_that_are_written_anew_hold_what_was_there_when_the_checkpoint_began() 
     shard.set(key(7), Some(pointer(64)), &ledger);
     shard.buffer.freeze();
     shard.buffer.settle(|_| false);
-    let segment = SegmentId(2);
-    let page = Pointer { location: Location::new(segment, 0, 0, 64, Codec::Lz4), crc: 0 };
-    let directory = shard.deltas.following(&[page]);
+    let directory = shard.deltas.following(&[pointer(80)]);
     shard.deltas.directory_written(directory, pointer(90));
-    shard.deltas.touch_pages_in(segment);
+    shard.deltas.rewrite();
     shard.buffer.freeze();
     let noted = shard.all_updates();
     shard.set(key(7), Some(pointer(70)), &ledger);
