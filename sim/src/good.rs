@@ -80,7 +80,7 @@ impl GoodDrives {
         let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect();
         let new = NewPool {
             name: "sim".to_owned(),
-            level: Level::Raid5,
+            level: Level::RAID5,
             chunk_bytes: Some(self.chunk_bytes),
             segment_numbers: None,
         };

@@ -36,7 +36,7 @@ async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShi
     let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
     let new = NewPool {
         name: "sim".to_owned(),
-        level: Level::Raid5,
+        level: Level::RAID5,
         chunk_bytes: Some(CHUNK_BYTES),
         segment_numbers: None,
     };

@@ -106,12 +106,12 @@ impl Plan {
         let drive_bytes = chunks * u64::from(chunk_bytes);
         Plan {
             kind: Kind::Full,
-            level: Level::Raid5,
+            level: Level::RAID5,
             drives,
             drive_bytes: (1 << 20) + drive_bytes,
             chunk_bytes,
             segment_numbers: None,
-            volume: VolumePlan::compact(usable_blocks(Level::Raid5, drives, false, drive_bytes)),
+            volume: VolumePlan::compact(usable_blocks(Level::RAID5, drives, false, drive_bytes)),
             hosts: 8,
             map_memory_bytes: 1 << 20,
             sorted_segments_min: Options::default().sorted_segments_min,
@@ -128,10 +128,11 @@ impl Plan {
     /// A pool of drives that may fail.
     pub fn faults(rng: &mut XorShift) -> Self {
         let (level, drives) = match rng.below(6) {
-            0 => (Level::Raid0, 1 + rng.below(3) as usize),
-            1 => (Level::Raid1, 2 + rng.below(3) as usize),
-            2 | 3 => (Level::Raid5, 3 + rng.below(4) as usize),
-            _ => (Level::Raid6, 4 + rng.below(4) as usize),
+            0 => (Level::RAID0, 1 + rng.below(3) as usize),
+            1 => copies(rng),
+            2 | 3 => (Level::RAID5, 3 + rng.below(4) as usize),
+            4 => (Level::RAID6, 4 + rng.below(4) as usize),
+            _ => parities(rng),
         };
         let chunk_bytes = match rng.below(16) {
             0 => 1 << 20,
@@ -223,6 +224,19 @@ fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -
     let left = if failing { drives - parity } else { drives };
     let width = (level.data_columns(drives).expect("chosen to fit") + parity).min(left).max(parity + 1);
     left as u64 * drive_bytes / BLOCK_BYTES as u64 * (width - parity) as u64 / width as u64
+}
+
+/// Copies, on two drives more at most.
+fn copies(rng: &mut XorShift) -> (Level, usize) {
+    let parity = [1, 1, 2][rng.below(3) as usize];
+    (Level::of(1, parity).expect("copies"), parity + 1 + rng.below(3) as usize)
+}
+
+/// Stripes of more than two parities, or of exactly so many columns, on two drives more at most.
+fn parities(rng: &mut XorShift) -> (Level, usize) {
+    let exact = Level::of(2 + rng.below(3) as usize, 1 + rng.below(4) as usize).expect("a level");
+    let level = if rng.below(2) == 0 { Level::RAID7_3 } else { exact };
+    (level, level.drives_min() + rng.below(3) as usize)
 }
 
 fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {

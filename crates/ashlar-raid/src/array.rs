@@ -193,7 +193,7 @@ impl<D: Device> Array<D> {
     /// Writes rows from `row` on: `columns` gives the bytes of every column, parity included. Returns when all
     /// that could be written is on stable media.
     ///
-    /// Twelve columns at once, which is more than stripes are made of.
+    /// Twelve columns at once, which is more than most stripes have.
     ///
     /// A column write that fails is repeated with the same bytes; if it fails again the drive is given up. One
     /// that finds no room under a file-backed drive is repeated until there is room.

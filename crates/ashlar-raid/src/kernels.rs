@@ -64,6 +64,7 @@ impl Kernel {
             [a] => self.combine_n(sources, factor, [a]),
             [a, b] => self.combine_n(sources, factor, [a, b]),
             [a, b, c] => self.combine_n(sources, factor, [a, b, c]),
+            [a, b, c, d] => self.combine_n(sources, factor, [a, b, c, d]),
             _ => panic!("{} sums: 1 to {SUMS_MAX} are computed together", sums.len()),
         }
     }

@@ -7,7 +7,9 @@ mod array;
 mod field;
 mod geometry;
 mod kernels;
+mod level;
 pub mod parity;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
-pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry, Level, LevelError};
+pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
+pub use level::{DATA_COLUMNS_MAX, Level, LevelError};

@@ -1,7 +1,8 @@
 //! Parity over GF(2⁸) with polynomial 0x11d, and its reversal.
 //!
-//! Parity *j* of a row is Σᵢ (2ʲ)ⁱ·Dᵢ over the data columns *i* (H. P. Anvin, "The mathematics of RAID-6"). Up
-//! to [`PARITY_MAX`] of them, any as many lost columns as there are parities can be solved for.
+//! Parity *j* of a row is Σᵢ (2ʲ)ⁱ·Dᵢ over the data columns *i* (H. P. Anvin, "The mathematics of RAID-6"). With up to
+//! three of them, and with four over up to [`crate::DATA_COLUMNS_MAX`] data columns, any as many lost columns as there are
+//! parities can be solved for; over more data columns four parities have patterns that cannot.
 
 use crate::field::{exp, inverse, multiply};
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
@@ -9,7 +10,7 @@ use crate::kernels::Kernel;
 pub use crate::kernels::TILE_BYTES;
 
 /// Parity columns for which every pattern of losses is solvable.
-pub const PARITY_MAX: usize = 3;
+pub const PARITY_MAX: usize = 4;
 
 /// What data column `column` is multiplied by in parity `parity`.
 fn coefficient(parity: usize, column: usize) -> u8 {

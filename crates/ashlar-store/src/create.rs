@@ -103,15 +103,14 @@ pub enum CreateError {
 /// The sizes that follow from the drives.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
-    data: usize,
-    parity: usize,
     table_bytes: u64,
     segment_numbers: u32,
     layouts: Vec<DriveLayout>,
 }
 
 fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
-    let (data, parity) = (new.level.data_columns(sizes.len())?, new.level.parity());
+    new.level.data_columns(sizes.len())?;
+    let parity = new.level.parity();
     let smallest = sizes.iter().copied().min().expect("a level needs drives");
     let columns_min = parity as u64 + 1;
     let segments_max =
@@ -134,7 +133,7 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     if let Some(index) = sizes.iter().position(|size| *size < needed) {
         return Err(CreateError::TooSmall { index, bytes: sizes[index], needed });
     }
-    Ok(Plan { data, parity, table_bytes, segment_numbers, layouts: sizes.iter().map(layout).collect() })
+    Ok(Plan { table_bytes, segment_numbers, layouts: sizes.iter().map(layout).collect() })
 }
 
 /// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there would be more
@@ -194,8 +193,8 @@ fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -
         pool,
         drive_uuid: DriveUuid(random_uuid(world)),
         drive: DriveId(index as u16),
-        parity: plan.parity as u8,
-        data: plan.data as u16,
+        parity: new.level.parity() as u8,
+        data: new.level.exact_data() as u16,
         member_count: sizes.len() as u16,
         drive_bytes: sizes[index],
         layout: *layout,
@@ -247,7 +246,7 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
     let root = root_before_the_first(superblocks, incarnation);
     let first = &superblocks[0];
     let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
-    let stripe = Stripe { data: usize::from(first.data), parity: usize::from(first.parity) };
+    let stripe = Stripe::of(first.level(), superblocks.len());
     let members = drives.into_iter().zip(superblocks);
     let members = members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect();
     Pool::new(Parts {

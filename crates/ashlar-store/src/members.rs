@@ -110,7 +110,7 @@ pub(crate) async fn choose<D: Device>(
     if let Some(clone) = drives.iter().find(|drive| !seen.insert(drive.superblock.drive_uuid)) {
         return Err(OpenError::Cloned(clone.superblock.drive));
     }
-    let parity = usize::from(drives[0].superblock.parity);
+    let parity = drives[0].superblock.level().parity();
     let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
     let newest = roots.iter().filter_map(|roots| roots.last()).max_by_key(|root| root.generation);
     let root = newest.ok_or(OpenError::NoRoot)?.clone();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ashlar_block::{Cause, DriveId, IoError, PoolUuid, VolumeId, World};
-use ashlar_raid::Array;
+use ashlar_raid::{Array, Level};
 use tokio::sync::{Mutex, Notify};
 
 use crate::append::Streams;
@@ -35,6 +35,7 @@ pub(crate) struct Identity {
     pub pool: PoolUuid,
     pub name: String,
     pub secret: Secret,
+    pub level: Level,
     /// Rows of every segment.
     pub segment_rows: u32,
     /// Bytes of a segment-table area.
@@ -48,6 +49,7 @@ impl Identity {
             pool: superblock.pool,
             name: superblock.pool_name.clone(),
             secret: superblock.secret.clone(),
+            level: superblock.level(),
             segment_rows: superblock.layout.rows(),
             table_bytes: superblock.table_bytes,
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
-use ashlar_raid::{ChunkAddr, Geometry};
+use ashlar_raid::{ChunkAddr, Geometry, Level};
 
 use crate::format::location::{Location, SegmentId};
 use crate::format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
@@ -108,6 +108,12 @@ pub struct Stripe {
 }
 
 impl Stripe {
+    /// What a level makes of that many members.
+    pub fn of(level: Level, members: usize) -> Self {
+        let data = level.data_columns(members).expect("a pool has the members that its level needs");
+        Stripe { data, parity: level.parity() }
+    }
+
     fn columns(self, shape: Shape) -> usize {
         self.parity
             + match shape {

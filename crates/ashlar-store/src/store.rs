@@ -376,7 +376,7 @@ impl<W: World> Store<W> {
         PoolStatus {
             uuid: pool.identity.pool,
             name: pool.identity.name.clone(),
-            level: Level::of(stripe.data, stripe.parity).expect("a pool is made with a level"),
+            level: pool.identity.level,
             data_columns: stripe.data,
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
             space: pool.space(),

@@ -180,7 +180,8 @@ Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
     Create {
         /// Its name
         name: String,
-        /// How many drives may be lost: 0 none, 1 one (two copies), 5 one, 6 two
+        /// Protection: 0 none; 1 and 1x3 two and three copies; 5, 6, 7.3 one, two, three parities; or N+M,
+        /// N data and M parity columns. As many drives may be lost as there are parities or further copies
         #[arg(long)]
         level: String,
         /// A drive: /dev/NAME, file:PATH (size=SIZE and sparse=on may follow, after commas) or

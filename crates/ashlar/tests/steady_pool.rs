@@ -27,7 +27,7 @@ async fn open_pool() -> (Pool, VolumeId) {
         .map(|_| Drive::open(&spec, OpenMode::CreateIfMissing).expect("there is memory"))
         .collect();
     let chunk_bytes = Some(CHUNK_BYTES);
-    let new = NewPool { name: "p".to_owned(), level: Level::Raid5, chunk_bytes, segment_numbers: None };
+    let new = NewPool { name: "p".to_owned(), level: Level::RAID5, chunk_bytes, segment_numbers: None };
     create(&DriveWorld, &new, drives.clone()).await.expect("the drives are large enough");
     let mut found = Vec::new();
     for device in drives {

@@ -7,7 +7,7 @@ fn new(level: Level) -> NewPool {
 #[test]
 fn chunks_are_cut_by_the_smallest_drive() {
     let chunk = |size: u64| {
-        plan(&new(Level::Raid5), &[size, size * 2, size]).expect("large enough").layouts[0].chunk_bytes
+        plan(&new(Level::RAID5), &[size, size * 2, size]).expect("large enough").layouts[0].chunk_bytes
     };
     assert_eq!(chunk(4 << 30), 1 << 20);
     assert_eq!(chunk(16 << 30), 4 << 20);
@@ -16,7 +16,7 @@ fn chunks_are_cut_by_the_smallest_drive() {
 
 #[test]
 fn chunks_grow_where_there_would_be_more_segments_than_numbers() {
-    let plan_of = |drives: usize| plan(&new(Level::Raid1), &vec![30 << 40; drives]);
+    let plan_of = |drives: usize| plan(&new(Level::RAID1), &vec![30 << 40; drives]);
     let chunk = |drives| plan_of(drives).expect("large enough").layouts[0].chunk_bytes;
     assert_eq!(chunk(2), 16 << 20);
     assert_eq!(chunk(8), 32 << 20);
@@ -27,7 +27,7 @@ fn chunks_grow_where_there_would_be_more_segments_than_numbers() {
 #[test]
 fn nothing_overlaps_and_nothing_is_beyond_the_end() {
     for size in [64 << 20, 4 << 30, (1 << 40) + 12345 * 4096] {
-        let plan = plan(&new(Level::Raid6), &[size; 6]).expect("large enough");
+        let plan = plan(&new(Level::RAID6), &[size; 6]).expect("large enough");
         let layout = plan.layouts[0];
         assert!(layout.chunks_start >= Superblock::tables_start() + 2 * plan.table_bytes);
         let end = layout.offset(layout.chunk_count - 1, 0) + u64::from(layout.chunk_bytes);
@@ -37,9 +37,9 @@ fn nothing_overlaps_and_nothing_is_beyond_the_end() {
 
 #[test]
 fn too_few_and_too_small_drives_are_named() {
-    let error = plan(&new(Level::Raid5), &[4 << 30; 2]).expect_err("two drives");
+    let error = plan(&new(Level::RAID5), &[4 << 30; 2]).expect_err("two drives");
     assert!(error.to_string().contains("level 5 needs at least 3 drives, and 2 were given"), "{error}");
-    let error = plan(&new(Level::Raid5), &[4 << 30, 4 << 30, 8 << 20]).expect_err("8 MiB");
+    let error = plan(&new(Level::RAID5), &[4 << 30, 4 << 30, 8 << 20]).expect_err("8 MiB");
     assert!(
         error.to_string().starts_with("drive 2 has 8MiB, and a pool of this shape needs drives of at least"),
         "{error}"

@@ -1,7 +1,7 @@
 //! The superblock: what makes a drive a member of a pool.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
-use ashlar_raid::{COLUMNS_MAX, DriveLayout, Level};
+use ashlar_raid::{DriveLayout, Level};
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
 use super::location::{CHUNK_BYTES_MAX, SegmentId};
@@ -174,9 +174,18 @@ impl Superblock {
         superblock.impossible().map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))
     }
 
+    /// The pool's level.
+    pub fn level(&self) -> Level {
+        self.level_if_one().expect("a superblock that was read or made has a level")
+    }
+
+    fn level_if_one(&self) -> Option<Level> {
+        Level::of(usize::from(self.data), usize::from(self.parity))
+    }
+
     /// What of it cannot be, if anything: whoever uses the fields calculates with them.
     fn impossible(&self) -> Option<&'static str> {
-        let (data, parity, layout) = (usize::from(self.data), usize::from(self.parity), &self.layout);
+        let (layout, members) = (&self.layout, usize::from(self.member_count));
         let tables_end =
             self.table_bytes.checked_mul(2).and_then(|both| both.checked_add(Self::tables_start()));
         let chunks = u64::from(layout.chunk_bytes) * u64::from(layout.chunk_count);
@@ -184,7 +193,7 @@ impl Superblock {
         let second_copy = Self::second_offset(self.drive_bytes.max(SECTOR_BYTES as u64));
         let sectors = |bytes: u64| bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES as u64);
         let facts = [
-            (data >= 1 && data + parity <= COLUMNS_MAX && Level::of(data, parity).is_some(), "level"),
+            (self.level_if_one().is_some_and(|level| level.data_columns(members).is_ok()), "level"),
             (sectors(u64::from(layout.chunk_bytes)), "chunk size"),
             (u64::from(layout.chunk_bytes) <= CHUNK_BYTES_MAX, "chunk size"),
             (sectors(self.table_bytes), "segment table's size"),

@@ -103,7 +103,7 @@ fn a_whole_superblock_that_says_what_cannot_be_is_refused_and_the_field_named() 
             other => panic!("{what}: {other:?}"),
         }
     };
-    refused("level", &|superblock| superblock.data = 0);
+    refused("level", &|superblock| superblock.data = 21);
     refused("level", &|superblock| superblock.parity = 200);
     refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 0);
     refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 4097);

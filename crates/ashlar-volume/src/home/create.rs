@@ -186,7 +186,8 @@ pub(super) fn notes_on<D>(found: &[FoundDrive<D>], members: &[PoolDrive<D>]) -> 
     let chunks: Vec<u64> = found.iter().map(|drive| u64::from(drive.superblock.layout.chunk_count)).collect();
     if let Some(first) = found.first() {
         let superblock = &first.superblock;
-        let width = u64::from(superblock.data) + u64::from(superblock.parity);
+        let (level, drives) = (superblock.level(), usize::from(superblock.member_count));
+        let width = level.data_columns(drives).map_or(0, |data| data + level.parity()) as u64;
         let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(superblock.layout.chunk_bytes);
         if unplaceable > 0 {
             notes.push(format!(

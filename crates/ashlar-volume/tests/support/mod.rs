@@ -159,7 +159,7 @@ where
 pub fn pool(name: &str) -> NewPool {
     NewPool {
         name: name.to_owned(),
-        level: ashlar_raid::Level::Raid5,
+        level: ashlar_raid::Level::RAID5,
         chunk_bytes: None,
         segment_numbers: None,
     }

@@ -8,6 +8,7 @@ use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
     PoolDrive, Status, Volume,
 };
+use ashlar_raid::Level;
 use hyper::Method;
 use serde::Serialize;
 
@@ -77,6 +78,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let drives = drives.iter().map(|drive| absolute(drive)).collect::<anyhow::Result<_>>()?;
             let chunk_bytes = chunk_size.map(|size| u32::try_from(size.0)).transpose();
             let chunk_bytes = chunk_bytes.context("a chunk of that size cannot be: choose 64KiB to 64MiB")?;
+            if let Some((_, why)) = Level::instead_of_groups(&level) {
+                eprintln!("note: {why}");
+            }
             let request = CreatePool { name, level, drives, force, chunk_bytes };
             let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
             print(output, &pool, |pool| tables::opened_pool("created", pool))
