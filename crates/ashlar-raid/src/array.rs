@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::future::{join_all, join3, join4};
 use tokio::sync::Notify;
 
-use crate::geometry::{COLUMNS_MAX, ColumnMask, DriveLayout, Geometry};
+use crate::geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::parity;
 
 /// Times that a column write is tried before its drive is given up.
@@ -209,7 +209,7 @@ impl<D: Device> Array<D> {
         // Lanes and not a list of futures: nothing is allocated for them.
         let lane = async || {
             while let Some((index, bytes)) = { columns.borrow_mut().next() } {
-                if !self.write_column(geometry, index, row, bytes).await {
+                if !self.write_chunk(geometry.columns[index], row, bytes).await {
                     missing.set(missing.get().with(index));
                 }
             }
@@ -220,8 +220,10 @@ impl<D: Device> Array<D> {
         if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
     }
 
-    async fn write_column(&self, geometry: &Geometry, index: usize, row: u32, bytes: Bytes) -> bool {
-        let column = geometry.columns[index];
+    /// Writes rows of one chunk from `row` on. True: they are on stable media. False: the drive is lost, now or before.
+    ///
+    /// Errors and want of room are treated as in [`Array::write_rows`].
+    pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
         let mut tries = 0;
         loop {
             let Some(member) = self.working(column.drive) else { return false };

@@ -2,9 +2,10 @@
 //!
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
+use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
 use crate::batch::IN_FLIGHT_MAX;
@@ -292,7 +293,10 @@ impl<W: World> Pool<W> {
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
         let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.drives, next_lsn);
         let entries = segments.table().into_iter().map(|(id, now)| noted.entry(id, now)).collect();
-        (Table { entries, resting: segments.numbers().resting().collect() }, Window { striped, journal })
+        (
+            Table { entries, resting: segments.numbers().resting().collect() },
+            Window { striped, journal, retired: segments.take_retired() },
+        )
     }
 
     async fn write_table(&self, noted: &Noted, table: &Table) -> Result<Root, CheckpointError> {
@@ -307,7 +311,8 @@ impl<W: World> Pool<W> {
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
         self.flush_everywhere(&noted.drives).await;
         // Not before: a drive that has failed since the note lacks pages that this root names.
-        let members = self.members(noted.generation)?;
+        let mut members = self.members(noted.generation)?;
+        release(&mut members, table, noted.generation);
         let table = TableRoot {
             area,
             bytes,
@@ -350,7 +355,10 @@ impl<W: World> Pool<W> {
     async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
         let offset = Superblock::root_offset(root.generation.0);
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
-        let lost = root.members.iter().filter(|member| self.array.working(member.drive).is_none()).count();
+        let gone = |member: &&MemberRecord| {
+            member.state != MemberState::Released && self.array.working(member.drive).is_none()
+        };
+        let lost = root.members.iter().filter(gone).count();
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
     }
@@ -370,13 +378,17 @@ impl<W: World> Pool<W> {
     // --- step 6 -------------------------------------------------------------------------------------------------
 
     fn install(&self, noted: Noted, root: Root, window: Window) {
-        let absent = |member: &&MemberRecord| member.state == MemberState::Absent;
+        let absent = |member: &&MemberRecord| member.state != MemberState::Present;
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
         *self.root.borrow_mut() = root;
         let mut segments = self.segments.borrow_mut();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
+        segments.give_back(window.retired);
         drop(segments);
+        if self.unreleased().is_empty() {
+            self.rebuild_ended();
+        }
         self.checkpointed_bytes.set(noted.written);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
@@ -401,6 +413,23 @@ impl<W: World> Pool<W> {
 struct Window {
     striped: Vec<SegmentId>,
     journal: Vec<SegmentId>,
+    /// Chunks that this root names no more.
+    retired: Vec<ChunkAddr>,
+}
+
+/// No segment of the root's table counts on a drive that is lost: it may be forgotten. What the root says is as of its
+/// note, its table included.
+fn release(members: &mut [MemberRecord], table: &Table, since: RootGeneration) {
+    let used: BTreeSet<DriveId> = table
+        .entries
+        .iter()
+        .flat_map(|entry| entry.geometry.columns.iter().map(|column| column.drive))
+        .collect();
+    let forgotten =
+        |member: &&mut MemberRecord| member.state == MemberState::Absent && !used.contains(&member.drive);
+    for member in members.iter_mut().filter(forgotten) {
+        (member.state, member.since) = (MemberState::Released, since);
+    }
 }
 
 impl Noted {

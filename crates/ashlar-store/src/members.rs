@@ -61,7 +61,7 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
     match (on_line, record.state) {
         (true, MemberState::Present) => Standing::Member,
-        (true, MemberState::Absent) => Standing::Stale,
+        (true, MemberState::Absent | MemberState::Released) => Standing::Stale,
         (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
         (false, _) => Standing::Stale,
     }
@@ -71,8 +71,13 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
     own.members.iter().any(|member| {
-        member.state == MemberState::Absent && state_in(root, member.drive) == Some(MemberState::Present)
+        member.state != MemberState::Present && state_in(root, member.drive) == Some(MemberState::Present)
     })
+}
+
+/// Members that segments count on.
+fn counted(root: &Root) -> impl Iterator<Item = DriveId> {
+    root.members.iter().filter(|member| member.state != MemberState::Released).map(|member| member.drive)
 }
 
 fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
@@ -84,7 +89,7 @@ fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
 /// the others. A drive that `own` names absent was never on its line again.
 fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
     let on_line = others.iter().filter(|drive| state_in(own, **drive) == Some(MemberState::Present));
-    on_line.count() + parity >= own.members.len()
+    on_line.count() + parity >= counted(own).count()
 }
 
 /// Which drives the pool is opened with.
@@ -139,8 +144,7 @@ fn sort_out<D>(
         }
     }
     let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
-    chosen.missing =
-        chosen.root.members.iter().map(|m| m.drive).filter(|drive| !there.contains(drive)).collect();
+    chosen.missing = counted(&chosen.root).filter(|drive| !there.contains(drive)).collect();
     (chosen, diverged)
 }
 
@@ -151,7 +155,7 @@ fn agree<D>(
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
-    let members = chosen.root.members.len();
+    let members = counted(&chosen.root).count();
     let missing = || chosen.missing.clone();
     // Who made the pool was stopped while the superblocks were written.
     if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {

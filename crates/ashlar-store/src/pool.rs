@@ -21,6 +21,7 @@ use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
 use crate::read::Found;
+use crate::rebuild::Rebuild;
 use crate::recycle::Recycler;
 use crate::segments::Segments;
 use crate::striping::Striping;
@@ -121,6 +122,7 @@ pub(crate) struct Pool<W: World> {
     /// Rung when either of the two has changed.
     pub root_changed: Notify,
     pub orders: Orders,
+    pub rebuild: Rebuild,
     pub temper: Temper,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
@@ -186,6 +188,7 @@ impl<W: World> Pool<W> {
             absent: RefCell::new(parts.absent),
             root_changed: Notify::new(),
             orders: Orders::default(),
+            rebuild: Rebuild::default(),
             temper: Temper::default(),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),

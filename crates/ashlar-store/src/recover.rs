@@ -165,7 +165,7 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
         log: Log::new(root.next_lsn),
         catalog: Catalog::default(),
         catalog_pages: Vec::new(),
-        absent: root.members.iter().filter(|m| m.state == MemberState::Absent).map(|m| m.drive).collect(),
+        absent: root.members.iter().filter(|m| m.state != MemberState::Present).map(|m| m.drive).collect(),
         root,
     })
 }
@@ -250,7 +250,7 @@ impl<W: World> Pool<W> {
         geometry: &Geometry,
         incarnation: Incarnation,
     ) -> Vec<Found> {
-        let expected = Expected { segment, incarnation, secret: &self.identity.secret };
+        let expected = Expected { segment, incarnation: Some(incarnation), secret: &self.identity.secret };
         Image::new(self, geometry).batches(&expected).await
     }
 

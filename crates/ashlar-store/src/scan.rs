@@ -105,7 +105,8 @@ impl<'a, W: World> Image<'a, W> {
     /// The header that begins at `row`, if there is one in any way that it can be had.
     fn header(&self, expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
         let is_right = |header: &BatchHeader| {
-            (header.segment, header.row, header.incarnation) == (expected.segment, row, expected.incarnation)
+            (header.segment, header.row) == (expected.segment, row)
+                && expected.incarnation.is_none_or(|incarnation| header.incarnation == incarnation)
                 && header.rows > 0
                 && row + header.rows <= self.rows
         };
@@ -142,12 +143,11 @@ impl<'a, W: World> Image<'a, W> {
         let mut found = Vec::new();
         let (mut row, mut searched) = (0, 0);
         while row < self.rows && searched < search_rows {
-            self.load(row, row + HEADER_SECTORS_MAX as u32).await;
-            match self.header(expected, row) {
-                Some((header, bytes)) => {
-                    row += header.rows;
+            match self.batch_at(expected, row).await {
+                Some(batch) => {
+                    row += batch.header.rows;
                     searched = 0;
-                    found.push(Found { header, header_bytes: bytes });
+                    found.push(batch);
                 }
                 None => {
                     row += 1;
@@ -156,6 +156,13 @@ impl<'a, W: World> Image<'a, W> {
             }
         }
         found
+    }
+
+    /// The batch that begins at `row`.
+    pub async fn batch_at(&mut self, expected: &Expected<'_>, row: u32) -> Option<Found> {
+        self.load(row, row + HEADER_SECTORS_MAX as u32).await;
+        let (header, header_bytes) = self.header(expected, row)?;
+        Some(Found { header, header_bytes })
     }
 
     /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there gives it back.
@@ -253,7 +260,8 @@ impl<'a, W: World> Image<'a, W> {
 /// What a header must say to be one of the segment's.
 pub(crate) struct Expected<'a> {
     pub segment: SegmentId,
-    pub incarnation: Incarnation,
+    /// None where batches of any may lie: in what is known to be accepted.
+    pub incarnation: Option<Incarnation>,
     pub secret: &'a Secret,
 }
 

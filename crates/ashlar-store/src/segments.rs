@@ -11,8 +11,10 @@ use crate::format::location::{Location, SegmentId};
 use crate::format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
 use crate::types::Lsn;
 
+mod columns;
 mod numbers;
 
+pub use columns::NewPlace;
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
 
 /// A shape that segments are reserved in.
@@ -82,6 +84,17 @@ impl Segment {
         }
     }
 
+    /// Nothing that counts names it.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.state, SegmentState::Sealed | SegmentState::Condemned)
+            && self.live == Occupancy::default()
+    }
+
+    /// Nothing needs it: no name in the maps, no batch at or above `floor`, no reader.
+    pub fn is_reclaimable(&self, floor: Lsn) -> bool {
+        self.is_empty() && self.last_lsn < floor && self.pins == 0
+    }
+
     fn entry(&self, id: SegmentId) -> TableEntry {
         TableEntry {
             id,
@@ -139,6 +152,8 @@ pub struct Segments {
     window_when_formed: [usize; 2],
     numbers: Numbers,
     live: Occupancy,
+    /// Chunks that columns have left. The newest root names them still.
+    retired: Vec<ChunkAddr>,
 }
 
 /// Keeps a segment's chunks from being reused.
@@ -179,6 +194,7 @@ impl Segments {
             window_when_formed: [0; 2],
             numbers,
             live: Occupancy::default(),
+            retired: Vec::new(),
         }
     }
 
@@ -407,17 +423,9 @@ impl Segments {
 
     // --- freeing ------------------------------------------------------------------------------------------
 
-    /// Sealed segments that nothing needs: no name in the maps, no batch at or above `floor`, no reader.
+    /// Segments that nothing needs.
     pub fn reclaimable(&self, floor: Lsn) -> Vec<SegmentId> {
-        self.iter()
-            .filter(|(_, segment)| {
-                matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
-                    && segment.live == Occupancy::default()
-                    && segment.last_lsn < floor
-                    && segment.pins == 0
-            })
-            .map(|(id, _)| id)
-            .collect()
+        self.iter().filter(|(_, segment)| segment.is_reclaimable(floor)).map(|(id, _)| id).collect()
     }
 
     /// The segment is gone; its chunks may be reserved again. Returns what it was.
@@ -426,11 +434,7 @@ impl Segments {
         self.numbers.freed(id);
         self.live = self.live.minus(segment.live).expect("all are no less than one segment's");
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
-        for column in &segment.geometry.columns {
-            if let Some(free) = self.free_chunks.get_mut(&column.drive) {
-                free.push(column.chunk);
-            }
-        }
+        self.give_back(segment.geometry.columns.iter().copied());
         segment
     }
 

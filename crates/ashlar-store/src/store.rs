@@ -25,6 +25,7 @@ use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
 use crate::pool::{Counters, Pool};
+use crate::rebuild::RebuildProgress;
 use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
@@ -56,6 +57,8 @@ pub enum DriveCondition {
     Failed(DeviceError),
     /// It is not there, or was not believed when the pool was opened.
     Absent,
+    /// It was lost, and all that lived on it has been restored on others.
+    Released,
 }
 
 /// A member drive.
@@ -96,14 +99,24 @@ pub struct PoolStatus {
     pub out_of_room: bool,
     /// Starts that found that the pool had not been closed.
     pub unclean_starts: u64,
+    /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
+    pub rebuild: Option<RebuildProgress>,
     /// Memory that the map takes.
     pub map_bytes: u64,
 }
 
 impl PoolStatus {
-    /// Fewer drives than members are used.
+    /// Something lacks redundancy that a lost drive held.
     pub fn is_degraded(&self) -> bool {
-        self.drives.iter().any(|drive| drive.condition != DriveCondition::Online)
+        let whole = |drive: &DriveStatus| {
+            matches!(drive.condition, DriveCondition::Online | DriveCondition::Released)
+        };
+        !self.drives.iter().all(whole)
+    }
+
+    /// It has lost drives for good: nothing lacks redundancy, and there is less room than there was.
+    pub fn is_reduced(&self) -> bool {
+        self.drives.iter().any(|drive| drive.condition == DriveCondition::Released)
     }
 }
 
@@ -384,6 +397,7 @@ impl<W: World> Store<W> {
             halted: pool.halted(),
             out_of_room: pool.array.out_of_room(),
             unclean_starts: root.unclean_starts,
+            rebuild: pool.rebuild_progress(),
             map_bytes: (buffered + pool.pages.bytes()) as u64,
         }
     }
@@ -391,10 +405,11 @@ impl<W: World> Store<W> {
     fn drive_status(&self, record: &crate::format::root::MemberRecord) -> DriveStatus {
         let member = self.pool.array.member(record.drive);
         let condition = match (&member, record.state) {
-            (Some(member), _) if member.failure().is_some() => {
+            (Some(member), state) if state != MemberState::Released && member.failure().is_some() => {
                 DriveCondition::Failed(member.failure().expect("just seen"))
             }
             (Some(_), MemberState::Present) => DriveCondition::Online,
+            (_, MemberState::Released) => DriveCondition::Released,
             _ => DriveCondition::Absent,
         };
         let figure = |figure: fn(&ashlar_raid::Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);

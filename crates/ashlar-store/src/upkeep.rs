@@ -20,6 +20,7 @@ use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::rebuild::READY_POLL;
 use crate::segments::{Claim, Segments};
 use crate::types::{GroupKey, Lsn, ShardId};
 use policy::{Situation, Task, choose};
@@ -51,6 +52,8 @@ pub(crate) struct Orders {
     drive_lost: Cell<bool>,
     hosts_want_window: Cell<bool>,
     moves_want_window: Cell<bool>,
+    /// Collection has had its turn since the rebuild had one.
+    rebuild_turn: Cell<bool>,
     room_wanted: Cell<bool>,
     room_exact: Cell<bool>,
     /// The group that was merged last: all have their turn.
@@ -183,7 +186,14 @@ impl<W: World> Pool<W> {
             }
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge(volume).await,
-            Task::Collect(victim) => self.collect_one(victim).await,
+            Task::Collect(victim) => {
+                self.orders.rebuild_turn.set(true);
+                self.collect_one(victim).await
+            }
+            Task::Rebuild(task) => {
+                self.orders.rebuild_turn.set(false);
+                self.rebuild_step(task).await
+            }
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
@@ -270,7 +280,15 @@ impl<W: World> Pool<W> {
     /// Waits until something may be to be done.
     async fn rest(&self) {
         let failed = pin!(self.array.changed());
-        match select(pin!(self.orders.rung.notified()), failed).await {
+        let ready = async {
+            if self.rebuild_waits() {
+                self.world.sleep(READY_POLL).await;
+            } else {
+                std::future::pending().await
+            }
+        };
+        let rung = pin!(self.orders.rung.notified());
+        match select(select(rung, pin!(ready)), failed).await {
             Either::Left(_) => {}
             Either::Right(_) => {
                 if self.lost_drives().iter().any(|drive| !self.absent.borrow().contains(drive)) {
@@ -351,6 +369,8 @@ impl<W: World> Pool<W> {
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
+            rebuild: self.next_rebuild(&segments, floor, &drives),
+            rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },
         }
     }

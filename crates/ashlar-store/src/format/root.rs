@@ -23,8 +23,20 @@ pub const LINE_MAX: usize = 128;
 pub enum MemberState {
     /// It does.
     Present,
-    /// It was lost at some point; what it holds is not believed again.
+    /// It was lost at some point; what it holds is not believed again. Segments still count on it.
     Absent,
+    /// It was lost, and what was on it is on others: no segment counts on it any more.
+    Released,
+}
+
+impl MemberState {
+    fn code(self) -> u8 {
+        match self {
+            MemberState::Present => 0,
+            MemberState::Absent => 1,
+            MemberState::Released => 2,
+        }
+    }
 }
 
 /// One member drive, as the root knows it.
@@ -117,7 +129,7 @@ impl Root {
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
-            w.u8(u8::from(member.state == MemberState::Absent)).u64(member.since.0);
+            w.u8(member.state.code()).u64(member.since.0);
         }
         w.u16(self.line.len() as u16);
         for (incarnation, first) in &self.line {
@@ -207,6 +219,7 @@ fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
     let state = match r.u8()? {
         0 => MemberState::Present,
         1 => MemberState::Absent,
+        2 => MemberState::Released,
         _ => return Err(r.malformed()),
     };
     Ok(MemberRecord { drive, uuid, state, since: RootGeneration(r.u64()?) })

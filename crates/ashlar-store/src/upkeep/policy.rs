@@ -3,6 +3,7 @@
 use ashlar_block::VolumeId;
 
 use crate::format::location::SegmentId;
+use crate::rebuild::policy::RebuildTask;
 use crate::sweep::SweepNeed;
 use crate::types::{GroupKey, ShardId};
 
@@ -38,6 +39,10 @@ pub(crate) struct Situation {
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
     pub sweep: SweepNeed,
+    /// What is to be done about lost drives.
+    pub rebuild: Option<RebuildTask>,
+    /// If both collection and rebuild have something to do, it is the rebuild's turn.
+    pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
 }
@@ -117,6 +122,8 @@ pub(crate) enum Task {
     Audit,
     /// Tell the hosts that wait for a segment that there is none.
     Refuse,
+    /// Restore a part of what was on lost drives.
+    Rebuild(RebuildTask),
     /// Say that no more room can be made.
     DeclareFull,
     /// Wait.
@@ -152,6 +159,12 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
         return task;
     }
+    // Restored columns take room: not the last that there is.
+    let rebuild =
+        now.rebuild.filter(|task| now.free_segments > now.reserve_mark || *task == RebuildTask::Settle);
+    if let Some(task) = rebuild.filter(|_| now.rebuild_turn || !now.is_short_of_space()) {
+        return Task::Rebuild(task);
+    }
     if now.is_short_of_space() {
         // Enough is waiting for a root.
         if now.reclaimable * 2 >= now.free_segments.max(2) {
@@ -160,6 +173,9 @@ pub(crate) fn choose(now: &Situation) -> Task {
         if let Some(victim) = now.victim {
             return Task::Collect(victim);
         }
+    }
+    if let Some(task) = rebuild {
+        return Task::Rebuild(task);
     }
     if let Some(task) = now.for_the_map() {
         return task;

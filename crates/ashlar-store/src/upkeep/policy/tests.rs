@@ -29,6 +29,8 @@ fn calm() -> Situation {
         unmerged: None,
         deleting: None,
         sweep: SweepNeed::None,
+        rebuild: None,
+        rebuild_turn: false,
         victim: None,
     }
 }

@@ -1,0 +1,310 @@
+//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level says.
+//!
+//! Only rows that hold batches of segments in which something lives are read. Each batch is checked by its header's and
+//! its fragments' checksums before anything is made of it, so that what a drive lies about is never copied. A restored
+//! column is in no root until it is whole: after a crash before that, it is restored again.
+
+pub(crate) mod policy;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ashlar_block::{DriveId, Nanos, SECTOR_BYTES, World};
+use ashlar_raid::{Geometry, parity};
+use bytes::Bytes;
+
+use crate::format::location::SegmentId;
+use crate::format::root::MemberState;
+use crate::format::table::SegmentState;
+use crate::gc::Collected;
+use crate::pages::AppendError;
+use crate::pool::Pool;
+use crate::scan::{Expected, Image};
+use crate::segments::{NewPlace, Segment, Segments, pin};
+use crate::types::Lsn;
+use policy::{Damaged, RebuildTask, most_endangered};
+
+/// Rows that are restored before somebody else has a turn.
+const STEP_ROWS: u32 = 256;
+
+/// When what could not be read is tried again.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether a segment that was still being written may be restored.
+pub(crate) const READY_POLL: Duration = Duration::from_millis(200);
+
+/// How far the rebuild is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RebuildProgress {
+    /// Bytes of columns that have been restored.
+    pub bytes_done: u64,
+    /// Bytes of columns that are to be.
+    pub bytes_left: u64,
+    /// When it will be done if it goes on like this. None: it has only begun.
+    pub remaining: Option<Duration>,
+}
+
+/// The columns of a segment that are being restored.
+struct Moving {
+    segment: SegmentId,
+    places: Vec<NewPlace>,
+    /// Rows below it are done.
+    next_row: u32,
+}
+
+/// What is known of the rebuild between two steps.
+#[derive(Default)]
+pub(crate) struct Rebuild {
+    moving: RefCell<Option<Moving>>,
+    /// Something was restored that no root knows yet.
+    unsettled: Cell<bool>,
+    /// Segments that could not be read, and when they are tried again.
+    postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
+    bytes_done: Cell<u64>,
+    since: Cell<Option<Nanos>>,
+}
+
+/// How a step ended.
+enum Step {
+    /// All rows are restored.
+    Whole,
+    /// There are more.
+    More,
+    /// A batch cannot be had from what is left.
+    Unreadable,
+    /// A drive that columns were to go to has failed.
+    TargetLost,
+}
+
+impl<W: World> Pool<W> {
+    /// Drives that are lost and that segments still count on.
+    pub fn unreleased(&self) -> Vec<DriveId> {
+        let root = self.root.borrow();
+        let absent = root.members.iter().filter(|member| member.state == MemberState::Absent);
+        absent.map(|member| member.drive).collect()
+    }
+
+    fn damaged<'a>(
+        &'a self,
+        segments: &'a Segments,
+        lost: &'a [DriveId],
+        floor: Lsn,
+    ) -> impl Iterator<Item = Damaged> + 'a {
+        let now = self.world.now();
+        let postponed = self.rebuild.postponed.borrow().clone();
+        segments.iter().filter_map(move |(id, segment)| {
+            let count = columns_on(segment, lost);
+            let waits = segment.last_lsn >= floor || postponed.get(&id).is_some_and(|until| *until > now);
+            let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
+            let is_empty = segment.is_reclaimable(floor);
+            (count > 0).then_some(Damaged { id, lost: count, is_empty, is_ready })
+        })
+    }
+
+    /// What is to be done about lost drives.
+    pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
+        let lost = self.unreleased();
+        if lost.is_empty() {
+            return None;
+        }
+        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
+        if let Some(next) = most_endangered(self.damaged(segments, &lost, floor), begun) {
+            if begun == Some(next.id) || segments.could_move(next.id, next.lost, drives) {
+                return Some(RebuildTask::Move(next.id));
+            }
+            if !self.unmovable.borrow().contains(&next.id) {
+                return Some(RebuildTask::Collect(next.id));
+            }
+        }
+        let emptied = self.damaged(segments, &lost, floor).any(|segment| segment.is_empty);
+        let released = lost.iter().any(|drive| !segments.is_used(*drive));
+        (emptied || released || self.rebuild.unsettled.get()).then_some(RebuildTask::Settle)
+    }
+
+    /// Something of lost drives cannot be restored yet, for a reason that passes.
+    pub fn rebuild_waits(&self) -> bool {
+        let lost = self.unreleased();
+        if lost.is_empty() {
+            return false;
+        }
+        let segments = self.segments.borrow();
+        let waiting = self.damaged(&segments, &lost, self.log.floor()).any(|segment| !segment.is_ready);
+        waiting
+    }
+
+    /// Does a part of what is to be done about lost drives.
+    pub async fn rebuild_step(&self, task: RebuildTask) -> Result<(), AppendError> {
+        match task {
+            RebuildTask::Move(id) => {
+                self.move_step(id).await;
+                Ok(())
+            }
+            RebuildTask::Collect(id) => {
+                self.abandon_move();
+                let rows = self.segments.borrow().get(id).map_or(0, |segment| segment.rows);
+                if self.collect(id).await? == Collected::LeftToCheckpoint {
+                    self.ordered_checkpoint().await;
+                }
+                self.restored(rows, 1);
+                Ok(())
+            }
+            RebuildTask::Settle => {
+                self.abandon_move();
+                self.rebuild.unsettled.set(false);
+                self.ordered_checkpoint().await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Restores some rows of the segment's lost columns.
+    async fn move_step(&self, id: SegmentId) {
+        let Some(mut moving) = self.begin_or_resume(id) else { return };
+        let step = self.restore_rows(&mut moving).await;
+        match step {
+            Step::More => {
+                self.rebuild.moving.replace(Some(moving));
+            }
+            Step::Whole => {
+                self.segments.borrow_mut().move_columns(id, &moving.places);
+                self.rebuild.unsettled.set(true);
+                tracing::debug!("{id}: {:?} restored", moving.places);
+            }
+            Step::TargetLost => self.give_back(moving),
+            Step::Unreadable => {
+                tracing::warn!("{id} cannot be restored from what is left of it; it is tried again later");
+                let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
+                self.rebuild.postponed.borrow_mut().insert(id, until);
+                self.give_back(moving);
+            }
+        }
+    }
+
+    fn begin_or_resume(&self, id: SegmentId) -> Option<Moving> {
+        if let Some(moving) = self.rebuild.moving.take() {
+            if moving.segment == id {
+                return Some(moving);
+            }
+            self.give_back(moving);
+        }
+        let mut segments = self.segments.borrow_mut();
+        let geometry = segments.get(id)?.geometry.clone();
+        let missing = self.array.missing(&geometry);
+        let columns: Vec<usize> = (0..geometry.columns.len()).filter(|column| missing.has(*column)).collect();
+        let places = segments.reserve_columns(id, &columns, &self.drives())?;
+        Some(Moving { segment: id, places, next_row: 0 })
+    }
+
+    fn abandon_move(&self) {
+        if let Some(moving) = self.rebuild.moving.take() {
+            self.give_back(moving);
+        }
+    }
+
+    fn give_back(&self, moving: Moving) {
+        self.segments.borrow_mut().give_back(moving.places.into_iter().map(|place| place.chunk));
+    }
+
+    fn restored(&self, rows: u32, columns: usize) {
+        let bytes = u64::from(rows) * (columns * SECTOR_BYTES) as u64;
+        self.rebuild.bytes_done.set(self.rebuild.bytes_done.get() + bytes);
+        if self.rebuild.since.get().is_none() {
+            self.rebuild.since.set(Some(self.world.now()));
+        }
+    }
+
+    async fn restore_rows(&self, moving: &mut Moving) -> Step {
+        let id = moving.segment;
+        let Some((_pin, geometry)) = pin(&self.segments, id) else { return Step::TargetLost };
+        let extents = self.segments.borrow().get(id).expect("pinned").accepted_rows();
+        let end_of_step = moving.next_row + STEP_ROWS;
+        let mut image = Image::new(self, &geometry);
+        for extent in extents {
+            let mut row = extent.row.max(moving.next_row);
+            while row < extent.row + extent.rows {
+                if row >= end_of_step {
+                    return Step::More;
+                }
+                match self.restore_batch(&mut image, &geometry, moving, row).await {
+                    Ok(rows) => row += rows,
+                    Err(step) => return step,
+                }
+                moving.next_row = row;
+            }
+        }
+        Step::Whole
+    }
+
+    /// Restores what the lost columns hold of the batch at `row`. Returns its rows.
+    async fn restore_batch(
+        &self,
+        image: &mut Image<'_, W>,
+        geometry: &Geometry,
+        moving: &Moving,
+        row: u32,
+    ) -> Result<u32, Step> {
+        let expected = Expected { segment: moving.segment, incarnation: None, secret: &self.identity.secret };
+        let found = image.batch_at(&expected, row).await.ok_or(Step::Unreadable)?;
+        let examined = image.examine(&found).await.ok_or(Step::Unreadable)?;
+        let rows = found.header.rows;
+        for (place, bytes) in
+            moving.places.iter().zip(columns_of(&examined.columns, geometry, &moving.places))
+        {
+            if !self.array.write_chunk(place.chunk, row, bytes).await {
+                return Err(Step::TargetLost);
+            }
+        }
+        self.restored(rows, moving.places.len());
+        Ok(rows)
+    }
+
+    /// How far the rebuild is; none if nothing is to be rebuilt.
+    pub fn rebuild_progress(&self) -> Option<RebuildProgress> {
+        let lost = self.unreleased();
+        let segments = self.segments.borrow();
+        let left: u64 = segments
+            .iter()
+            .filter(|(_, segment)| !segment.is_empty())
+            .map(|(_, segment)| u64::from(segment.rows) * (columns_on(segment, &lost) * SECTOR_BYTES) as u64)
+            .sum();
+        let begun = self
+            .rebuild
+            .moving
+            .borrow()
+            .as_ref()
+            .map_or(0, |moving| u64::from(moving.next_row) * (moving.places.len() * SECTOR_BYTES) as u64);
+        let (bytes_done, bytes_left) = (self.rebuild.bytes_done.get(), left.saturating_sub(begun));
+        let remaining = self
+            .rebuild
+            .since
+            .get()
+            .filter(|_| bytes_done > 0)
+            .map(|since| self.world.now().since(since).mul_f64(bytes_left as f64 / bytes_done as f64));
+        (bytes_left > 0).then_some(RebuildProgress { bytes_done, bytes_left, remaining })
+    }
+
+    /// Nothing is to be rebuilt any more: the next loss is counted anew.
+    pub fn rebuild_ended(&self) {
+        self.rebuild.bytes_done.set(0);
+        self.rebuild.since.set(None);
+        self.rebuild.postponed.borrow_mut().clear();
+    }
+}
+
+/// Columns of the segment on any of the drives.
+fn columns_on(segment: &Segment, drives: &[DriveId]) -> usize {
+    segment.geometry.columns.iter().filter(|column| drives.contains(&column.drive)).count()
+}
+
+/// The bytes of the columns at `places`, from those of all data columns.
+fn columns_of(data: &[Vec<u8>], geometry: &Geometry, places: &[NewPlace]) -> Vec<Bytes> {
+    let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+    let mut parities = vec![vec![0; sources[0].len()]; geometry.parity()];
+    parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+    let column = |place: &NewPlace| match place.column.checked_sub(geometry.data()) {
+        Some(parity) => &parities[parity],
+        None => &data[place.column],
+    };
+    places.iter().map(|place| ashlar_block::AlignedBuf::copy_of(column(place)).freeze()).collect()
+}

@@ -1,0 +1,91 @@
+//! Columns that move to other chunks while their segment stays.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use ashlar_block::DriveId;
+use ashlar_raid::{ChunkAddr, Geometry};
+
+use super::Segments;
+use crate::format::location::SegmentId;
+
+/// Where a column goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewPlace {
+    /// Which column.
+    pub column: usize,
+    /// Its chunk.
+    pub chunk: ChunkAddr,
+}
+
+impl Segments {
+    /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest first.
+    fn drives_beside(&self, id: SegmentId, drives: &[DriveId]) -> Vec<DriveId> {
+        let geometry = &self.entries[&id].geometry;
+        let own: BTreeSet<DriveId> = geometry.columns.iter().map(|column| column.drive).collect();
+        let free = |drive: &DriveId| self.free_chunks.get(drive).map_or(0, Vec::len);
+        let mut beside: Vec<DriveId> =
+            drives.iter().copied().filter(|drive| !own.contains(drive) && free(drive) > 0).collect();
+        beside.sort_by_key(|drive| (Reverse(free(drive)), *drive));
+        beside
+    }
+
+    /// Whether that many columns of the segment could lie on other drives than it does.
+    pub fn could_move(&self, id: SegmentId, columns: usize, drives: &[DriveId]) -> bool {
+        self.drives_beside(id, drives).len() >= columns
+    }
+
+    /// Takes a chunk for each of the columns, on drives that the segment does not lie on. They are nobody's until
+    /// [`Self::move_columns`] or [`Self::give_back`]. `None` if there is not room for all.
+    pub fn reserve_columns(
+        &mut self,
+        id: SegmentId,
+        columns: &[usize],
+        drives: &[DriveId],
+    ) -> Option<Vec<NewPlace>> {
+        let beside = self.drives_beside(id, drives);
+        if beside.len() < columns.len() {
+            return None;
+        }
+        let place = |(column, drive): (&usize, DriveId)| {
+            let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("seen to be free");
+            NewPlace { column: *column, chunk: ChunkAddr { drive, chunk } }
+        };
+        Some(columns.iter().zip(beside).map(place).collect())
+    }
+
+    /// Chunks that nothing names may be reserved again.
+    pub fn give_back(&mut self, chunks: impl IntoIterator<Item = ChunkAddr>) {
+        for ChunkAddr { drive, chunk } in chunks {
+            if let Some(free) = self.free_chunks.get_mut(&drive) {
+                free.push(chunk);
+            }
+        }
+    }
+
+    /// The columns lie elsewhere from now on, where all their rows have been written. Where they were is free once a
+    /// root says so: see [`Self::take_retired`].
+    pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace]) {
+        let segment = self.entries.get_mut(&id).expect("a segment that is pinned is not freed");
+        let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
+        for place in places {
+            self.retired.push(std::mem::replace(&mut columns[place.column], place.chunk));
+        }
+        let drives: BTreeSet<DriveId> = columns.iter().map(|column| column.drive).collect();
+        assert_eq!(drives.len(), columns.len(), "{id} has two columns on one drive: {columns:?}");
+        segment.geometry = Rc::new(Geometry::new(columns, parity));
+    }
+
+    /// Chunks that columns have left since the last call. The root before names them still.
+    pub fn take_retired(&mut self) -> Vec<ChunkAddr> {
+        std::mem::take(&mut self.retired)
+    }
+
+    /// Whether any segment has a column on the drive.
+    pub fn is_used(&self, drive: DriveId) -> bool {
+        self.entries
+            .values()
+            .any(|segment| segment.geometry.columns.iter().any(|column| column.drive == drive))
+    }
+}
