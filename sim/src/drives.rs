@@ -3,7 +3,8 @@
 //! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that lies stays bad for good, for
 //! nobody knows what is wrong on it. One that fails openly is bad only until the pool has been opened with it again and
 //! has kept it: from then on it has all that it should, and another may fail instead. One that the pool has given up
-//! counts for ever.
+//! counts until the pool has restored all that lived on it, and has released it: then another may fail, as long as
+//! enough are left.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,17 @@ use crate::plan::Plan;
 use crate::platter::{Faults, SharedPlatter};
 use crate::world::SimWorld;
 
+/// What a drive is to the pool when a start ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// It is used.
+    Online,
+    /// Segments count on it, and it is not there.
+    Lost,
+    /// Nothing counts on it any more.
+    Released,
+}
+
 /// The drives, and what is known to be wrong with them.
 pub struct Drives {
     platters: Vec<SharedPlatter>,
@@ -21,6 +33,9 @@ pub struct Drives {
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
+    /// Drives that the pool needs no more.
+    released: BTreeSet<usize>,
+    parity: usize,
     /// At this start. Holds the liars and the suspects.
     bad: BTreeSet<usize>,
     /// Those that are not even there.
@@ -43,6 +58,8 @@ impl Drives {
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
+            released: BTreeSet::new(),
+            parity: plan.level.parity(),
             bad: BTreeSet::new(),
             away: BTreeSet::new(),
             healed: false,
@@ -63,7 +80,22 @@ impl Drives {
 
     /// Drives that the pool must not lose at this start.
     pub fn must_stay(&self) -> Vec<usize> {
-        (0..self.platters.len()).filter(|drive| !self.bad.contains(drive)).collect()
+        self.needed().filter(|drive| !self.bad.contains(drive)).collect()
+    }
+
+    fn needed(&self) -> impl Iterator<Item = usize> {
+        (0..self.platters.len()).filter(|drive| !self.released.contains(drive))
+    }
+
+    /// One more may become bad: enough are left for hosts to write.
+    fn may_spare_one(&self) -> bool {
+        let good = self.needed().filter(|drive| !self.bad.contains(drive)).count();
+        self.bad.len() < self.bad_max && (self.released.is_empty() || good > self.parity + 2)
+    }
+
+    fn make_one_bad(&mut self, rng: &mut XorShift) {
+        let needed: Vec<usize> = self.needed().collect();
+        self.bad.insert(needed[rng.below(needed.len() as u64) as usize]);
     }
 
     pub fn cut_power(&self, world: &SimWorld) {
@@ -84,12 +116,13 @@ impl Drives {
     pub fn choose_bad(&mut self, rng: &mut XorShift) {
         self.heal();
         self.bad = self.liars.union(&self.suspects).copied().collect();
-        while self.bad.len() < self.bad_max && (self.healed || rng.below(2) == 0) {
-            self.bad.insert(rng.below(self.platters.len() as u64) as usize);
+        while self.may_spare_one() && (self.healed || rng.below(2) == 0) {
+            self.make_one_bad(rng);
         }
         // What a healed drive lacks, if it does, is missed when another is away.
         let away_once_in = if self.healed { 2 } else { 8 };
         self.away = self.bad.iter().copied().filter(|_| rng.below(away_once_in) == 0).collect();
+        self.away.extend(self.released.iter().filter(|_| rng.below(2) == 0));
         for (drive, platter) in self.platters.iter().enumerate() {
             let bad = self.bad.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
@@ -102,13 +135,12 @@ impl Drives {
     /// opens so has not relied on what the suspects lack. False if there is nothing to be seen of that.
     pub fn overdraw(&mut self, rng: &mut XorShift) -> bool {
         // One that knows the newest root has to be left.
-        let knowing = self.platters.len().saturating_sub(self.suspects.len() + 1);
+        let knowing = self.needed().count().saturating_sub(self.suspects.len() + 1);
         if knowing == 0 || self.suspects.len() < self.bad_max.max(1) || !self.liars.is_empty() {
             return false;
         }
         self.heal();
-        let good: Vec<usize> =
-            (0..self.platters.len()).filter(|drive| !self.suspects.contains(drive)).collect();
+        let good: Vec<usize> = self.needed().filter(|drive| !self.suspects.contains(drive)).collect();
         let away = good[rng.below(good.len() as u64) as usize];
         self.away = BTreeSet::from([away]);
         self.bad = &self.suspects | &self.away;
@@ -124,22 +156,25 @@ impl Drives {
     pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();
         self.bad = self.liars.union(&self.suspects).copied().collect();
-        while self.bad.len() < self.bad_max {
-            self.bad.insert(rng.below(self.platters.len() as u64) as usize);
+        while self.may_spare_one() {
+            self.make_one_bad(rng);
         }
         // A liar that is there is one of those that others are reconstructed from.
         self.away = if rng.below(2) == 0 { self.bad.clone() } else { &self.bad - &self.liars };
     }
 
-    /// After a start that ended with these drives in use (`None`: it did not come to that). Returns how many healed.
-    pub fn settle(&mut self, online: Option<&[bool]>) -> u64 {
-        let Some(online) = online else {
+    /// After a start that ended with drives in these conditions (`None`: it did not come to that). Returns how many healed.
+    pub fn settle(&mut self, held: Option<&[Held]>) -> u64 {
+        let Some(held) = held else {
             self.suspects.clone_from(&self.bad);
             return 0;
         };
+        let are = |wanted: Held| (0..held.len()).filter(move |drive| held[*drive] == wanted);
+        self.released.extend(are(Held::Released));
         let before = std::mem::take(&mut self.suspects);
-        self.suspects = self.bad.iter().copied().filter(|drive| !online[*drive]).collect();
-        let healed = before.difference(&self.suspects).count() as u64;
+        self.suspects = are(Held::Lost).filter(|drive| self.bad.contains(drive)).collect();
+        self.bad = &self.bad - &self.released;
+        let healed = before.difference(&(&self.suspects | &self.released)).count() as u64;
         self.healed = healed > 0;
         healed
     }

@@ -229,8 +229,13 @@ fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  healed {}  lies corrected {}",
-        outcome.collected, outcome.sweeps, outcome.drives_lost, outcome.drives_healed, outcome.lies_corrected
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  columns restored {}  lies corrected {}",
+        outcome.collected,
+        outcome.sweeps,
+        outcome.drives_lost,
+        outcome.drives_healed,
+        outcome.columns_restored,
+        outcome.lies_corrected
     );
     for (seed, error) in &totals.failures {
         let crashes = if crashes { "--crashes " } else { "" };

@@ -76,6 +76,8 @@ pub struct Plan {
     pub map_memory_bytes: usize,
     /// From how many segments on what is written is sorted by temperature.
     pub sorted_segments_min: u64,
+    /// How fast what was on lost drives is restored: one percent of the time is as good as never.
+    pub recon_prio: u8,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
@@ -115,6 +117,7 @@ impl Plan {
             hosts: 8,
             map_memory_bytes: 1 << 20,
             sorted_segments_min: Options::default().sorted_segments_min,
+            recon_prio: 100,
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
@@ -163,6 +166,7 @@ impl Plan {
             segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
             volume,
             hosts: 1 + rng.below(12),
+            recon_prio: if rng.below(2) == 0 { 100 } else { 1 },
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: match rng.below(2) {
@@ -199,6 +203,7 @@ impl Plan {
         Options {
             map_memory_bytes: self.map_memory_bytes,
             space_wait: self.space_wait,
+            recon_prio: self.recon_prio,
             sorted_segments_min: self.sorted_segments_min,
             ..Options::default()
         }

@@ -5,9 +5,9 @@ use std::future::Future;
 use std::rc::Rc;
 
 use ashlar_block::{Clock, Nanos, XorShift};
-use ashlar_store::{DriveCondition, OpenError, PoolStatus, create};
+use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
-use crate::drives::Drives;
+use crate::drives::{Drives, Held};
 use crate::hosts::{Known, Run};
 use crate::model::Model;
 use crate::outcome::Outcome;
@@ -177,9 +177,9 @@ impl Scenario {
         let run = Rc::new(Run::new(&world, &self.plan, &self.known, actions));
         let main = run.clone().whole(self.drives.present(&world));
         let ended = self.run(&world, main, operations)?;
-        let online = self.look_at(&run, ended);
+        let held = self.look_at(&run, ended);
         world.stop();
-        let healed = self.drives.settle(online.as_deref());
+        let healed = self.drives.settle(held.as_deref());
         self.known.count(|outcome| outcome.drives_healed += healed);
         self.known.failure().map(|()| ended)
     }
@@ -196,7 +196,7 @@ impl Scenario {
         self.run(&world, main, u64::MAX)?;
         match run.take_pool() {
             Some(pool) => {
-                self.drives.settle(Some(&online(&pool.status())));
+                self.drives.settle(Some(&held(&pool.status())));
                 self.known.count(|outcome| outcome.overdrawn_opens += 1);
             }
             None => {
@@ -208,8 +208,8 @@ impl Scenario {
         self.known.failure().map_err(|error| format!("without one drive too many: {error}"))
     }
 
-    /// Counts what a start came to; says which drives were in use at its end.
-    fn look_at(&self, run: &Run, ended: Ended) -> Option<Vec<bool>> {
+    /// Counts what a start came to; says what the drives were to the pool at its end.
+    fn look_at(&self, run: &Run, ended: Ended) -> Option<Vec<Held>> {
         let pool = run.take_pool();
         self.known.count(|outcome| match (ended, &pool) {
             (Ended::Cut, Some(_)) => outcome.work_cuts += 1,
@@ -218,8 +218,8 @@ impl Scenario {
             (Ended::Done, None) => outcome.given_up_opens += 1,
         });
         let status = pool?.status();
-        let online = online(&status);
-        if let Some(lost) = self.drives.must_stay().into_iter().find(|drive| !online[*drive]) {
+        let held = held(&status);
+        if let Some(lost) = self.drives.must_stay().into_iter().find(|drive| held[*drive] != Held::Online) {
             self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives[lost]));
         }
         if let Some(why) = status.halted.filter(|_| !run.is_closing()) {
@@ -229,13 +229,19 @@ impl Scenario {
             outcome.collected += status.counters.segments_collected;
             outcome.sweeps += status.counters.sweeps;
             outcome.lies_corrected += status.counters.lies_corrected;
-            outcome.drives_lost += online.iter().filter(|online| !**online).count() as u64;
+            outcome.drives_lost += held.iter().filter(|held| **held == Held::Lost).count() as u64;
+            outcome.columns_restored += status.counters.columns_restored;
         });
-        Some(online)
+        Some(held)
     }
 }
 
-/// Which drives are in use.
-fn online(status: &PoolStatus) -> Vec<bool> {
-    status.drives.iter().map(|drive| drive.condition == DriveCondition::Online).collect()
+/// What the drives are to the pool.
+fn held(status: &PoolStatus) -> Vec<Held> {
+    let held = |drive: &DriveStatus| match drive.condition {
+        DriveCondition::Online => Held::Online,
+        DriveCondition::Failed(_) | DriveCondition::Absent => Held::Lost,
+        DriveCondition::Released => Held::Released,
+    };
+    status.drives.iter().map(held).collect()
 }

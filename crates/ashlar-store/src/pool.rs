@@ -74,6 +74,8 @@ pub struct Counters {
     pub fragments_moved: u64,
     /// Segments that garbage collection emptied.
     pub segments_collected: u64,
+    /// Columns of segments that were on lost drives and are on others now.
+    pub columns_restored: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Sweeps of the whole map that have set segment numbers free.

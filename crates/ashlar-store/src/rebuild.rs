@@ -23,7 +23,7 @@ use crate::pool::Pool;
 use crate::scan::{Expected, Image};
 use crate::segments::{NewPlace, Segment, Segments, pin};
 use crate::types::Lsn;
-use policy::{Damaged, RebuildTask, most_endangered};
+use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
 /// Rows that are restored before somebody else has a turn.
 const STEP_ROWS: u32 = 256;
@@ -32,7 +32,7 @@ const STEP_ROWS: u32 = 256;
 const RETRY: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether a segment that was still being written may be restored.
-pub(crate) const READY_POLL: Duration = Duration::from_millis(200);
+const READY_POLL: Duration = Duration::from_millis(200);
 
 /// How far the rebuild is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,6 +61,8 @@ pub(crate) struct Rebuild {
     unsettled: Cell<bool>,
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
+    /// When the next step may begin: the others' share of the time is until then.
+    next_step_at: Cell<Nanos>,
     bytes_done: Cell<u64>,
     since: Cell<Option<Nanos>>,
 }
@@ -105,7 +107,7 @@ impl<W: World> Pool<W> {
     /// What is to be done about lost drives.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let lost = self.unreleased();
-        if lost.is_empty() {
+        if lost.is_empty() || self.world.now() < self.rebuild.next_step_at.get() {
             return None;
         }
         let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
@@ -122,19 +124,32 @@ impl<W: World> Pool<W> {
         (emptied || released || self.rebuild.unsettled.get()).then_some(RebuildTask::Settle)
     }
 
-    /// Something of lost drives cannot be restored yet, for a reason that passes.
-    pub fn rebuild_waits(&self) -> bool {
+    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
+    pub fn rebuild_waits(&self) -> Option<Duration> {
         let lost = self.unreleased();
         if lost.is_empty() {
-            return false;
+            return None;
+        }
+        let pause = self.rebuild.next_step_at.get().since(self.world.now());
+        if !pause.is_zero() {
+            return Some(pause);
         }
         let segments = self.segments.borrow();
-        let waiting = self.damaged(&segments, &lost, self.log.floor()).any(|segment| !segment.is_ready);
-        waiting
+        let waits = self.damaged(&segments, &lost, self.log.floor()).any(|segment| !segment.is_ready);
+        waits.then_some(READY_POLL)
     }
 
-    /// Does a part of what is to be done about lost drives.
+    /// Does a part of what is to be done about lost drives, and leaves the others their share of the time.
     pub async fn rebuild_step(&self, task: RebuildTask) -> Result<(), AppendError> {
+        let begun = self.world.now();
+        let done = self.perform_rebuild(task).await;
+        let ended = self.world.now();
+        let pause = pause_after(ended.since(begun), self.options.recon_prio);
+        self.rebuild.next_step_at.set(Nanos(ended.0 + pause.as_nanos() as u64));
+        done
+    }
+
+    async fn perform_rebuild(&self, task: RebuildTask) -> Result<(), AppendError> {
         match task {
             RebuildTask::Move(id) => {
                 self.move_step(id).await;
@@ -169,6 +184,7 @@ impl<W: World> Pool<W> {
             Step::Whole => {
                 self.segments.borrow_mut().move_columns(id, &moving.places);
                 self.rebuild.unsettled.set(true);
+                self.count(|counters| counters.columns_restored += moving.places.len() as u64);
                 tracing::debug!("{id}: {:?} restored", moving.places);
             }
             Step::TargetLost => self.give_back(moving),

@@ -20,7 +20,6 @@ use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::rebuild::READY_POLL;
 use crate::segments::{Claim, Segments};
 use crate::types::{GroupKey, Lsn, ShardId};
 use policy::{Situation, Task, choose};
@@ -281,10 +280,9 @@ impl<W: World> Pool<W> {
     async fn rest(&self) {
         let failed = pin!(self.array.changed());
         let ready = async {
-            if self.rebuild_waits() {
-                self.world.sleep(READY_POLL).await;
-            } else {
-                std::future::pending().await
+            match self.rebuild_waits() {
+                Some(pause) => self.world.sleep(pause).await,
+                None => std::future::pending().await,
             }
         };
         let rung = pin!(self.orders.rung.notified());
