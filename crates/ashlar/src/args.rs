@@ -88,7 +88,7 @@ The configuration file (TOML) has the same keys: listen, discovery, socket, reac
 over_provisioning_percent, member_wait_seconds. What hosts may take is in its table [limits]: connections_max,
 connecting_max, io_queues_max, queue_entries_max, transfer_bytes_max, in_capsule_bytes_max,
 in_capsule_total_bytes_max, connection_bytes_max, host_bytes_max, reactor_bytes_max, handshake_timeout_seconds,
-transfer_timeout_seconds, closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
+connect_wait_seconds, transfer_timeout_seconds, closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
 health_interval_seconds.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens

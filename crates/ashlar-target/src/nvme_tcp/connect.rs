@@ -1,5 +1,6 @@
 //! Connect: what makes a controller, and adds I/O queues to it (Base 2.1, section 6.3).
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +9,18 @@ use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectD
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_nvme::text::{DISCOVERY_NQN, nqn_of_field};
 use ashlar_nvme::zerocopy::FromBytes;
+use ashlar_reactor::timeout;
 use ashlar_volume::{Door, HostNqn};
+use futures_util::future::{Either, select};
 
 use super::connection::{Connection, QueueShape, Role};
 use super::controller::Controller;
 use super::io::IoQueue;
 use super::limits::Limits;
 use super::portal::PortalKind;
-use super::registry::{Association, HostKey, JoinError};
+use super::registry::{Association, HostKey, JoinError, Life};
 use super::ticket::{Stop, Ticket};
-use super::transfer::fetch;
+use super::transfer::fetch_into_held;
 
 /// A Connect that is refused.
 enum Refusal {
@@ -43,8 +46,10 @@ impl From<Status> for Refusal {
 
 /// Answers a Connect.
 pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: Ticket, command: Connect) {
-    let data = match fetch(&mut ticket, CONNECT_DATA_BYTES as u32).await {
-        Ok(received) => received.data,
+    // Their memory is in no budget: there are at most `connecting_max` of them, and a host that has all of a budget is not to
+    // keep others out.
+    let data = match fetch_into_held(&mut ticket, CONNECT_DATA_BYTES as u32).await {
+        Ok(data) => data,
         Err(stop) => {
             connection.set_role(Role::Fresh);
             return ticket.stop(stop);
@@ -86,7 +91,7 @@ async fn establish<D: Door>(
     if command.queue_id == 0 {
         return establish_admin(connection, command, data, shape, host, is_discovery).await;
     }
-    establish_io(connection, data, shape, &host)
+    establish_io(connection, data, shape, &host).await
 }
 
 /// The parameters that stand in the command.
@@ -144,13 +149,9 @@ async fn establish_admin<D: Door>(
     let wire = &connection.wire;
     let keep_alive = bound_keep_alive(&wire.limits, command.keep_alive_ms)?;
     let registry = &connection.service.target.registry;
-    // What an earlier association of the host still writes must not come after what it writes now.
-    for life in registry.draining(&host) {
-        life.drained.wait().await;
-    }
-    if wire.is_ending() {
-        return Err(Refusal::Abandoned);
-    }
+    // The discovery service applies nothing that could be late.
+    let draining = || registry.draining_of_host(&host).filter(|_| !is_discovery);
+    await_earlier_work(connection, draining).await?;
     let association = registry.admit(host, wire.peer, is_discovery, &wire.life);
     let association = association.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
     let host_budget = connection.service.hosts.of(&association.host.nqn);
@@ -165,6 +166,27 @@ async fn establish_admin<D: Door>(
     Ok(association)
 }
 
+/// Waits until nothing that `draining` finds is there: what the host's earlier connections still write must not come after
+/// what it writes by this one. Ends early with the connection, and, if it takes too long, with a refusal after which the host
+/// may try again.
+async fn await_earlier_work<D: Door>(
+    connection: &Connection<D>,
+    draining: impl Fn() -> Option<Arc<Life>>,
+) -> Result<(), Refusal> {
+    let wire = &connection.wire;
+    let drained = async {
+        while let Some(life) = draining() {
+            life.drained.wait().await;
+        }
+    };
+    let drained = timeout(wire.limits.connect_wait, drained);
+    match select(pin!(wire.life.stop.wait()), pin!(drained)).await {
+        Either::Left(_) => Err(Refusal::Abandoned),
+        Either::Right((Ok(()), _)) => Ok(()),
+        Either::Right((Err(_), _)) => Err(Status::CONNECT_CONTROLLER_BUSY.into()),
+    }
+}
+
 /// The keep alive timeout that holds: none, or at least the least one.
 pub(super) fn bound_keep_alive(limits: &Limits, asked_ms: u32) -> Result<Option<Duration>, Status> {
     if asked_ms == 0 {
@@ -177,7 +199,7 @@ pub(super) fn bound_keep_alive(limits: &Limits, asked_ms: u32) -> Result<Option<
     Ok(Some(asked.max(limits.keep_alive_min)))
 }
 
-fn establish_io<D: Door>(
+async fn establish_io<D: Door>(
     connection: &Rc<Connection<D>>,
     data: &ConnectData,
     shape: QueueShape,
@@ -187,8 +209,11 @@ fn establish_io<D: Door>(
     let in_capsule_bytes = u64::from(shape.entries) * u64::from(wire.limits.in_capsule_bytes_max);
     let in_capsule =
         service.in_capsule.try_reserve(in_capsule_bytes).ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
-    let joined = service.target.registry.join(data.controller_id.get(), host, shape.id, &wire.life);
-    let association = joined.map_err(Refusal::from)?;
+    let registry = &service.target.registry;
+    let controller_id = data.controller_id.get();
+    let invitation = registry.invite(controller_id, host, shape.id)?;
+    await_earlier_work(connection, || registry.draining_of_controller(controller_id)).await?;
+    let association = registry.join(invitation, &wire.life)?;
     wire.set_queue(shape, association.clone(), service.hosts.of(&host.nqn), Some(in_capsule));
     connection.set_role(Role::Io(IoQueue::new(service.clone(), wire.clone(), association.clone())));
     Ok(association)

@@ -20,7 +20,7 @@ use ashlar_volume::Door;
 use super::connection::Wire;
 use super::events::Events;
 use super::features::Features;
-use super::registry::{Association, HostKey};
+use super::registry::{Association, HostKey, Life};
 use super::target::ServiceState;
 use super::ticket::Ticket;
 
@@ -184,9 +184,10 @@ impl<D: Door> Controller<D> {
         self.features.replace(Features::new(self.wire.limits.io_queues_max));
         self.association.retry_delays.store(false, Ordering::Release);
         self.association.io_queues.store(self.wire.limits.io_queues_max, Ordering::Release);
+        let io_queues = self.end_io_queues();
         let controller = self.clone();
         spawn(async move {
-            controller.io_queues_ended().await;
+            all_drained(io_queues).await;
             // A host that enables the controller again before that is not told otherwise afterwards.
             if !controller.configuration.get().enabled() {
                 controller.status.set(ControllerStatus::default());
@@ -198,19 +199,18 @@ impl<D: Door> Controller<D> {
         let occurring = ControllerStatus { shutdown: ShutdownState::Occurring, ..self.status.get() };
         self.status.set(occurring);
         self.association.enabled.store(false, Ordering::Release);
+        let io_queues = self.end_io_queues();
         let controller = self.clone();
         spawn(async move {
-            controller.io_queues_ended().await;
+            all_drained(io_queues).await;
             let complete = ControllerStatus { shutdown: ShutdownState::Complete, ..controller.status.get() };
             controller.status.set(complete);
         });
     }
 
-    /// Ends all I/O queues, and waits until no command of theirs runs.
-    async fn io_queues_ended(&self) {
-        for life in self.service.target.registry.end_io_queues(self.association.controller_id) {
-            life.drained.wait().await;
-        }
+    /// Ends the I/O queues that there are now: those that the host connects once it has enabled the controller again stay.
+    fn end_io_queues(&self) -> Vec<Arc<Life>> {
+        self.service.target.registry.end_io_queues(self.association.controller_id)
     }
 
     /// The admin queue's connection ends, and the controller with it.
@@ -221,6 +221,13 @@ impl<D: Door> Controller<D> {
         self.watches.borrow_mut().drain(..).chain(self.keep_alive_watch.take()).for_each(JoinHandle::abort);
         self.association.enabled.store(false, Ordering::Release);
         self.events.borrow_mut().abandon();
+    }
+}
+
+/// Waits until no command of these connections runs.
+async fn all_drained(lives: Vec<Arc<Life>>) {
+    for life in lives {
+        life.drained.wait().await;
     }
 }
 

@@ -15,6 +15,9 @@ pub struct Limits {
     /// How long a connection may take, once it is accepted, until it has finished Connect: it is closed then, whatever
     /// it has sent.
     pub handshake_timeout: Duration,
+    /// How long a Connect waits for what earlier connections of its host still do, before it is refused with Controller
+    /// Busy: less than `handshake_timeout`, which would close its connection instead.
+    pub connect_wait: Duration,
     /// How long a host may take to send data that it was allowed to send, or to take what is sent to it,
     /// before its connection is ended.
     pub transfer_timeout: Duration,
@@ -60,6 +63,7 @@ impl Default for Limits {
             connections_max: 1024,
             connecting_max: 256,
             handshake_timeout: Duration::from_secs(10),
+            connect_wait: Duration::from_secs(5),
             transfer_timeout: Duration::from_secs(30),
             closing_timeout: Duration::from_secs(2),
             io_queues_max: 64,
@@ -153,6 +157,7 @@ impl Limits {
         }
         let waits = [
             ("handshake_timeout", self.handshake_timeout),
+            ("connect_wait", self.connect_wait),
             ("transfer_timeout", self.transfer_timeout),
             ("health_interval", self.health_interval),
         ];

@@ -63,8 +63,13 @@ impl Life {
         self.stop.set(reason);
     }
 
+    /// Whether it was asked to end.
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
     fn is_draining(&self) -> bool {
-        self.ended.load(Ordering::Acquire) && self.drained.get().is_none()
+        self.has_ended() && self.drained.get().is_none()
     }
 }
 
@@ -119,13 +124,29 @@ pub struct ConnectedHost {
 struct Entry {
     association: Arc<Association>,
     queues: BTreeMap<u16, Arc<Life>>,
+    /// How often its I/O queues were ended.
+    resets: u64,
+}
+
+/// A connection that may outlive its place among its controller's queues.
+struct KnownLife {
+    host: HostKey,
+    controller_id: u16,
+    life: Weak<Life>,
 }
 
 #[derive(Default)]
 struct State {
     controllers: BTreeMap<u16, Entry>,
     last_id: u16,
-    lives: Vec<(HostKey, Weak<Life>)>,
+    lives: Vec<KnownLife>,
+}
+
+/// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a reset.
+pub(super) struct Invitation {
+    association: Arc<Association>,
+    queue_id: u16,
+    resets: u64,
 }
 
 /// Why a queue may not join.
@@ -137,7 +158,7 @@ pub(super) enum JoinError {
     OtherHostNqn,
     /// It is of the same name, but another identifier.
     OtherHostId,
-    /// It is not enabled.
+    /// It is not enabled, or was reset meanwhile.
     NotEnabled,
     /// The queue's number is above what was granted.
     QueueIdTooHigh,
@@ -178,28 +199,44 @@ impl Registry {
             errors: Mutex::default(),
         });
         let queues = [(0, life.clone())].into();
-        state.controllers.insert(controller_id, Entry { association: association.clone(), queues });
-        state.remember(host, life);
+        state
+            .controllers
+            .insert(controller_id, Entry { association: association.clone(), queues, resets: 0 });
+        state.remember(host, controller_id, life);
         Some(association)
     }
 
-    /// Adds an I/O queue to its controller.
-    pub(super) fn join(
+    /// Whether an I/O queue may be added to a controller. [`Registry::join`] adds it, now or after a wait.
+    pub(super) fn invite(
         &self,
         controller_id: u16,
         host: &HostKey,
         queue_id: u16,
+    ) -> Result<Invitation, JoinError> {
+        let state = self.state();
+        let entry = state.controllers.get(&controller_id).ok_or(JoinError::NoController)?;
+        entry.check_join(host, queue_id)?;
+        Ok(Invitation { association: entry.association.clone(), queue_id, resets: entry.resets })
+    }
+
+    /// Adds an I/O queue to its controller, if that is what it was when the queue was invited: not another one, and not
+    /// reset since.
+    pub(super) fn join(
+        &self,
+        invitation: Invitation,
         life: &Arc<Life>,
     ) -> Result<Arc<Association>, JoinError> {
+        let Invitation { association, queue_id, resets } = invitation;
         let mut state = self.state();
-        let entry = state.controllers.get_mut(&controller_id).ok_or(JoinError::NoController)?;
-        let association = entry.association.clone();
-        check_join(&association, host, queue_id)?;
-        if entry.queues.contains_key(&queue_id) {
-            return Err(JoinError::QueueInUse);
+        let entry = state.controllers.get_mut(&association.controller_id);
+        let entry = entry.filter(|entry| Arc::ptr_eq(&entry.association, &association));
+        let entry = entry.ok_or(JoinError::NoController)?;
+        entry.check_join(&association.host, queue_id)?;
+        if entry.resets != resets {
+            return Err(JoinError::NotEnabled);
         }
         entry.queues.insert(queue_id, life.clone());
-        state.remember(host.clone(), life);
+        state.remember(association.host.clone(), association.controller_id, life);
         Ok(association)
     }
 
@@ -219,21 +256,25 @@ impl Registry {
         }
     }
 
-    /// Asks all I/O queues of a controller to end, and returns their lives.
+    /// Asks all I/O queues of a controller to end, and returns their lives. Queues that are invited may not join any more.
     pub(super) fn end_io_queues(&self, controller_id: u16) -> Vec<Arc<Life>> {
-        let state = self.state();
-        let Some(entry) = state.controllers.get(&controller_id) else { return Vec::new() };
+        let mut state = self.state();
+        let Some(entry) = state.controllers.get_mut(&controller_id) else { return Vec::new() };
+        entry.resets += 1;
         let io_queues = entry.queues.iter().filter(|(queue_id, _)| **queue_id != 0);
         let lives: Vec<_> = io_queues.map(|(_, life)| life.clone()).collect();
         lives.iter().for_each(|life| life.end(EndReason::ControllerReset));
         lives
     }
 
-    /// Connections of `host` that have ended while commands of theirs may still be applied.
-    pub(super) fn draining(&self, host: &HostKey) -> Vec<Arc<Life>> {
-        let state = self.state();
-        let own = state.lives.iter().filter(|(key, _)| key == host);
-        own.filter_map(|(_, life)| life.upgrade()).filter(|life| life.is_draining()).collect()
+    /// A connection of `host` that has ended while commands of it may still be applied.
+    pub(super) fn draining_of_host(&self, host: &HostKey) -> Option<Arc<Life>> {
+        self.state().draining(|known| known.host == *host)
+    }
+
+    /// As [`Registry::draining_of_host`], of one controller.
+    pub(super) fn draining_of_controller(&self, controller_id: u16) -> Option<Arc<Life>> {
+        self.state().draining(|known| known.controller_id == controller_id)
     }
 
     /// Identifiers of the controllers that `host` has to the subsystem, in order.
@@ -256,6 +297,14 @@ impl Registry {
 }
 
 impl Entry {
+    fn check_join(&self, host: &HostKey, queue_id: u16) -> Result<(), JoinError> {
+        if self.queues.get(&0).is_none_or(|admin| admin.has_ended()) {
+            return Err(JoinError::NoController);
+        }
+        check_join(&self.association, host, queue_id)?;
+        if self.queues.contains_key(&queue_id) { Err(JoinError::QueueInUse) } else { Ok(()) }
+    }
+
     fn connected_host(&self) -> ConnectedHost {
         let association = &self.association;
         ConnectedHost {
@@ -281,9 +330,14 @@ impl State {
         Some(id)
     }
 
-    fn remember(&mut self, host: HostKey, life: &Arc<Life>) {
-        self.lives.retain(|(_, life)| life.strong_count() > 0);
-        self.lives.push((host, Arc::downgrade(life)));
+    fn remember(&mut self, host: HostKey, controller_id: u16, life: &Arc<Life>) {
+        self.lives.retain(|known| known.life.strong_count() > 0);
+        self.lives.push(KnownLife { host, controller_id, life: Arc::downgrade(life) });
+    }
+
+    fn draining(&self, is_meant: impl Fn(&KnownLife) -> bool) -> Option<Arc<Life>> {
+        let meant = self.lives.iter().filter(|known| is_meant(known));
+        meant.filter_map(|known| known.life.upgrade()).find(|life| life.is_draining())
     }
 }
 

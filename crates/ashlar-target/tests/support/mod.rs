@@ -328,6 +328,9 @@ impl Queue {
             match self.stream.read(&mut buf) {
                 // With a time limit the kernel does not resume a read that a signal has interrupted.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    panic!("the target neither answers nor closes");
+                }
                 other => break other.unwrap_or(0),
             }
         };

@@ -27,6 +27,7 @@ pub(super) struct LimitsTable {
     host_bytes_max: Option<u64>,
     reactor_bytes_max: Option<u64>,
     handshake_timeout_seconds: Option<u64>,
+    connect_wait_seconds: Option<u64>,
     transfer_timeout_seconds: Option<u64>,
     closing_timeout_seconds: Option<u64>,
     keep_alive_min_seconds: Option<u64>,
@@ -44,6 +45,7 @@ impl LimitsTable {
         let seconds = |value: Option<u64>, default| value.map_or(default, Duration::from_secs);
         let limits = Limits {
             handshake_timeout: seconds(self.handshake_timeout_seconds, defaults.handshake_timeout),
+            connect_wait: seconds(self.connect_wait_seconds, defaults.connect_wait),
             transfer_timeout: seconds(self.transfer_timeout_seconds, defaults.transfer_timeout),
             closing_timeout: seconds(self.closing_timeout_seconds, defaults.closing_timeout),
             keep_alive_min: seconds(self.keep_alive_min_seconds, defaults.keep_alive_min),

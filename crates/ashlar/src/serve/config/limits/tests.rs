@@ -23,12 +23,14 @@ fn every_limit_can_be_set() {
         transfer_bytes_max = 65536\nin_capsule_bytes_max = 4096\nin_capsule_total_bytes_max = 131072
         connection_bytes_max = 1048576\nhost_bytes_max = 2097152\nreactor_bytes_max = 4194304
         handshake_timeout_seconds = 1\ntransfer_timeout_seconds = 2\nclosing_timeout_seconds = 3
-        keep_alive_min_seconds = 4\nkeep_alive_max_seconds = 5\nhealth_interval_seconds = 6";
+        keep_alive_min_seconds = 4\nkeep_alive_max_seconds = 5\nhealth_interval_seconds = 6
+        connect_wait_seconds = 7";
     // Exhaustive, so that a limit that is added is asked for here.
     let Limits {
         connections_max,
         connecting_max,
         handshake_timeout,
+        connect_wait,
         transfer_timeout,
         closing_timeout,
         io_queues_max,
@@ -54,8 +56,9 @@ fn every_limit_can_be_set() {
         keep_alive_min,
         keep_alive_max,
         health_interval,
+        connect_wait,
     ];
-    assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
