@@ -11,6 +11,7 @@ mod cause;
 mod device;
 mod ids;
 mod memory;
+mod notify;
 mod units;
 mod world;
 
@@ -19,6 +20,7 @@ pub use cause::{Cause, IoError};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
+pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
 pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift};
 

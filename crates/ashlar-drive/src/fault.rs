@@ -1,21 +1,25 @@
 //! Faults on demand: an ordinary drive that does what bad ones do, for tests of everything above.
 
-use std::cell::RefCell;
-use std::future::poll_fn;
+use std::cell::{RefCell, RefMut};
 use std::io;
 use std::ops::Range;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ashlar_block::{DeviceError, DeviceOp};
+use ashlar_block::{DeviceError, DeviceOp, Notify, wait_for};
 
 use crate::disk::of_os;
 
 /// Controls the faults of one drive. Clones control the same. Ranges are in bytes; an operation meets a
 /// fault if it touches the range.
 #[derive(Clone, Default)]
-pub struct Faults(Rc<RefCell<Plan>>);
+pub struct Faults(Rc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    plan: RefCell<Plan>,
+    released: Notify,
+}
 
 #[derive(Default)]
 struct Plan {
@@ -23,7 +27,6 @@ struct Plan {
     vanished: bool,
     stalled: bool,
     delay: Duration,
-    waiting: Vec<Waker>,
 }
 
 struct Failing {
@@ -68,51 +71,58 @@ impl Faults {
 
     /// Every operation fails as if the drive had been pulled.
     pub fn vanish(&self) {
-        self.0.borrow_mut().vanished = true;
+        self.plan().vanished = true;
         self.release();
     }
 
     /// Operations wait, those that begin from now on, until [`Self::resume`] or [`Self::vanish`].
     pub fn stall(&self) {
-        self.0.borrow_mut().stalled = true;
+        self.plan().stalled = true;
     }
 
     /// Ends a stall.
     pub fn resume(&self) {
-        self.0.borrow_mut().stalled = false;
+        self.plan().stalled = false;
         self.release();
     }
 
     /// Operations that begin from now on take longer by this, until [`Self::heal`].
     pub fn slow_down(&self, delay: Duration) {
-        self.0.borrow_mut().delay = delay;
+        self.plan().delay = delay;
     }
 
     /// No faults any more. (A drive that is not believed any more stays so.)
     pub fn heal(&self) {
-        self.0.borrow_mut().failing.clear();
-        self.0.borrow_mut().vanished = false;
-        self.0.borrow_mut().delay = Duration::ZERO;
+        self.plan().failing.clear();
+        self.plan().vanished = false;
+        self.plan().delay = Duration::ZERO;
         self.resume();
     }
 
+    fn plan(&self) -> RefMut<'_, Plan> {
+        self.0.plan.borrow_mut()
+    }
+
     fn add(&self, failing: Failing) {
-        self.0.borrow_mut().failing.push(failing);
+        self.plan().failing.push(failing);
     }
 
     fn release(&self) {
-        let waiting = std::mem::take(&mut self.0.borrow_mut().waiting);
-        waiting.into_iter().for_each(Waker::wake);
+        self.0.released.notify_waiters();
     }
 
     /// What happens to an operation before it reaches the drive.
     pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
-        poll_fn(|cx| self.poll_stall(cx)).await;
-        let delay = self.0.borrow().delay;
+        wait_for(&self.0.released, || {
+            let plan = self.plan();
+            (!plan.stalled || plan.vanished).then_some(())
+        })
+        .await;
+        let delay = self.plan().delay;
         if !delay.is_zero() {
             ashlar_reactor::sleep(delay).await;
         }
-        let mut plan = self.0.borrow_mut();
+        let mut plan = self.plan();
         if plan.vanished {
             return Err(DeviceError::Gone);
         }
@@ -124,14 +134,5 @@ impl Faults {
             plan.failing.remove(index);
         }
         Err(of_os(op, range.start, &io::Error::from_raw_os_error(errno)))
-    }
-
-    fn poll_stall(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut plan = self.0.borrow_mut();
-        if !plan.stalled || plan.vanished {
-            return Poll::Ready(());
-        }
-        plan.waiting.push(cx.waker().clone());
-        Poll::Pending
     }
 }

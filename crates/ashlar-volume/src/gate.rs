@@ -3,10 +3,8 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Cause, IoError};
+use ashlar_block::{Cause, IoError, Notify, wait_for};
 
 /// Counts operations in and out. One thread's.
 ///
@@ -15,6 +13,7 @@ use ashlar_block::{Cause, IoError};
 #[derive(Default)]
 pub(crate) struct Gate {
     state: RefCell<State>,
+    changed: Notify,
 }
 
 #[derive(Default)]
@@ -27,21 +26,13 @@ struct State {
     exclusive: bool,
     /// Why nothing enters any more.
     closed: Option<Cause>,
-    waiting: Vec<Waker>,
+    /// Somebody may wait for a change.
+    awaited: bool,
 }
 
 impl State {
     fn is_idle(&self) -> bool {
         self.epochs.iter().all(|count| *count == 0)
-    }
-
-    fn wait<T>(&mut self, cx: &Context<'_>) -> Poll<T> {
-        self.waiting.push(cx.waker().clone());
-        Poll::Pending
-    }
-
-    fn wake(&mut self) {
-        self.waiting.drain(..).for_each(Waker::wake);
     }
 
     /// Enters the newest epoch.
@@ -59,9 +50,6 @@ impl State {
             self.epochs.pop_front();
             self.first_epoch += 1;
         }
-        if !self.waiting.is_empty() {
-            self.wake();
-        }
     }
 }
 
@@ -73,7 +61,7 @@ pub(crate) struct Entry<'a> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        self.gate.state.borrow_mut().leave(self.epoch);
+        self.gate.change(|state| state.leave(self.epoch));
     }
 }
 
@@ -82,57 +70,62 @@ pub(crate) struct Alone<'a>(&'a Gate);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state.borrow_mut();
-        state.exclusive = false;
-        state.wake();
+        self.0.change(|state| state.exclusive = false);
     }
 }
 
 impl Gate {
+    /// Changes the state, and tells those who wait, if there are any: mostly there are none.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.borrow_mut();
+        change(&mut state);
+        let awaited = std::mem::take(&mut state.awaited);
+        drop(state);
+        if awaited {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// What `ready` gives, once it gives something.
+    async fn wait_for<T>(&self, ready: impl Fn(&mut State) -> Option<T>) -> T {
+        wait_for(&self.changed, || {
+            let mut state = self.state.borrow_mut();
+            let value = ready(&mut state);
+            state.awaited |= value.is_none();
+            value
+        })
+        .await
+    }
+
     /// Begins an operation, once nobody has the volume alone.
     ///
     /// # Errors
     /// Why the gate is closed.
     pub async fn enter(&self) -> Result<Entry<'_>, IoError> {
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            match state.closed {
-                Some(cause) => Poll::Ready(Err(cause.into())),
-                None if state.exclusive => state.wait(cx),
-                None => Poll::Ready(Ok(Entry { gate: self, epoch: state.enter() })),
-            }
+        self.wait_for(|state| match state.closed {
+            Some(cause) => Some(Err(cause.into())),
+            None if state.exclusive => None,
+            None => Some(Ok(Entry { gate: self, epoch: state.enter() })),
         })
         .await
     }
 
     /// Takes the volume alone: lets nothing in, and returns once everything is out. Also of a closed gate.
     pub async fn alone(&self) -> Alone<'_> {
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if state.exclusive {
-                return state.wait(cx);
-            }
-            state.exclusive = true;
-            Poll::Ready(())
-        })
-        .await;
-        let alone = Alone(self);
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if state.is_idle() { Poll::Ready(()) } else { state.wait(cx) }
-        })
-        .await;
+        let alone = self
+            .wait_for(|state| {
+                let taken = !std::mem::replace(&mut state.exclusive, true);
+                taken.then(|| Alone(self))
+            })
+            .await;
+        self.wait_for(|state| state.is_idle().then_some(())).await;
         alone
     }
 
     /// Returns once everything that is under way now has ended.
     pub async fn settle(&self) {
         let Some(newest) = self.begin_epoch() else { return };
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if state.first_epoch > newest { Poll::Ready(()) } else { state.wait(cx) }
-        })
-        .await;
+        self.wait_for(|state| (state.first_epoch > newest).then_some(())).await;
     }
 
     /// The epoch that holds the newest operation under way, which no later one enters; none if all is quiet.
@@ -149,9 +142,7 @@ impl Gate {
 
     /// Lets nothing in from now on; what waits to enter is told `cause`. `None` opens it again.
     pub fn close(&self, cause: Option<Cause>) {
-        let mut state = self.state.borrow_mut();
-        state.closed = cause;
-        state.wake();
+        self.change(|state| state.closed = cause);
     }
 }
 

@@ -6,11 +6,10 @@
 mod volume;
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
 
-use ashlar_block::{Cause, IoError, VolumeUuid};
+use ashlar_block::{Cause, IoError, Notify, VolumeUuid, wait_for};
 
 use crate::door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
@@ -28,13 +27,13 @@ struct State {
     namespaces: BTreeMap<Nsid, (NamespaceInfo, MemoryVolume)>,
     health: HealthFigures,
     generation: u64,
-    waiting: Vec<Waker>,
+    changed: Arc<Notify>,
 }
 
 impl State {
     fn count_change(&mut self) -> u64 {
         self.generation += 1;
-        self.waiting.drain(..).for_each(Waker::wake);
+        self.changed.notify_waiters();
         self.generation
     }
 }
@@ -88,8 +87,8 @@ impl MemoryDoor {
             power_cycles: 1,
             ..HealthFigures::default()
         };
-        let state =
-            State { subsystem, namespaces: BTreeMap::new(), health, generation: 1, waiting: Vec::new() };
+        let changed = Arc::default();
+        let state = State { subsystem, namespaces: BTreeMap::new(), health, generation: 1, changed };
         MemoryDoor { shared: Arc::new(Mutex::new(state)) }
     }
 
@@ -176,14 +175,8 @@ impl Door for MemoryDoor {
     }
 
     fn changed(&self, seen: u64) -> impl Future<Output = ()> {
-        poll_fn(move |cx| {
-            let mut state = self.state();
-            if state.generation != seen {
-                return Poll::Ready(());
-            }
-            state.waiting.push(cx.waker().clone());
-            Poll::Pending
-        })
+        let changed = self.state().changed.clone();
+        async move { wait_for(&changed, || (self.generation() != seen).then_some(())).await }
     }
 
     fn namespaces(&self, host: &HostNqn) -> Vec<NamespaceInfo> {

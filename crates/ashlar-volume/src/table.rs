@@ -2,12 +2,11 @@
 //! reactors, and locked only where something changes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
 
-use ashlar_block::{PoolUuid, VolumeId};
+use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 
 use crate::door::{HealthFigures, NamespaceInfo, Nsid, SubsystemInfo};
 
@@ -51,6 +50,7 @@ pub(crate) struct PoolHealth {
 pub struct Table {
     subsystem: SubsystemInfo,
     generation: AtomicU64,
+    changed: Notify,
     inner: Mutex<Inner>,
 }
 
@@ -62,7 +62,6 @@ struct Inner {
     nsid_high: u32,
     health: BTreeMap<PoolUuid, PoolHealth>,
     power_cycles: u64,
-    waiting: Vec<Waker>,
 }
 
 impl Table {
@@ -75,9 +74,9 @@ impl Table {
             nsid_high,
             health: BTreeMap::new(),
             power_cycles,
-            waiting: Vec::new(),
         };
-        Arc::new(Table { subsystem, generation: AtomicU64::new(1), inner: Mutex::new(inner) })
+        let generation = AtomicU64::new(1);
+        Arc::new(Table { subsystem, generation, changed: Notify::new(), inner: Mutex::new(inner) })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -99,14 +98,7 @@ impl Table {
     }
 
     pub(crate) fn changed(&self, seen: u64) -> impl Future<Output = ()> {
-        poll_fn(move |cx| {
-            let mut inner = self.inner();
-            if self.generation() != seen {
-                return Poll::Ready(());
-            }
-            inner.waiting.push(cx.waker().clone());
-            Poll::Pending
-        })
+        wait_for(&self.changed, move || (self.generation() != seen).then_some(()))
     }
 
     /// Changes the rows and tells everybody.
@@ -115,9 +107,8 @@ impl Table {
         let generation = self.generation() + 1;
         change(Arc::make_mut(&mut inner.rows), generation);
         self.generation.store(generation, Ordering::Release);
-        let waiting = std::mem::take(&mut inner.waiting);
         drop(inner);
-        waiting.into_iter().for_each(Waker::wake);
+        self.changed.notify_waiters();
     }
 
     /// Adds rows or replaces those of their numbers.

@@ -1,12 +1,10 @@
 //! The association as its user has it: it outlives broken connections.
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::{AlignedBuf, Notify, wait_for};
 use ashlar_nvme::admin::{AdminCommand, FeatureSelect, FormatNvm, GetLogPage, Identify};
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::identify::{IDENTIFY_BYTES, cns, namespaces_of_list};
@@ -57,7 +55,7 @@ struct Shared {
     options: ConnectOptions,
     purpose: Purpose,
     state: RefCell<State>,
-    waiting: RefCell<Vec<Waker>>,
+    changed: Notify,
     reconnections: Cell<u64>,
 }
 
@@ -91,7 +89,7 @@ impl Controller {
             options,
             purpose,
             state: RefCell::new(State::Up(session)),
-            waiting: RefCell::default(),
+            changed: Notify::new(),
             reconnections: Cell::new(0),
         };
         Ok(Controller { shared: Rc::new(shared) })
@@ -219,7 +217,7 @@ impl Controller {
     /// Ends the association in order: running commands fail, the controller is shut down.
     pub async fn disconnect(self) {
         let state = self.shared.state.replace(State::Closed);
-        self.shared.waiting.take().into_iter().for_each(Waker::wake);
+        self.shared.changed.notify_waiters();
         if let State::Up(session) = state {
             session.shutdown().await;
         }
@@ -227,17 +225,11 @@ impl Controller {
 
     /// The session, once there is one.
     async fn session(&self) -> Result<Rc<Session>, CommandError> {
-        poll_fn(|cx| {
-            match &*self.shared.state.borrow() {
-                State::Up(session) => return Poll::Ready(Ok(session.clone())),
-                State::GaveUp(error) => {
-                    return Poll::Ready(Err(CommandError::GaveUp(Box::new(error.clone()))));
-                }
-                State::Closed => return Poll::Ready(Err(CommandError::Closed)),
-                State::Reconnecting => {}
-            }
-            self.shared.waiting.borrow_mut().push(cx.waker().clone());
-            Poll::Pending
+        wait_for(&self.shared.changed, || match &*self.shared.state.borrow() {
+            State::Up(session) => Some(Ok(session.clone())),
+            State::GaveUp(error) => Some(Err(CommandError::GaveUp(Box::new(error.clone())))),
+            State::Closed => Some(Err(CommandError::Closed)),
+            State::Reconnecting => None,
         })
         .await
     }
@@ -351,7 +343,7 @@ async fn reconnect(shared: std::rc::Weak<Shared>, policy: ReconnectPolicy) {
 impl Shared {
     fn settle(&self, state: State) {
         self.state.replace(state);
-        self.waiting.take().into_iter().for_each(Waker::wake);
+        self.changed.notify_waiters();
     }
 }
 

@@ -3,13 +3,12 @@
 mod reader;
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::{AlignedBuf, Notify, wait_for};
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::pdu::{DataHeader, Digests, Framing, IcReq, Pdu, R2t};
 use ashlar_nvme::sgl::SglDescriptor;
@@ -54,7 +53,6 @@ struct Pending {
 struct State {
     slots: Vec<Option<Pending>>,
     free: Vec<u16>,
-    waiting_for_slot: VecDeque<Waker>,
     broken: Option<CommandError>,
 }
 
@@ -75,6 +73,8 @@ pub(super) struct Queue {
     h2c_data_bytes_max: Cell<u32>,
     in_capsule_bytes: Cell<u32>,
     state: RefCell<State>,
+    /// An identifier is free, or the queue has shaken hands, or is broken.
+    changed: Notify,
     tasks: RefCell<Vec<JoinHandle<()>>>,
 }
 
@@ -91,7 +91,6 @@ impl Queue {
         let state = State {
             slots: (0..limits.depth).map(|_| None).collect(),
             free: (0..limits.depth).rev().collect(),
-            waiting_for_slot: VecDeque::new(),
             broken: None,
         };
         let queue = Rc::new(Queue {
@@ -101,6 +100,7 @@ impl Queue {
             h2c_data_bytes_max: Cell::new(0),
             in_capsule_bytes: Cell::new(limits.in_capsule_bytes),
             state: RefCell::new(state),
+            changed: Notify::new(),
             tasks: RefCell::default(),
         });
         let request = IcReq { format_version: 0, data_alignment_bytes: 4, digests, r2t_max: 1 };
@@ -114,16 +114,9 @@ impl Queue {
 
     /// Until the target has answered the handshake.
     async fn shaken(&self) -> Result<(), CommandError> {
-        poll_fn(|cx| {
-            let mut state = self.state.borrow_mut();
-            if let Some(broken) = &state.broken {
-                return Poll::Ready(Err(broken.clone()));
-            }
-            if self.h2c_data_bytes_max.get() > 0 {
-                return Poll::Ready(Ok(()));
-            }
-            state.waiting_for_slot.push_back(cx.waker().clone());
-            Poll::Pending
+        wait_for(&self.changed, || match self.broken() {
+            Some(broken) => Some(Err(broken)),
+            None => (self.h2c_data_bytes_max.get() > 0).then_some(Ok(())),
         })
         .await
     }
@@ -137,7 +130,7 @@ impl Queue {
     ///
     /// Dropping the future gives up the answer, not the command.
     pub(super) async fn submit(&self, sqe: Sqe, data: Data) -> Result<Completion, CommandError> {
-        let cid = poll_fn(|cx| self.poll_slot(cx)).await?;
+        let cid = self.free_cid().await?;
         self.send(cid, sqe, data).wait().await
     }
 
@@ -147,9 +140,9 @@ impl Queue {
         first: (Sqe, Bytes),
         second: (Sqe, Bytes),
     ) -> Result<(Completion, Completion), CommandError> {
-        let first_cid = poll_fn(|cx| self.poll_slot(cx)).await?;
+        let first_cid = self.free_cid().await?;
         let reserved = Reserved { queue: self, cid: Some(first_cid) };
-        let second_cid = poll_fn(|cx| self.poll_slot(cx)).await?;
+        let second_cid = self.free_cid().await?;
         let first = self.send(reserved.take(), first.0, Data::Write(first.1));
         let second = self.send(second_cid, second.0, Data::Write(second.1));
         Ok((first.wait().await?, second.wait().await?))
@@ -198,18 +191,22 @@ impl Queue {
         }
     }
 
-    fn poll_slot(&self, cx: &mut Context<'_>) -> Poll<Result<Cid, CommandError>> {
-        let mut state = self.state.borrow_mut();
-        if let Some(broken) = &state.broken {
-            return Poll::Ready(Err(broken.clone()));
-        }
-        match state.free.pop() {
-            Some(cid) => Poll::Ready(Ok(Cid(cid))),
-            None => {
-                state.waiting_for_slot.push_back(cx.waker().clone());
-                Poll::Pending
+    /// An identifier that no command has, once there is one.
+    async fn free_cid(&self) -> Result<Cid, CommandError> {
+        wait_for(&self.changed, || {
+            let mut state = self.state.borrow_mut();
+            match &state.broken {
+                Some(broken) => Some(Err(broken.clone())),
+                None => state.free.pop().map(|cid| Ok(Cid(cid))),
             }
-        }
+        })
+        .await
+    }
+
+    /// The identifier is free again.
+    fn release(&self, cid: Cid) {
+        self.state.borrow_mut().free.push(cid.0);
+        self.changed.notify_one();
     }
 
     /// Fails every command, now and later.
@@ -222,7 +219,7 @@ impl Queue {
         for pending in state.slots.iter_mut().flatten().filter(|pending| pending.result.is_none()) {
             pending.finish(Err(error.clone()));
         }
-        state.waiting_for_slot.drain(..).for_each(Waker::wake);
+        self.changed.notify_waiters();
     }
 
     /// Ends the connection.
@@ -271,7 +268,8 @@ impl Queue {
         pending.finish(result);
         if pending.abandoned {
             *slot = None;
-            state.release(cqe.cid());
+            drop(state);
+            self.release(cqe.cid());
         }
         Some(())
     }
@@ -281,15 +279,6 @@ impl Pending {
     fn finish(&mut self, result: Result<Completion, CommandError>) {
         self.result = Some(result);
         if let Some(waker) = self.waiting.take() {
-            waker.wake();
-        }
-    }
-}
-
-impl State {
-    fn release(&mut self, cid: Cid) {
-        self.free.push(cid.0);
-        if let Some(waker) = self.waiting_for_slot.pop_front() {
             waker.wake();
         }
     }
@@ -310,7 +299,7 @@ impl Reserved<'_> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         if let Some(cid) = self.cid {
-            self.queue.state.borrow_mut().release(cid);
+            self.queue.release(cid);
         }
     }
 }
@@ -338,7 +327,8 @@ impl Answer<'_> {
             return Poll::Pending;
         };
         *slot = None;
-        state.release(self.cid);
+        drop(state);
+        self.queue.release(self.cid);
         Poll::Ready(result)
     }
 }
@@ -354,7 +344,8 @@ impl Drop for Answer<'_> {
             Some(pending) if pending.result.is_none() => pending.abandoned = true,
             _ => {
                 *slot = None;
-                state.release(self.cid);
+                drop(state);
+                self.queue.release(self.cid);
             }
         }
     }

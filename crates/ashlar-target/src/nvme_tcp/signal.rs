@@ -3,55 +3,37 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::OnceLock;
 use std::task::{Poll, Waker};
 
+use ashlar_block::{Notify, wait_for};
 use ashlar_reactor::wake_at_once;
 
 /// A value that is set once by any thread and awaited by tasks of any threads.
 pub(super) struct Once<T> {
-    state: Mutex<OnceState<T>>,
-}
-
-struct OnceState<T> {
-    value: Option<T>,
-    waiting: Vec<Waker>,
+    value: OnceLock<T>,
+    is_set: Notify,
 }
 
 impl<T: Copy> Once<T> {
     pub(super) const fn new() -> Self {
-        Once { state: Mutex::new(OnceState { value: None, waiting: Vec::new() }) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, OnceState<T>> {
-        self.state.lock().expect("no holder of the lock panics")
+        Once { value: OnceLock::new(), is_set: Notify::const_new() }
     }
 
     /// Sets the value; a second one changes nothing.
     pub(super) fn set(&self, value: T) {
-        let mut state = self.state();
-        if state.value.is_none() {
-            state.value = Some(value);
-            state.waiting.drain(..).for_each(Waker::wake);
+        if self.value.set(value).is_ok() {
+            self.is_set.notify_waiters();
         }
     }
 
     pub(super) fn get(&self) -> Option<T> {
-        self.state().value
+        self.value.get().copied()
     }
 
     /// The value, once there is one.
     pub(super) fn wait(&self) -> impl Future<Output = T> {
-        poll_fn(|cx| {
-            let mut state = self.state();
-            let Some(value) = state.value else {
-                if !state.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-                    state.waiting.push(cx.waker().clone());
-                }
-                return Poll::Pending;
-            };
-            Poll::Ready(value)
-        })
+        wait_for(&self.is_set, || self.get())
     }
 }
 

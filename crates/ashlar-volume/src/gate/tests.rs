@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
 use futures_util::FutureExt;
 
 use super::*;
@@ -64,4 +67,26 @@ fn a_closed_gate_says_why() {
     let refused = gate.enter().now_or_never().expect("closed").map(drop);
     assert_eq!(refused.map_err(|error| error.cause), Err(Cause::NoSuchVolume));
     assert!(gate.alone().now_or_never().is_some());
+}
+
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn one_that_waits_is_noted_once_and_forgotten_when_it_stops() {
+    let gate = Gate::default();
+    let inside = enter(&gate);
+    let task = Arc::new(Task);
+    let waker = Waker::from(task.clone());
+    let mut alone = Box::pin(gate.alone());
+    for _ in 0..1000 {
+        assert!(alone.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert_eq!(Arc::strong_count(&task), 3, "the task, its waker, and one more");
+    drop(alone);
+    assert_eq!(Arc::strong_count(&task), 2);
+    drop(inside);
 }

@@ -1,10 +1,8 @@
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Notify, wait_for};
 use bytes::Bytes;
 
 use crate::door::VolumeIo;
@@ -12,8 +10,14 @@ use crate::door::VolumeIo;
 /// One volume in memory. Clones are the same volume.
 #[derive(Clone)]
 pub struct MemoryVolume {
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Shared>,
     keeps_nothing: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    released: Notify,
 }
 
 #[derive(Default)]
@@ -22,17 +26,34 @@ struct State {
     blocks: BTreeMap<u64, Box<[u8]>>,
     failing: Option<Cause>,
     held: bool,
-    waiting: Vec<Waker>,
+    waiting: usize,
+}
+
+/// An operation that waits, until dropped.
+struct Waiting<'a>(&'a MemoryVolume);
+
+impl<'a> Waiting<'a> {
+    fn new(volume: &'a MemoryVolume) -> Self {
+        volume.state().waiting += 1;
+        Waiting(volume)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.state().waiting -= 1;
+    }
 }
 
 impl MemoryVolume {
     pub(super) fn new(size_bytes: u64, keeps_nothing: bool) -> Self {
         let state = State { size_bytes, ..State::default() };
-        MemoryVolume { shared: Arc::new(Mutex::new(state)), keeps_nothing }
+        let shared = Shared { state: Mutex::new(state), released: Notify::new() };
+        MemoryVolume { shared: Arc::new(shared), keeps_nothing }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.lock().expect("no holder of the lock panics")
+        self.shared.state.lock().expect("no holder of the lock panics")
     }
 
     pub(super) fn used_bytes(&self) -> u64 {
@@ -56,29 +77,21 @@ impl MemoryVolume {
 
     /// Makes every operation wait, or lets those that wait and all later ones go on.
     pub fn hold(&self, held: bool) {
-        let mut state = self.state();
-        state.held = held;
-        if !held {
-            state.waiting.drain(..).for_each(Waker::wake);
-        }
+        self.state().held = held;
+        self.shared.released.notify_waiters();
     }
 
     /// Operations that wait because of [`MemoryVolume::hold`].
     pub fn held_count(&self) -> usize {
-        self.state().waiting.len()
+        self.state().waiting
     }
 
     /// Takes the volume for one operation within `range`, once it is not held.
     async fn admit(&self, range: Range<u64>) -> Result<MutexGuard<'_, State>, IoError> {
-        poll_fn(|cx| {
-            let mut state = self.state();
-            if state.held {
-                state.waiting.push(cx.waker().clone());
-                return Poll::Pending;
-            }
-            Poll::Ready(())
-        })
-        .await;
+        if self.state().held {
+            let _waiting = Waiting::new(self);
+            wait_for(&self.shared.released, || (!self.state().held).then_some(())).await;
+        }
         let state = self.state();
         match state.failing {
             Some(cause) => Err(cause.into()),

@@ -1,3 +1,5 @@
+use std::task::{Context, Wake, Waker};
+
 use futures_util::FutureExt;
 
 use super::*;
@@ -48,4 +50,23 @@ fn health_is_that_of_the_worst_pool() {
     assert_eq!((health.spare_percent, health.degraded, health.media_errors), (30, true, 4));
     table.remove_pool(PoolUuid([2; 16]));
     assert!(!table.health().degraded);
+}
+
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+// Controllers look at their host's health now and then, and wait anew each time.
+#[test]
+fn who_waits_for_a_change_again_and_again_is_noted_once() {
+    let table = table();
+    let task = Arc::new(Task);
+    let waker = Waker::from(task.clone());
+    for _ in 0..1000 {
+        let mut changed = Box::pin(table.changed(table.generation()));
+        assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert_eq!(Arc::strong_count(&task), 2, "the task and its waker");
 }

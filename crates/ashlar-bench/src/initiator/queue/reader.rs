@@ -89,8 +89,7 @@ impl Reader {
         self.queue.framing.set(Framing { digests, data_alignment_bytes });
         self.queue.h2c_data_bytes_max.set(response.h2c_data_bytes_max);
         self.decoder.establish(Framing { digests, data_alignment_bytes: 4 });
-        let mut state = self.queue.state.borrow_mut();
-        state.waiting_for_slot.drain(..).for_each(std::task::Waker::wake);
+        self.queue.changed.notify_waiters();
     }
 
     fn take_data(&mut self, data: &[u8]) {

@@ -1,6 +1,7 @@
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use ashlar_volume::HostNqn;
 
@@ -79,4 +80,26 @@ fn payload_is_taken_from_all_budgets_or_from_none_and_given_back_to_all() {
     drop((before_connect, later));
     assert_eq!((host.free_bytes(), reactor.free_bytes()), (100, 150));
     assert!(memory.try_take(100).is_some());
+}
+
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn who_waits_for_memory_is_noted_once_and_forgotten_when_it_stops() {
+    let budget = Budget::new(100);
+    let _taken = budget.try_reserve(60).unwrap();
+    let task = Arc::new(Task);
+    let waker = Waker::from(task.clone());
+    for _ in 0..1000 {
+        let mut reserve = Box::pin(budget.reserve(80));
+        for _ in 0..10 {
+            assert!(reserve.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(Arc::strong_count(&task), 3, "the task, its waker, and one more");
+    }
+    assert_eq!(Arc::strong_count(&task), 2);
 }

@@ -1,6 +1,7 @@
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use super::{Letter, Once};
 
@@ -24,4 +25,25 @@ fn a_letter_is_taken_once() {
     assert!(take.as_mut().poll(&mut cx).is_pending());
     letter.clone().leave(5);
     assert_eq!(take.as_mut().poll(&mut cx), Poll::Ready(5));
+}
+
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn who_waits_for_what_happens_once_is_noted_once_and_forgotten_when_it_stops() {
+    let once = Once::<()>::new();
+    let task = Arc::new(Task);
+    let waker = Waker::from(task.clone());
+    for _ in 0..1000 {
+        let mut wait = Box::pin(once.wait());
+        for _ in 0..10 {
+            assert!(wait.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(Arc::strong_count(&task), 3, "the task, its waker, and one more");
+    }
+    assert_eq!(Arc::strong_count(&task), 2);
 }
