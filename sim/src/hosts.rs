@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
-use ashlar_store::OpenError;
+use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
 
 use crate::content;
@@ -125,10 +125,19 @@ impl Run {
         }
     }
 
+    async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
+        let wanted = Settings { recon_prio: self.plan.recon_prio };
+        if pool.settings() == wanted {
+            return Ok(());
+        }
+        pool.set_settings(wanted).await.map_err(|error| format!("settings: {error}"))
+    }
+
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
         if self.actions_left.get() > 0 {
+            self.choose_settings(pool).await?;
             self.delete_volumes(pool).await?;
             self.make_volumes(pool).await?;
             match self.plan.kind {

@@ -203,7 +203,6 @@ impl Plan {
         Options {
             map_memory_bytes: self.map_memory_bytes,
             space_wait: self.space_wait,
-            recon_prio: self.recon_prio,
             sorted_segments_min: self.sorted_segments_min,
             ..Options::default()
         }

@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 
 use crate::error::ApiError;
 use crate::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
-    PoolDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
+    Pool, PoolDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -28,6 +28,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn export_pool(&self, pool: String) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.
     fn destroy_pool(&self, pool: String) -> Answer<'_, ()>;
+    /// Changes what an operator has chosen for a pool.
+    fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
 
     /// The drives of all pools.
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;

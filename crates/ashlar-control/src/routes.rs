@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
-    PoolDrive, Status, Version, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
+    Pool, PoolDrive, Status, Version, Volume,
 };
 
 /// What all paths begin with.
@@ -42,7 +42,7 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .routes(routes!(hosts))
         .routes(routes!(pools, create_pool))
         .routes(routes!(import_pool))
-        .routes(routes!(pool, destroy_pool))
+        .routes(routes!(pool, change_pool, destroy_pool))
         .routes(routes!(export_pool))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
@@ -120,6 +120,14 @@ async fn import_pool(State(node): Node, body: Body<ImportPool>) -> Answer<Pool> 
 async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     let what = format!("pool '{pool}'");
     find(node.pools().await?, "no_such_pool", what, |found| found.name == pool || found.uuid == pool)
+}
+
+/// Changes what an operator has chosen for a pool.
+#[utoipa::path(patch, path = "/pools/{pool}", request_body = ChangePool, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn change_pool(State(node): Node, Path(pool): Path<String>, body: Body<ChangePool>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.change_pool(pool, request).await.map(Json)
 }
 
 /// Closes a pool and takes its label off its drives: what it held is lost.

@@ -57,9 +57,10 @@ pub struct Pool {
     pub name: String,
     /// Its identity.
     pub uuid: String,
-    /// 0, 1, 5 or 6; empty while it is unavailable.
+    /// 0, 1, 1x3, 5, 6, 7.3 or N+M; empty while it is unavailable.
     pub level: String,
-    /// How it is: `online`, `degraded`, `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
+    /// How it is: `online`, `degraded`, `rebuilding`, `reduced` (all is safe, on fewer drives than it was made of),
+    /// `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only or unavailable.
     pub problem: Option<String>,
@@ -91,8 +92,23 @@ pub struct Pool {
     pub map_memory_bytes: u64,
     /// Its members.
     pub drives: Vec<PoolDrive>,
+    /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
+    pub rebuild: Option<Rebuild>,
+    /// Part of the time that the rebuild may have, in percent.
+    pub recon_prio: u8,
     /// What has happened since it was opened.
     pub counters: PoolCounters,
+}
+
+/// How far a rebuild is.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Rebuild {
+    /// Part that is done.
+    pub percent: f64,
+    /// Bytes of columns that are to be restored.
+    pub bytes_left: u64,
+    /// Seconds until it is done, if it goes on as it does. Null: it has only begun.
+    pub eta_s: Option<u64>,
 }
 
 /// What has happened in a pool since it was opened.
@@ -110,6 +126,8 @@ pub struct PoolCounters {
     pub blocks_moved: u64,
     /// Segments reclaimed.
     pub segments_collected: u64,
+    /// Columns of segments that were on lost drives and are on others now.
+    pub columns_restored: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Pages of the map that were not in memory and had to be read from drives.
@@ -137,7 +155,8 @@ pub struct PoolDrive {
     pub spec: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
-    /// How it is: `online`, `failed`, `absent`, `stale`, `sparse`.
+    /// How it is: `online`, `failed`, `absent`, `released` (lost, and all that lived on it is on others), `stale`,
+    /// `sparse`.
     pub states: Vec<String>,
     /// Why it has failed.
     pub problem: Option<String>,
@@ -305,6 +324,15 @@ fn four_kib() -> u32 {
 
 fn yes() -> bool {
     true
+}
+
+/// What is to change of an operator's choices for a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangePool {
+    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
+    #[serde(default)]
+    pub recon_prio: Option<u8>,
 }
 
 /// What is to change of a volume.

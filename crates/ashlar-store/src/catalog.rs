@@ -42,6 +42,22 @@ impl VolumeEntry {
     }
 }
 
+/// What an operator has chosen for a pool; it goes where the pool goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
+    pub recon_prio: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { recon_prio: RECON_PRIO_MAX }
+    }
+}
+
+/// The highest priority of a rebuild: it takes what hosts leave.
+pub const RECON_PRIO_MAX: u8 = 100;
+
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Catalog {
@@ -51,6 +67,8 @@ pub struct Catalog {
     pub next_id: u32,
     /// What each family stores, as of the checkpoint.
     pub usages: BTreeMap<Family, Usage>,
+    /// What an operator has chosen.
+    pub settings: Settings,
 }
 
 impl Catalog {
@@ -65,8 +83,8 @@ impl Catalog {
     }
 
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
-    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`. Nothing at all for
-    /// the catalog of a pool that never had a volume: its first root is written before any segment can be.
+    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`.
+    /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
             return Vec::new();
@@ -84,6 +102,7 @@ impl Catalog {
         for (family, usage) in &self.usages {
             w.u32(family.0).u64(usage.blocks).u64(usage.slots);
         }
+        w.u8(self.settings.recon_prio);
         w.0
     }
 
@@ -95,7 +114,11 @@ impl Catalog {
         let usages = (0..r.u32()?)
             .map(|_| Ok((Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? })))
             .collect::<Result<_, Malformed>>()?;
-        Ok(Catalog { volumes, next_id, usages })
+        let settings = Settings { recon_prio: r.u8()? };
+        if !(1..=RECON_PRIO_MAX).contains(&settings.recon_prio) {
+            return Err(r.malformed());
+        }
+        Ok(Catalog { volumes, next_id, usages, settings })
     }
 }
 

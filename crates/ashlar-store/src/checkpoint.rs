@@ -312,7 +312,9 @@ impl<W: World> Pool<W> {
         self.flush_everywhere(&noted.drives).await;
         // Not before: a drive that has failed since the note lacks pages that this root names.
         let mut members = self.members(noted.generation)?;
-        release(&mut members, table, noted.generation);
+        if self.could_restore() {
+            release(&mut members, table, noted.generation);
+        }
         let table = TableRoot {
             area,
             bytes,

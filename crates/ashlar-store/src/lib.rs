@@ -44,7 +44,7 @@ pub use compress::codec;
 
 pub use audit::Audit;
 pub use capacity::Space;
-pub use catalog::{VolumeEntry, VolumeState};
+pub use catalog::{RECON_PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
 pub use ledger::Usage;
 pub use members::{FoundDrive, OpenPolicy};

@@ -17,8 +17,6 @@ pub struct Options {
     pub sorted_segments_min: u64,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
-    /// Part of the time that the rebuild of lost drives may have the others, in percent, 1 to 100.
-    pub recon_prio: u8,
 }
 
 /// Least over-provisioning: below it garbage collection costs more than it gains.
@@ -33,7 +31,6 @@ impl Default for Options {
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,
             space_wait: std::time::Duration::from_secs(5),
-            recon_prio: 100,
         }
     }
 }

@@ -25,8 +25,8 @@ use crate::segments::{NewPlace, Segment, Segments, pin};
 use crate::types::Lsn;
 use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
-/// Rows that are restored before somebody else has a turn.
-const STEP_ROWS: u32 = 256;
+/// Rows that are restored before somebody else has a turn; fewer where chunks are small.
+const STEP_ROWS_MAX: u32 = 256;
 
 /// When what could not be read is tried again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -87,6 +87,12 @@ impl<W: World> Pool<W> {
         absent.map(|member| member.drive).collect()
     }
 
+    /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is on lost drives would only
+    /// lose the chance that they come back.
+    pub fn could_restore(&self) -> bool {
+        self.array.working_count() > self.identity.level.parity()
+    }
+
     fn damaged<'a>(
         &'a self,
         segments: &'a Segments,
@@ -107,7 +113,8 @@ impl<W: World> Pool<W> {
     /// What is to be done about lost drives.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let lost = self.unreleased();
-        if lost.is_empty() || self.world.now() < self.rebuild.next_step_at.get() {
+        let waits = self.world.now() < self.rebuild.next_step_at.get();
+        if lost.is_empty() || waits || !self.could_restore() {
             return None;
         }
         let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
@@ -127,7 +134,7 @@ impl<W: World> Pool<W> {
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
     pub fn rebuild_waits(&self) -> Option<Duration> {
         let lost = self.unreleased();
-        if lost.is_empty() {
+        if lost.is_empty() || !self.could_restore() {
             return None;
         }
         let pause = self.rebuild.next_step_at.get().since(self.world.now());
@@ -144,7 +151,8 @@ impl<W: World> Pool<W> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
         let ended = self.world.now();
-        let pause = pause_after(ended.since(begun), self.options.recon_prio);
+        let prio = self.catalog.borrow().settings.recon_prio;
+        let pause = pause_after(ended.since(begun), prio);
         self.rebuild.next_step_at.set(Nanos(ended.0 + pause.as_nanos() as u64));
         done
     }
@@ -234,7 +242,7 @@ impl<W: World> Pool<W> {
         let id = moving.segment;
         let Some((_pin, geometry)) = pin(&self.segments, id) else { return Step::TargetLost };
         let extents = self.segments.borrow().get(id).expect("pinned").accepted_rows();
-        let end_of_step = moving.next_row + STEP_ROWS;
+        let end_of_step = moving.next_row + (self.identity.segment_rows / 4).min(STEP_ROWS_MAX);
         let mut image = Image::new(self, &geometry);
         for extent in extents {
             let mut row = extent.row.max(moving.next_row);
@@ -275,6 +283,12 @@ impl<W: World> Pool<W> {
         Ok(rows)
     }
 
+    /// The rebuild's share of the time has changed: what was to be waited for by the old one is not.
+    pub fn rebuild_at_once(&self) {
+        self.rebuild.next_step_at.set(self.world.now());
+        self.orders.ring();
+    }
+
     /// How far the rebuild is; none if nothing is to be rebuilt.
     pub fn rebuild_progress(&self) -> Option<RebuildProgress> {
         let lost = self.unreleased();
@@ -297,7 +311,11 @@ impl<W: World> Pool<W> {
             .get()
             .filter(|_| bytes_done > 0)
             .map(|since| self.world.now().since(since).mul_f64(bytes_left as f64 / bytes_done as f64));
-        (bytes_left > 0).then_some(RebuildProgress { bytes_done, bytes_left, remaining })
+        (bytes_left > 0 && self.could_restore()).then_some(RebuildProgress {
+            bytes_done,
+            bytes_left,
+            remaining,
+        })
     }
 
     /// Nothing is to be rebuilt any more: the next loss is counted anew.

@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
 use crate::capacity::Space;
-use crate::catalog::{VolumeEntry, VolumeState};
+use crate::catalog::{Settings, VolumeEntry, VolumeState};
 use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
@@ -101,6 +101,8 @@ pub struct PoolStatus {
     pub unclean_starts: u64,
     /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
     pub rebuild: Option<RebuildProgress>,
+    /// What an operator has chosen.
+    pub settings: Settings,
     /// Memory that the map takes.
     pub map_bytes: u64,
 }
@@ -197,6 +199,19 @@ impl<W: World> Store<W> {
         };
         self.pool.checkpoint_now().await?;
         Ok(id)
+    }
+
+    /// What an operator has chosen.
+    pub fn settings(&self) -> Settings {
+        self.pool.catalog.borrow().settings
+    }
+
+    /// Changes what an operator has chosen. It holds at once, and is durable when this returns.
+    pub async fn set_settings(&self, settings: Settings) -> Result<(), IoError> {
+        self.pool.running()?;
+        self.pool.catalog.borrow_mut().settings = settings;
+        self.pool.rebuild_at_once();
+        self.pool.checkpoint_now().await
     }
 
     /// Changes what is kept with a volume. Durable when it returns.
@@ -398,6 +413,7 @@ impl<W: World> Store<W> {
             out_of_room: pool.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: pool.rebuild_progress(),
+            settings: self.settings(),
             map_bytes: (buffered + pool.pages.bytes()) as u64,
         }
     }

@@ -13,7 +13,7 @@ use futures_util::lock::Mutex;
 use crate::bay::{BayDrive, DriveBay};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
-use crate::report::{DriveReport, PoolRecord, PoolReport, VolumeReport};
+use crate::report::{DriveReport, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 
@@ -113,6 +113,16 @@ impl<B: DriveBay> Home<B> {
     pub async fn close_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
         let pool = self.take_pool(uuid).await?;
         Ok(pool.store.close().await?)
+    }
+
+    /// Changes what an operator has chosen for a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it may hold until the daemon ends all the same.
+    pub async fn set_pool(&self, uuid: PoolUuid, change: SettingsChange) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        Ok(pool.store.set_settings(change.of(pool.store.settings())).await?)
     }
 
     /// Closes a pool and makes its drives no pool's: what it held is lost.

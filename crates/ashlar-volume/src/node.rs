@@ -13,7 +13,7 @@ use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest};
 use crate::name::VolumeName;
-use crate::report::{PoolRecord, PoolReport, VolumeReport};
+use crate::report::{PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -127,6 +127,16 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let options = self.options.clone();
         let request = OpenRequest { pool, drives, names_taken, policy, options, member_wait };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+    }
+
+    /// Changes what an operator has chosen for a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn set_pool(&self, pool: &str, change: SettingsChange) -> Result<PoolReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.set_pool(uuid, change).await }).await??;
+        self.report(&uuid.to_string()).await
     }
 
     /// Closes a pool and lets go of its drives.

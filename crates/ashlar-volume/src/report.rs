@@ -1,7 +1,7 @@
 //! What there is to say of pools and volumes.
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
-use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Usage};
+use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Settings, Usage};
 
 use crate::bay::DriveFacts;
 use crate::door::{AccessList, Nsid};
@@ -57,6 +57,20 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
         )
     };
     (online < needed).then(why)
+}
+
+/// What is to change of an operator's choices for a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SettingsChange {
+    /// See [`Settings::recon_prio`].
+    pub recon_prio: Option<u8>,
+}
+
+impl SettingsChange {
+    /// The settings after it.
+    pub fn of(self, before: Settings) -> Settings {
+        Settings { recon_prio: self.recon_prio.unwrap_or(before.recon_prio) }
+    }
 }
 
 /// A volume.

@@ -219,6 +219,28 @@ Of a directory every file that is a drive of a pool is taken.")]
         #[arg(long)]
         degraded: bool,
     },
+    /// Change how a pool works
+    #[command(after_help = "Settings:
+  recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent
+                      [default: 100]
+Example:
+  ashlar pool set tank recon-prio=10")]
+    Set {
+        /// Its name or UUID
+        pool: String,
+        /// What is to change
+        #[arg(value_name = "SETTING=VALUE", required = true)]
+        settings: Vec<String>,
+    },
+    /// Show how far the rebuild of lost drives is, which goes on by itself
+    #[command(after_help = "Examples:\n  ashlar pool rebuild tank\n  ashlar pool rebuild tank --wait")]
+    Rebuild {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until all that lived on lost drives is on others
+        #[arg(long)]
+        wait: bool,
+    },
     /// Close a pool and forget it: its drives can go elsewhere
     #[command(after_help = "Example:\n  ashlar pool export tank")]
     Export {

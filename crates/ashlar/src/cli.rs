@@ -1,6 +1,8 @@
 //! The verbs that speak to a daemon.
 
 mod client;
+mod rebuild;
+mod settings;
 mod tables;
 mod verbs;
 

@@ -14,6 +14,7 @@ fn a_catalog_reads_back() {
         volumes: BTreeMap::from([(VolumeId(4), volume)]),
         next_id: 9,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
+        settings: Settings { recon_prio: 10 },
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog));

@@ -74,6 +74,17 @@ fn a_drive_that_was_named_absent_is_stale_however_new_its_root_is() {
 }
 
 #[test]
+fn a_drive_that_was_released_is_not_missed_and_not_believed() {
+    let mut newest = root_of(4, &[(1, 1)], 25, &[]);
+    newest.members[3].state = MemberState::Released;
+    let own = root_of(4, &[(1, 1)], 19, &[]);
+    assert_eq!(standing(&newest, &superblock(3), Some(&own)), Standing::Stale);
+    // One of the other three may be away, as single parity survives, and no more.
+    assert!(verdict(&[(0, &newest), (1, &newest)], &newest, 1).is_ok());
+    assert!(verdict(&[(0, &newest), (3, &own)], &newest, 1).is_err());
+}
+
+#[test]
 fn a_drive_that_is_not_the_member_it_was_is_stale() {
     let newest = root(&[(1, 1)], 25, &[]);
     let replaced = Superblock { drive_uuid: DriveUuid([9; 16]), ..superblock(0) };

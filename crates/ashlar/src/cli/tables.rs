@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use ashlar_block::ByteSize;
-use ashlar_control::types::{Access, DriveInfo, Host, Pool, PoolDrive, Status, Volume};
+use ashlar_control::types::{Access, DriveInfo, Host, Pool, PoolDrive, Rebuild, Status, Volume};
 use comfy_table::{Cell, Color, Table, presets};
 
 fn table(header: &[&str]) -> Table {
@@ -99,6 +99,20 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
     lines.join("\n")
 }
 
+/// How far a pool's rebuild is.
+pub fn rebuild(pool: &Pool) -> String {
+    let (name, states) = (&pool.name, pool.states.join(", "));
+    match pool.rebuild {
+        Some(rebuild) => format!("pool '{name}' is {states}: {}", rebuilt(&rebuild)),
+        None => format!("pool '{name}' is {states}: there is nothing to rebuild"),
+    }
+}
+
+fn rebuilt(rebuild: &Rebuild) -> String {
+    let eta = rebuild.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
+    format!("{:.1} % rebuilt, {} left{eta}", rebuild.percent, size(rebuild.bytes_left))
+}
+
 /// A pool with everything.
 pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
@@ -107,6 +121,7 @@ pub fn pool(pool: &Pool) -> String {
         ("level", pool.level.clone()),
         ("state", pool.states.join(", ")),
     ];
+    rows.extend(pool.rebuild.map(|rebuild| ("rebuild", rebuilt(&rebuild))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
     rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
     let counters = &pool.counters;
@@ -123,6 +138,7 @@ pub fn pool(pool: &Pool) -> String {
         ("logical written", size(pool.logical_written_bytes)),
         ("compression ratio", ratio(pool.compression_ratio)),
         ("map memory", size(pool.map_memory_bytes)),
+        ("rebuild's share of the time", format!("{} %", pool.recon_prio)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
         ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),

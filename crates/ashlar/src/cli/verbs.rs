@@ -99,6 +99,18 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
             print(output, &pool, |pool| tables::opened_pool("opened", pool))
         }
+        PoolCommand::Set { pool, settings } => {
+            let change = super::settings::parse(&settings)?;
+            let path = format!("/pools/{}", segment(&pool)?);
+            let pool: Pool = client.send_body(Method::PATCH, &path, &change).await?;
+            print(output, &pool, tables::pool)
+        }
+        PoolCommand::Rebuild { pool, wait } => {
+            let path = format!("/pools/{}", segment(&pool)?);
+            let pool =
+                if wait { super::rebuild::wait(client, &path).await? } else { client.get(&path).await? };
+            print(output, &pool, tables::rebuild)
+        }
         PoolCommand::Export { pool } => {
             client.command(Method::POST, &format!("/pools/{}/export", segment(&pool)?)).await?;
             say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));

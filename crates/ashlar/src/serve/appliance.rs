@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
-    PoolDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
+    Pool, PoolDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -167,6 +167,10 @@ impl Appliance for NodeAppliance {
 
     fn destroy_pool(&self, pool: String) -> Answer<'_, ()> {
         self.change(|node| async move { node.destroy_pool(pool).await })
+    }
+
+    fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.change_pool(pool, request).await })
     }
 
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>> {

@@ -1,9 +1,9 @@
 //! From what the node reports to what goes over the wire.
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Volume,
+    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Volume,
 };
-use ashlar_store::{DriveCondition, PoolStatus};
+use ashlar_store::{DriveCondition, PoolStatus, RebuildProgress};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
@@ -43,7 +43,18 @@ pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
         problem: read_only,
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
+        rebuild: status.rebuild.as_ref().map(rebuild),
+        recon_prio: status.settings.recon_prio,
         counters: counters(status),
+    }
+}
+
+fn rebuild(progress: &RebuildProgress) -> Rebuild {
+    let all = progress.bytes_done + progress.bytes_left;
+    Rebuild {
+        percent: (progress.bytes_done as f64 / all as f64 * 1000.0).floor() / 10.0,
+        bytes_left: progress.bytes_left,
+        eta_s: progress.remaining.map(|remaining| remaining.as_secs_f64().ceil() as u64),
     }
 }
 
@@ -54,6 +65,8 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let states = [
         ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
+        ("rebuilding", status.rebuild.is_some()),
+        ("reduced", status.is_reduced()),
         ("read-only", is_read_only),
         ("full", status.space.full),
         ("out-of-room", status.out_of_room),
@@ -71,6 +84,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         drive_written_bytes: counters.bytes_to_drives,
         blocks_moved: counters.fragments_moved,
         segments_collected: counters.segments_collected,
+        columns_restored: counters.columns_restored,
         checkpoints: counters.checkpoints,
         map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,
@@ -89,6 +103,7 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         DriveCondition::Online => ("online", None),
         DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
         DriveCondition::Absent => ("absent", None),
+        DriveCondition::Released => ("released", None),
     };
     let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];
     let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ashlar_control::types::{CreatePool, CreateVolume};
+use ashlar_control::types::{ChangePool, CreatePool, CreateVolume};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
-use ashlar_store::NewPool;
-use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume};
+use ashlar_store::{NewPool, RECON_PRIO_MAX};
+use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
 const ANY: &str = "any";
 const ALL: &str = "all";
@@ -30,6 +30,18 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
         return Err(invalid("invalid_chunk", why));
     }
     Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes, segment_numbers: None })
+}
+
+/// What is to change of a pool's settings.
+pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
+    let ChangePool { recon_prio } = request;
+    if let Some(prio) = recon_prio
+        && !(1..=RECON_PRIO_MAX).contains(&prio)
+    {
+        let why = format!("recon-prio={prio} cannot be: choose 1 to {RECON_PRIO_MAX} percent of the time");
+        return Err(invalid("invalid_setting", why));
+    }
+    Ok(SettingsChange { recon_prio })
 }
 
 /// What volume is to be made.

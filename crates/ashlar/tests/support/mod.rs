@@ -148,6 +148,24 @@ impl Place {
         }
     }
 
+    /// The words for the state of the pool's drive.
+    pub fn drive_states(&self, pool: &str, index: usize) -> Vec<String> {
+        words(&self.json(&["pool", "show", pool])["drives"][index]["states"])
+    }
+
+    /// The words for the state of the pool.
+    pub fn pool_states(&self, pool: &str) -> Vec<String> {
+        words(&self.json(&["pool", "show", pool])["states"])
+    }
+
+    /// Whether the pool knows that it has lost the drive, whatever of it is rebuilt by now.
+    pub fn has_lost(&self, pool: &str, index: usize) -> bool {
+        let any =
+            |states: Vec<String>, wanted: &[&str]| states.iter().any(|state| wanted.contains(&&**state));
+        any(self.drive_states(pool, index), &["absent", "failed", "released"])
+            && any(self.pool_states(pool), &["degraded", "reduced"])
+    }
+
     /// Runs a verb against this place's daemon.
     pub fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(ASHLAR);
@@ -284,4 +302,9 @@ pub fn spoil(path: &Path, offset: u64, bytes: usize) {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::options().write(true).open(path).expect("a file");
     file.write_all_at(&vec![0xa5; bytes], offset).expect("room");
+}
+
+fn words(states: &serde_json::Value) -> Vec<String> {
+    let states = states.as_array().expect("a list").iter();
+    states.map(|state| state.as_str().expect("a word").to_owned()).collect()
 }

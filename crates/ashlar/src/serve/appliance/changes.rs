@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, ImportPool, NameDrive, NameHosts, Pool, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, ImportPool, NameDrive, NameHosts, Pool,
+    Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::OpenPolicy;
@@ -70,6 +71,14 @@ impl Shared {
         }
         let uuid = self.node.close_pool(&pool).await.map_err(api_error)?;
         self.memory().forget(&uuid.to_string())
+    }
+
+    pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
+        let change = requests::settings(request)?;
+        self.check_available(&pool)?;
+        let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
+        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
+        Ok(convert::pool(&report, remembered.as_ref()))
     }
 
     pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {
