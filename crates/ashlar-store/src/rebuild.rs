@@ -28,6 +28,9 @@ use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 /// Rows that are restored before somebody else has a turn; fewer where chunks are small.
 const STEP_ROWS_MAX: u32 = 256;
 
+/// When it is looked again whether there is room.
+const ROOM_RETRY: Duration = Duration::from_secs(1);
+
 /// When what could not be read is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
@@ -287,6 +290,11 @@ impl<W: World> Pool<W> {
     pub fn rebuild_at_once(&self) {
         self.rebuild.next_step_at.set(self.world.now());
         self.orders.ring();
+    }
+
+    /// There is no room to rebuild to: it is looked again later.
+    pub fn postpone_rebuild(&self) {
+        self.rebuild.next_step_at.set(Nanos(self.world.now().0 + ROOM_RETRY.as_nanos() as u64));
     }
 
     /// How far the rebuild is; none if nothing is to be rebuilt.

@@ -91,6 +91,11 @@ impl Orders {
         self.fruitless.set(0);
     }
 
+    /// There is nowhere to collect to, until something changes.
+    pub fn give_up_collecting(&self) {
+        self.fruitless.set(FRUITLESS_MAX);
+    }
+
     /// Hosts have changed what lives, by so many records.
     pub fn content_changed(&self, records: usize) {
         self.collecting_may_gain();
@@ -206,9 +211,20 @@ impl<W: World> Pool<W> {
             Task::Rest => Ok(()),
         };
         match done {
-            Err(AppendError::WindowEmpty) => self.ordered_checkpoint().await,
+            Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => self.ordered_checkpoint().await,
+            Err(AppendError::WindowEmpty) => {
+                self.orders.give_up_collecting();
+                self.postpone_rebuild();
+            }
             Ok(()) | Err(AppendError::Halted) => {}
         }
+    }
+
+    /// Whether there would be segments to open after a checkpoint. One that makes no room takes some: repeated, it takes
+    /// the last of them, and the pool halts.
+    fn checkpoint_makes_room(&self) -> bool {
+        let segments = self.segments.borrow();
+        segments.placeable(&self.drives()) > 0 || !segments.reclaimable(self.log.floor()).is_empty()
     }
 
     /// Collects one segment, and notes whether that leads anywhere.
