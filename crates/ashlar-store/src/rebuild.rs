@@ -21,7 +21,7 @@ use crate::gc::Collected;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::{Expected, Image};
-use crate::segments::{NewPlace, Segment, Segments, pin};
+use crate::segments::{NewPlace, Segments, pin};
 use crate::types::Lsn;
 use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
@@ -36,17 +36,6 @@ const RETRY: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether a segment that was still being written may be restored.
 const READY_POLL: Duration = Duration::from_millis(200);
-
-/// How far the rebuild is.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RebuildProgress {
-    /// Bytes of columns that have been restored.
-    pub bytes_done: u64,
-    /// Bytes of columns that are to be.
-    pub bytes_left: u64,
-    /// When it will be done if it goes on like this. None: it has only begun.
-    pub remaining: Option<Duration>,
-}
 
 /// The columns of a segment that are being restored.
 struct Moving {
@@ -68,6 +57,21 @@ pub(crate) struct Rebuild {
     next_step_at: Cell<Nanos>,
     bytes_done: Cell<u64>,
     since: Cell<Option<Nanos>>,
+}
+
+impl Rebuild {
+    /// Bytes that are restored of columns which are not yet whole.
+    pub fn bytes_begun(&self) -> u64 {
+        let moving = self.moving.borrow();
+        let bytes =
+            |moving: &Moving| u64::from(moving.next_row) * (moving.places.len() * SECTOR_BYTES) as u64;
+        moving.as_ref().map_or(0, bytes)
+    }
+
+    /// Bytes that have been restored since the first loss that is not made good, and how long that took.
+    pub fn done(&self, now: Nanos) -> (u64, Duration) {
+        (self.bytes_done.get(), self.since.get().map_or(Duration::ZERO, |since| now.since(since)))
+    }
 }
 
 /// How a step ended.
@@ -105,7 +109,7 @@ impl<W: World> Pool<W> {
         let now = self.world.now();
         let postponed = self.rebuild.postponed.borrow().clone();
         segments.iter().filter_map(move |(id, segment)| {
-            let count = columns_on(segment, lost);
+            let count = segment.columns_on(lost);
             let waits = segment.last_lsn >= floor || postponed.get(&id).is_some_and(|until| *until > now);
             let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
             let is_empty = segment.is_reclaimable(floor);
@@ -297,46 +301,12 @@ impl<W: World> Pool<W> {
         self.rebuild.next_step_at.set(Nanos(self.world.now().0 + ROOM_RETRY.as_nanos() as u64));
     }
 
-    /// How far the rebuild is; none if nothing is to be rebuilt.
-    pub fn rebuild_progress(&self) -> Option<RebuildProgress> {
-        let lost = self.unreleased();
-        let segments = self.segments.borrow();
-        let left: u64 = segments
-            .iter()
-            .filter(|(_, segment)| !segment.is_empty())
-            .map(|(_, segment)| u64::from(segment.rows) * (columns_on(segment, &lost) * SECTOR_BYTES) as u64)
-            .sum();
-        let begun = self
-            .rebuild
-            .moving
-            .borrow()
-            .as_ref()
-            .map_or(0, |moving| u64::from(moving.next_row) * (moving.places.len() * SECTOR_BYTES) as u64);
-        let (bytes_done, bytes_left) = (self.rebuild.bytes_done.get(), left.saturating_sub(begun));
-        let remaining = self
-            .rebuild
-            .since
-            .get()
-            .filter(|_| bytes_done > 0)
-            .map(|since| self.world.now().since(since).mul_f64(bytes_left as f64 / bytes_done as f64));
-        (bytes_left > 0 && self.could_restore()).then_some(RebuildProgress {
-            bytes_done,
-            bytes_left,
-            remaining,
-        })
-    }
-
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
         self.rebuild.bytes_done.set(0);
         self.rebuild.since.set(None);
         self.rebuild.postponed.borrow_mut().clear();
     }
-}
-
-/// Columns of the segment on any of the drives.
-fn columns_on(segment: &Segment, drives: &[DriveId]) -> usize {
-    segment.geometry.columns.iter().filter(|column| drives.contains(&column.drive)).count()
 }
 
 /// The bytes of the columns at `places`, from those of all data columns.

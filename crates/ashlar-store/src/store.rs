@@ -5,29 +5,24 @@ use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{
-    AlignedBuf, BLOCK_BYTES, Cause, DeviceError, DriveId, DriveUuid, IoError, Lba, PoolUuid, VolumeId, World,
-};
-use ashlar_raid::Level;
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
 use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
-use crate::capacity::Space;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
 use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
 use crate::format::location::SLOT_BYTES;
-use crate::format::root::MemberState;
 use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
-use crate::pool::{Counters, Pool};
-use crate::rebuild::RebuildProgress;
+use crate::pool::Pool;
 use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
+use crate::status::PoolStatus;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
 
 /// Blocks of the largest volume: 1 PiB.
@@ -45,80 +40,6 @@ pub struct Store<W: World> {
 impl<W: World> Clone for Store<W> {
     fn clone(&self) -> Self {
         Store { pool: self.pool.clone() }
-    }
-}
-
-/// A member drive's condition.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DriveCondition {
-    /// It is used.
-    Online,
-    /// It was given up.
-    Failed(DeviceError),
-    /// It is not there, or was not believed when the pool was opened.
-    Absent,
-    /// It was lost, and all that lived on it has been restored on others.
-    Released,
-}
-
-/// A member drive.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DriveStatus {
-    /// Its number.
-    pub drive: DriveId,
-    /// Its identity.
-    pub uuid: DriveUuid,
-    /// How it is.
-    pub condition: DriveCondition,
-    /// Reads that it refused.
-    pub read_errors: u64,
-    /// Reads that it answered with wrong bytes.
-    pub lies: u64,
-}
-
-/// How a pool is.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PoolStatus {
-    /// Its identity.
-    pub uuid: PoolUuid,
-    /// Its name.
-    pub name: String,
-    /// Its protection.
-    pub level: Level,
-    /// Data columns of a full stripe.
-    pub data_columns: usize,
-    /// Its members.
-    pub drives: Vec<DriveStatus>,
-    /// Its space.
-    pub space: Space,
-    /// What has happened since it was opened.
-    pub counters: Counters,
-    /// Why it takes no writes, if it does not.
-    pub halted: Option<String>,
-    /// The file system under a file-backed drive is full.
-    pub out_of_room: bool,
-    /// Starts that found that the pool had not been closed.
-    pub unclean_starts: u64,
-    /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
-    pub rebuild: Option<RebuildProgress>,
-    /// What an operator has chosen.
-    pub settings: Settings,
-    /// Memory that the map takes.
-    pub map_bytes: u64,
-}
-
-impl PoolStatus {
-    /// Something lacks redundancy that a lost drive held.
-    pub fn is_degraded(&self) -> bool {
-        let whole = |drive: &DriveStatus| {
-            matches!(drive.condition, DriveCondition::Online | DriveCondition::Released)
-        };
-        !self.drives.iter().all(whole)
-    }
-
-    /// It has lost drives for good: nothing lacks redundancy, and there is less room than there was.
-    pub fn is_reduced(&self) -> bool {
-        self.drives.iter().any(|drive| drive.condition == DriveCondition::Released)
     }
 }
 
@@ -396,46 +317,7 @@ impl<W: World> Store<W> {
 
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
-        let pool = &self.pool;
-        let stripe = pool.segments.borrow().stripe();
-        let root = pool.root.borrow();
-        let shards = pool.shards.borrow();
-        let buffered: usize = shards.iter().map(|shard| shard.buffer.bytes()).sum();
-        PoolStatus {
-            uuid: pool.identity.pool,
-            name: pool.identity.name.clone(),
-            level: pool.identity.level,
-            data_columns: stripe.data,
-            drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
-            space: pool.space(),
-            counters: pool.counters.get(),
-            halted: pool.halted(),
-            out_of_room: pool.array.out_of_room(),
-            unclean_starts: root.unclean_starts,
-            rebuild: pool.rebuild_progress(),
-            settings: self.settings(),
-            map_bytes: (buffered + pool.pages.bytes()) as u64,
-        }
-    }
-
-    fn drive_status(&self, record: &crate::format::root::MemberRecord) -> DriveStatus {
-        let member = self.pool.array.member(record.drive);
-        let condition = match (&member, record.state) {
-            (Some(member), state) if state != MemberState::Released && member.failure().is_some() => {
-                DriveCondition::Failed(member.failure().expect("just seen"))
-            }
-            (Some(_), MemberState::Present) => DriveCondition::Online,
-            (_, MemberState::Released) => DriveCondition::Released,
-            _ => DriveCondition::Absent,
-        };
-        let figure = |figure: fn(&ashlar_raid::Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
-        DriveStatus {
-            drive: record.drive,
-            uuid: record.uuid,
-            condition,
-            read_errors: figure(ashlar_raid::Member::read_errors),
-            lies: figure(ashlar_raid::Member::lies),
-        }
+        self.pool.status()
     }
 
     /// Makes everything durable in the maps now, so that a start after a crash has little to replay.

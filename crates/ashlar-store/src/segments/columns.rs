@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::Segments;
+use super::{Segment, Segments};
 use crate::format::location::SegmentId;
 
 /// Where a column goes.
@@ -17,6 +17,13 @@ pub struct NewPlace {
     pub column: usize,
     /// Its chunk.
     pub chunk: ChunkAddr,
+}
+
+impl Segment {
+    /// How many of its columns lie on any of the drives.
+    pub fn columns_on(&self, drives: &[DriveId]) -> usize {
+        self.geometry.columns.iter().filter(|column| drives.contains(&column.drive)).count()
+    }
 }
 
 impl Segments {

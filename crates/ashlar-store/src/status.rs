@@ -1,0 +1,153 @@
+//! How a pool is, for people and for those who watch it.
+
+use std::time::Duration;
+
+use ashlar_block::{DeviceError, DriveId, DriveUuid, PoolUuid, SECTOR_BYTES, World};
+use ashlar_raid::{Level, Member};
+
+use crate::capacity::Space;
+use crate::catalog::Settings;
+use crate::format::root::{MemberRecord, MemberState};
+use crate::pool::{Counters, Pool};
+use crate::segments::Segment;
+
+/// A member drive's condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DriveCondition {
+    /// It is used.
+    Online,
+    /// It was given up.
+    Failed(DeviceError),
+    /// It is not there, or was not believed when the pool was opened.
+    Absent,
+    /// It was lost, and all that lived on it has been restored on others.
+    Released,
+}
+
+/// A member drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DriveStatus {
+    /// Its number.
+    pub drive: DriveId,
+    /// Its identity.
+    pub uuid: DriveUuid,
+    /// How it is.
+    pub condition: DriveCondition,
+    /// Reads that it refused.
+    pub read_errors: u64,
+    /// Reads that it answered with wrong bytes.
+    pub lies: u64,
+}
+
+/// How a pool is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PoolStatus {
+    /// Its identity.
+    pub uuid: PoolUuid,
+    /// Its name.
+    pub name: String,
+    /// Its protection.
+    pub level: Level,
+    /// Data columns of a full stripe.
+    pub data_columns: usize,
+    /// Its members.
+    pub drives: Vec<DriveStatus>,
+    /// Its space.
+    pub space: Space,
+    /// What has happened since it was opened.
+    pub counters: Counters,
+    /// Why it takes no writes, if it does not.
+    pub halted: Option<String>,
+    /// The file system under a file-backed drive is full.
+    pub out_of_room: bool,
+    /// Starts that found that the pool had not been closed.
+    pub unclean_starts: u64,
+    /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
+    pub rebuild: Option<RebuildProgress>,
+    /// What an operator has chosen.
+    pub settings: Settings,
+    /// Memory that the map takes.
+    pub map_bytes: u64,
+}
+
+impl PoolStatus {
+    /// Something lacks redundancy that a lost drive held.
+    pub fn is_degraded(&self) -> bool {
+        let whole = |drive: &DriveStatus| {
+            matches!(drive.condition, DriveCondition::Online | DriveCondition::Released)
+        };
+        !self.drives.iter().all(whole)
+    }
+
+    /// It has lost drives for good: nothing lacks redundancy, and there is less room than there was.
+    pub fn is_reduced(&self) -> bool {
+        self.drives.iter().any(|drive| drive.condition == DriveCondition::Released)
+    }
+}
+
+/// How far the rebuild is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RebuildProgress {
+    /// Bytes of columns that have been restored.
+    pub bytes_done: u64,
+    /// Bytes of columns that are to be.
+    pub bytes_left: u64,
+    /// When it will be done if it goes on like this. None: it has only begun.
+    pub remaining: Option<Duration>,
+}
+
+impl<W: World> Pool<W> {
+    /// How the pool is.
+    pub fn status(&self) -> PoolStatus {
+        let root = self.root.borrow();
+        let buffered: usize = self.shards.borrow().iter().map(|shard| shard.buffer.bytes()).sum();
+        PoolStatus {
+            uuid: self.identity.pool,
+            name: self.identity.name.clone(),
+            level: self.identity.level,
+            data_columns: self.segments.borrow().stripe().data,
+            drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
+            space: self.space(),
+            counters: self.counters.get(),
+            halted: self.halted(),
+            out_of_room: self.array.out_of_room(),
+            unclean_starts: root.unclean_starts,
+            rebuild: self.rebuild_progress(),
+            settings: self.catalog.borrow().settings,
+            map_bytes: (buffered + self.pages.bytes()) as u64,
+        }
+    }
+
+    fn drive_status(&self, record: &MemberRecord) -> DriveStatus {
+        let member = self.array.member(record.drive);
+        let failure = member.as_ref().and_then(|member| member.failure());
+        let condition = match (failure, record.state) {
+            (_, MemberState::Released) => DriveCondition::Released,
+            (Some(failure), _) => DriveCondition::Failed(failure),
+            (None, MemberState::Present) if member.is_some() => DriveCondition::Online,
+            _ => DriveCondition::Absent,
+        };
+        let figure = |figure: fn(&Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
+        DriveStatus {
+            drive: record.drive,
+            uuid: record.uuid,
+            condition,
+            read_errors: figure(Member::read_errors),
+            lies: figure(Member::lies),
+        }
+    }
+
+    fn rebuild_progress(&self) -> Option<RebuildProgress> {
+        let lost = self.unreleased();
+        let segments = self.segments.borrow();
+        let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
+        let bytes =
+            |segment: &Segment| u64::from(segment.rows) * (segment.columns_on(&lost) * SECTOR_BYTES) as u64;
+        let all: u64 = damaged.map(|(_, segment)| bytes(segment)).sum();
+        let bytes_left = all.saturating_sub(self.rebuild.bytes_begun());
+        let (bytes_done, time) = self.rebuild.done(self.world.now());
+        let remaining = (bytes_done > 0).then(|| time.mul_f64(bytes_left as f64 / bytes_done as f64));
+        let goes_on = bytes_left > 0 && self.could_restore();
+        goes_on.then_some(RebuildProgress { bytes_done, bytes_left, remaining })
+    }
+}
