@@ -68,7 +68,7 @@ pub fn measure(pattern: Pattern, measured: Measured) -> Result<Amplification, St
     let drives = GoodDrives { count: DRIVES, chunks: measured.segments, chunk_bytes: measured.chunk_bytes };
     let options =
         Options { map_memory_bytes: MAP_MEMORY_BYTES, over_provisioning_percent: 15, ..Options::default() };
-    drives.run(options, async move |good| run(good, pattern, measured.live_percent).await)
+    drives.run(options, async move |good| run(&good, pattern, measured.live_percent).await)
 }
 
 async fn run(good: &Good, pattern: Pattern, live_percent: u64) -> Result<Amplification, String> {

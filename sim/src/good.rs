@@ -34,6 +34,9 @@ pub struct Good {
     pub world: SimWorld,
     /// It.
     pub pool: Pool,
+    /// Its drives, and what it was opened with.
+    #[cfg(test)]
+    made_of: (Vec<SharedPlatter>, Options),
 }
 
 /// Where the next write goes.
@@ -56,14 +59,14 @@ impl GoodDrives {
     pub fn run<T: 'static>(
         self,
         options: Options,
-        main: impl AsyncFnOnce(&Good) -> Result<T, String> + 'static,
+        main: impl AsyncFnOnce(Good) -> Result<T, String> + 'static,
     ) -> Result<T, String> {
         let world = SimWorld::new(1, Nanos(0), WallClock::Right);
         let result = Rc::new(Cell::new(None));
         let (own, answer) = (world.clone(), result.clone());
         let done = async move {
             let result = match self.make(own, options).await {
-                Ok(good) => main(&good).await,
+                Ok(good) => main(good).await,
                 Err(error) => Err(error),
             };
             answer.set(Some(result));
@@ -77,20 +80,39 @@ impl GoodDrives {
     async fn make(self, world: SimWorld, options: Options) -> Result<Good, String> {
         let drive_bytes = METADATA_BYTES + self.chunks * u64::from(self.chunk_bytes);
         let platters: Vec<SharedPlatter> = (0..self.count).map(|_| SharedPlatter::new(drive_bytes)).collect();
-        let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect();
         let new = NewPool {
             name: "sim".to_owned(),
             level: Level::RAID5,
             chunk_bytes: Some(self.chunk_bytes),
             segment_numbers: None,
         };
-        create(&world, &new, drives()).await.map_err(|error| error.to_string())?;
-        let (pool, _) = open_with(&world, drives(), options).await.map_err(|error| error.to_string())?;
-        Ok(Good { world, pool })
+        create(&world, &new, drives(&world, &platters)).await.map_err(|error| error.to_string())?;
+        let opened = open_with(&world, drives(&world, &platters), options.clone()).await;
+        let (pool, _) = opened.map_err(|error| error.to_string())?;
+        Ok(Good {
+            world,
+            pool,
+            #[cfg(test)]
+            made_of: (platters, options),
+        })
     }
 }
 
+fn drives(world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
+    platters.iter().map(|platter| SimDrive::new(world, platter)).collect()
+}
+
 impl Good {
+    /// Closes the pool and opens it again.
+    #[cfg(test)]
+    pub async fn reopened(self) -> Result<Good, String> {
+        let (platters, options) = &self.made_of;
+        self.pool.close().await.map_err(|error| format!("close: {error}"))?;
+        let opened = open_with(&self.world, drives(&self.world, platters), options.clone()).await;
+        let (pool, _) = opened.map_err(|error| format!("open: {error}"))?;
+        Ok(Good { pool, ..self })
+    }
+
     /// Makes a volume.
     pub async fn make_volume(&self, blocks: u64, compression: bool) -> Result<VolumeId, String> {
         let made = self.pool.create_volume(blocks, compression, Bytes::new()).await;

@@ -8,6 +8,8 @@ mod drives;
 mod full;
 mod good;
 mod hosts;
+#[cfg(test)]
+mod lopsided;
 mod model;
 mod outcome;
 mod plan;

@@ -38,8 +38,8 @@ pub fn fill_and_overwrite() -> Result<Small, String> {
     let drives = GoodDrives { count: 5, chunks: 96, chunk_bytes: 256 << 10 };
     drives.run(Options::default(), async move |good| {
         let id = good.make_volume(VOLUME_BLOCKS, true).await?;
-        let filled = fill(good, id).await?;
-        overwrite(good, id, filled * STEADY_PERCENT / 100).await
+        let filled = fill(&good, id).await?;
+        overwrite(&good, id, filled * STEADY_PERCENT / 100).await
     })
 }
 

@@ -37,3 +37,8 @@ fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
     let small = crate::small::fill_and_overwrite().unwrap_or_else(|error| panic!("{error}"));
     assert!(small.collected > 0 && small.moved < 3.0, "{small:?}");
 }
+
+#[test]
+fn a_checkpoint_writes_no_more_than_is_kept_for_it_however_large_a_shard_is() {
+    crate::lopsided::overwrite_and_reopen().unwrap_or_else(|error| panic!("{error}"));
+}

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use crate::batch::IN_FLIGHT_MAX;
 use crate::format::codec::crc32c;
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{DELTA_ENTRIES_MAX, Directory, Value, encode_delta, encode_directory};
+use crate::format::page::{DELTA_ENTRIES_MAX, Directory, encode_delta, encode_directory};
 use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
@@ -20,7 +20,7 @@ use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Shape};
-use crate::types::{GroupKey, Key, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::types::{GroupKey, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
 const WINDOW_PART: u64 = 16;
@@ -37,10 +37,6 @@ struct Noted {
     drives: Vec<DriveId>,
     table: BTreeMap<SegmentId, TableEntry>,
     reclaimable: Vec<SegmentId>,
-    /// Shards of which all updates are written, not only those since the last checkpoint. What is settled is taken
-    /// now: hosts and moves take updates out of it while the checkpoint goes on, and a move that is replayed
-    /// needs the one that it replaced.
-    rewrites: BTreeMap<ShardId, Vec<(Key, Value)>>,
     catalog: Vec<u8>,
     generation: RootGeneration,
     /// Bytes written when it began.
@@ -102,8 +98,6 @@ impl<W: World> Pool<W> {
         self.seal_off_lost_drives();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
-        let rewrites =
-            shard_ids().filter_map(|id| Some((id, self.with_shard(id, |shard| shard.all_updates())?)));
         let segments = self.segments.borrow();
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
@@ -112,7 +106,6 @@ impl<W: World> Pool<W> {
             drives,
             table: segments.table(),
             reclaimable: segments.reclaimable(floor),
-            rewrites: rewrites.collect(),
             catalog: catalog.encode(),
             generation,
             written: self.counters.get().bytes_to_drives,
@@ -143,7 +136,7 @@ impl<W: World> Pool<W> {
         let catalog_pages = noted.catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
         let catalog_pages = self.append_pages(Claim::Checkpoint, catalog_pages).await?;
         let catalog = self.write_catalog_directory(catalog_pages).await?;
-        self.write_deltas(&noted.rewrites).await?;
+        self.write_deltas().await?;
         self.write_indexes().await?;
         let shards = self.shards.borrow();
         let root = |shard: &Shard| {
@@ -165,11 +158,8 @@ impl<W: World> Pool<W> {
         Ok(previous)
     }
 
-    async fn write_deltas(
-        &self,
-        rewrites: &BTreeMap<ShardId, Vec<(Key, Value)>>,
-    ) -> Result<(), CheckpointError> {
-        let new = self.write_delta_pages(rewrites).await?;
+    async fn write_deltas(&self) -> Result<(), CheckpointError> {
+        let new = self.write_delta_pages().await?;
         let mut directories = Vec::new();
         for id in shard_ids() {
             let pages = new.get(&id).map_or(&[][..], Vec::as_slice);
@@ -182,21 +172,11 @@ impl<W: World> Pool<W> {
         self.write_directories(directories).await
     }
 
-    async fn write_delta_pages(
-        &self,
-        rewrites: &BTreeMap<ShardId, Vec<(Key, Value)>>,
-    ) -> Result<BTreeMap<ShardId, Vec<Pointer>>, CheckpointError> {
+    async fn write_delta_pages(&self) -> Result<BTreeMap<ShardId, Vec<Pointer>>, CheckpointError> {
         let mut owners = Vec::new();
         let mut pages = Vec::new();
         for id in shard_ids() {
-            let updates = match rewrites.get(&id) {
-                Some(all) => {
-                    let old = self.with_shard(id, |shard| shard.deltas.clear());
-                    old.into_iter().for_each(|page| self.ledger.discard_page(page));
-                    all.clone()
-                }
-                None => self.with_shard(id, |shard| shard.buffer.freezing()),
-            };
+            let updates = self.with_shard(id, |shard| shard.buffer.freezing());
             // A shard may have a great many: hosts go on in between.
             self.world.yield_now().await;
             for chunk in updates.chunks(DELTA_ENTRIES_MAX) {

@@ -245,13 +245,11 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory, from where a checkpoint
-    /// writes all deltas of the shard anew.
+    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory, and goes into runs.
     async fn read_to_move(&self, page: &MapPage) -> Result<Option<Vec<u8>>, IoError> {
         match (self.read_page(page.at).await, page.owner) {
             (Err(error), PageOwner::Deltas) => {
-                tracing::warn!("{:?}, a page of deltas, is written anew: {error}", page.at.location);
-                self.with_shard(page.shard, |shard| shard.deltas.rewrite());
+                self.spoiled(page.shard, &error);
                 Ok(None)
             }
             (read, _) => read.map(Some),

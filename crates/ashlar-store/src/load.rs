@@ -5,7 +5,7 @@ use futures_util::future::try_join_all;
 
 use crate::catalog::Catalog;
 use crate::format::location::Pointer;
-use crate::format::page::{Child, decode_delta, decode_leaf, decode_node};
+use crate::format::page::{Child, decode_leaf, decode_node};
 use crate::format::root::{Root, ShardRoot};
 use crate::map::deltas::Deltas;
 use crate::map::index::Index;
@@ -45,11 +45,10 @@ impl<W: World> Pool<W> {
         self.load_index(&mut shard, from).await?;
         let directories = self.read_directories(from.deltas).await?;
         for (_, directory) in directories.iter().rev() {
-            for page in try_join_all(directory.pages.iter().map(|page| self.read_page(*page))).await? {
-                for (key, value) in decode_delta(&page)? {
-                    let on_disk = shard.on_disk(&key);
-                    shard.buffer.load(key, value, on_disk);
-                }
+            let pages = directory.pages.iter().map(|page| self.read_delta_page(*page));
+            for (key, value) in try_join_all(pages).await?.concat() {
+                let on_disk = shard.on_disk(&key);
+                shard.buffer.load(key, value, on_disk);
             }
         }
         shard.deltas = Deltas::loaded(directories);

@@ -6,7 +6,9 @@ use ashlar_block::{IoError, Lba, VolumeId, World};
 use futures_util::future::try_join_all;
 
 use crate::format::location::Pointer;
-use crate::format::page::{Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max};
+use crate::format::page::{
+    DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
+};
 use crate::lookup::map_unreadable;
 use crate::pages::AppendError;
 use crate::pool::Pool;
@@ -16,6 +18,9 @@ use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, SHARD_COUNT, ShardI
 
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
+
+/// Pages of deltas that are compacted in one turn, at most.
+const COMPACTED_PAGES_MAX: usize = 64;
 
 /// What a group says when its runs are put together: newest values, and what they hide.
 #[derive(Default)]
@@ -91,6 +96,28 @@ impl<W: World> Pool<W> {
             value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
         }
         Ok(())
+    }
+
+    /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has room for what is written
+    /// again.
+    pub async fn compact(&self, id: ShardId) {
+        let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
+        let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
+        match try_join_all(pages.iter().map(|page| self.read_delta_page(*page))).await {
+            Ok(updates) => {
+                let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates.concat()));
+                dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
+                self.orders.written(self.fresh_entries());
+                self.orders.collecting_may_gain();
+            }
+            Err(error) => self.spoiled(id, &error),
+        }
+    }
+
+    /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
+    pub fn spoiled(&self, id: ShardId, error: &IoError) {
+        tracing::warn!("a page of the deltas of {id:?} cannot be read; what it says goes into runs: {error}");
+        self.with_shard(id, |shard| shard.deltas.spoil());
     }
 
     /// Merges the groups of `entries` that have no room for another run. Returns those that cannot be merged.

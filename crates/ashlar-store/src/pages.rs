@@ -11,7 +11,7 @@ use crate::compress::{compress_page, decompress_page};
 use crate::format::codec::crc32c;
 use crate::format::header::RecordKind;
 use crate::format::location::Pointer;
-use crate::format::page::{Directory, PageEntry, decode_directory, decode_map_page};
+use crate::format::page::{Directory, PageEntry, Value, decode_delta, decode_directory, decode_map_page};
 use crate::pool::Pool;
 use crate::segments::{Claim, pin};
 use crate::types::{Family, Key, Layer};
@@ -77,6 +77,12 @@ impl<W: World> Pool<W> {
         self.count(|counters| counters.map_pages_read += 1);
         self.pages.insert(pointer, entries.clone());
         Ok(entries)
+    }
+
+    /// The updates of the delta page at `pointer`.
+    pub async fn read_delta_page(&self, pointer: Pointer) -> Result<Vec<(Key, Value)>, IoError> {
+        let bytes = self.read_page(pointer).await?;
+        decode_delta(&bytes).map_err(|error| IoError::new(Cause::Internal, error))
     }
 
     /// The directory at `head` and those before it, newest first.

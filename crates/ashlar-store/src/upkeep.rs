@@ -184,6 +184,10 @@ impl<W: World> Pool<W> {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
             Task::Distribute(shard) => self.distribute(shard).await,
+            Task::Compact(shard) => {
+                self.compact(shard).await;
+                Ok(())
+            }
             Task::Merge(shard, group) => {
                 self.orders.merged.set((shard, group));
                 self.merge(shard, group).await.map(drop)
@@ -345,6 +349,11 @@ impl<W: World> Pool<W> {
         let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);
         let unmerged = next_unmerged(&shards, self.orders.merged.get());
         let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
+        let index_bytes = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
+        let id_of =
+            |which: fn(&Shard) -> bool| shards.iter().find(|shard| which(shard)).map(|shard| shard.id);
+        let spoiled_shard = id_of(|shard| shard.deltas.are_spoiled());
+        let thin_shard = id_of(Shard::is_thin);
         drop(shards);
         let marks = self.marks();
         let segments = self.segments.borrow();
@@ -371,6 +380,8 @@ impl<W: World> Pool<W> {
             replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
             fresh_entries: self.fresh_entries(),
             fresh_entries_max: self.fresh_entries_max(),
+            index_bytes,
+            index_bytes_max: self.map_segment_bytes() as u64 / 2,
             buffer_bytes,
             buffer_bytes_max: self.options.map_memory_bytes / 2,
             free_segments: placeable + usable,
@@ -380,6 +391,8 @@ impl<W: World> Pool<W> {
             room_wanted: self.orders.room_wanted.get(),
             inexact: self.counts_are_inexact(),
             fullest_shard: fullest,
+            spoiled_shard,
+            thin_shard,
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
@@ -410,11 +423,15 @@ impl<W: World> Pool<W> {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
     }
 
+    /// Bytes of a segment that pages of the map are written to.
+    fn map_segment_bytes(&self) -> usize {
+        let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
+        self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES
+    }
+
     /// Updates after which a checkpoint is due: their deltas take half of a segment.
     pub fn fresh_entries_max(&self) -> usize {
-        let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
-        let segment_bytes = self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES;
-        (segment_bytes / 2 / DELTA_BYTES)
+        (self.map_segment_bytes() / 2 / DELTA_BYTES)
             .min(self.options.map_memory_bytes / 4 / UPDATE_BYTES_MAX)
             .max(FRESH_ENTRIES_MIN)
     }

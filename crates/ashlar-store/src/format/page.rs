@@ -175,6 +175,11 @@ const PAGE_REF_BYTES: usize = 4 + 2 + Pointer::BYTES;
 /// Bytes that a cut takes in a leaf.
 pub const CUT_BYTES: usize = 1 + 12;
 
+/// Bytes that a run takes in a leaf, and its group if that has no other.
+pub fn run_with_group_bytes(run: &Run) -> usize {
+    group_bytes(std::slice::from_ref(run))
+}
+
 /// Bytes that a run takes in a leaf, at most.
 pub const RUN_BYTES_MAX: usize = run_bytes(GROUP_BLOCKS.div_ceil(page_entries_max(PAGE_LAYERS_MAX)));
 
@@ -264,7 +269,10 @@ fn take_run(r: &mut Reader<'_>) -> Result<Run, Malformed> {
 pub type Child = (GroupKey, Pointer);
 
 /// Children of one node, at most.
-pub const CHILDREN_MAX: usize = (PAGE_BYTES_MAX - 2) / (8 + Pointer::BYTES);
+pub const CHILDREN_MAX: usize = (PAGE_BYTES_MAX - 2) / NODE_CHILD_BYTES;
+
+/// Bytes of a child in its node.
+pub const NODE_CHILD_BYTES: usize = 8 + Pointer::BYTES;
 
 /// An index node.
 pub fn encode_node(children: &[Child]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::page::{DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory};
 
-/// Pages that may be mostly empty before all updates are written anew.
+/// Pages that may be mostly empty before the chain is compacted.
 const THIN_PAGES_MAX: usize = 32;
 
 /// A directory that has been written.
@@ -31,7 +31,7 @@ impl Link {
 pub struct Deltas {
     /// The directories, oldest first: each leads to the one before it, and the root to the last.
     chain: Vec<Link>,
-    rewrite: bool,
+    spoiled: bool,
 }
 
 /// What is to be written so that a chain leads to more pages, or to where they are now.
@@ -46,7 +46,7 @@ impl Deltas {
     /// The deltas that were found on the drives: directories as they are read, from the newest to the oldest.
     pub fn loaded(directories: Vec<(Pointer, Directory)>) -> Self {
         let link = |(at, directory): (Pointer, Directory)| Link::new(at, directory.pages);
-        Deltas { chain: directories.into_iter().rev().map(link).collect(), rewrite: false }
+        Deltas { chain: directories.into_iter().rev().map(link).collect(), spoiled: false }
     }
 
     /// Where the newest directory is.
@@ -59,16 +59,43 @@ impl Deltas {
         self.chain.iter().flat_map(|link| link.pages.iter().copied().chain([link.at]))
     }
 
-    /// Whether all `updates` of the shard should be written anew, because a page of them cannot be read, or they are
-    /// spread thin.
-    pub fn wants_rewrite(&self, updates: usize) -> bool {
+    /// Whether there are many more pages than so many updates need.
+    pub fn are_thin(&self, updates: usize) -> bool {
         let pages: usize = self.chain.iter().map(|link| link.pages.len()).sum();
-        self.rewrite || pages > THIN_PAGES_MAX + 2 * updates.div_ceil(DELTA_ENTRIES_MAX)
+        pages > THIN_PAGES_MAX + 2 * updates.div_ceil(DELTA_ENTRIES_MAX)
     }
 
-    /// All updates are to be written anew when there is room for that.
-    pub fn rewrite(&mut self) {
-        self.rewrite = true;
+    /// A page of updates cannot be read.
+    pub fn spoil(&mut self) {
+        self.spoiled = true;
+    }
+
+    /// A page of updates cannot be read: the chain has to go, while memory still has what it says.
+    pub fn are_spoiled(&self) -> bool {
+        self.spoiled
+    }
+
+    /// The oldest pages of updates, in order.
+    pub fn oldest(&self, count: usize) -> Vec<Pointer> {
+        self.chain.iter().flat_map(|link| &link.pages).take(count).copied().collect()
+    }
+
+    /// Takes the oldest pages of updates out of the chain. Returns what is not needed any more.
+    pub fn drop_oldest(&mut self, count: usize) -> Vec<Pointer> {
+        let mut dropped = Vec::new();
+        let mut left = count;
+        while left > 0 {
+            let link = self.chain.first_mut().expect("only pages that there are can be dropped");
+            let some = left.min(link.pages.len());
+            dropped.extend(link.pages.drain(..some));
+            left -= some;
+            if link.pages.is_empty() {
+                dropped.push(self.chain.remove(0).at);
+            }
+        }
+        // It leads to one that is gone, or lists pages that are.
+        self.chain.iter_mut().take(1).for_each(|link| link.stale = true);
+        dropped
     }
 
     /// The pages of updates that lie in `segment`.

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{CHILDREN_MAX, Child, LEAF_BYTES_MAX, Run, encode_leaf, encode_node, group_bytes};
+use crate::format::location::{Pointer, SLOT_BYTES, SegmentId};
+use crate::format::page::{
+    CHILDREN_MAX, Child, LEAF_BYTES_MAX, NODE_CHILD_BYTES, Run, encode_leaf, encode_node, group_bytes,
+};
+use crate::format::table::Occupancy;
 use crate::types::{Family, GroupKey};
 
 /// Below every group.
@@ -16,6 +19,16 @@ struct Leaf {
     changed: bool,
 }
 
+impl Leaf {
+    /// It has changed; `all` sums up what those take that have.
+    fn change(&mut self, all: &mut Occupancy) {
+        if !std::mem::replace(&mut self.changed, true) {
+            let slots = self.pointer.map_or(1, |pointer| pointer.location.slots());
+            *all += Occupancy { slots, fragments: 1 };
+        }
+    }
+}
+
 /// The leaves of a shard's index, and the nodes above them.
 #[derive(Default)]
 pub struct Index {
@@ -25,6 +38,10 @@ pub struct Index {
     height: u8,
     root: Option<Pointer>,
     stale: bool,
+    /// What the changed leaves took when they were written.
+    changed: Occupancy,
+    /// Bytes by which groups have grown since.
+    grown: usize,
 }
 
 /// Leaves to be written: by their lowest key, and their bytes.
@@ -34,24 +51,45 @@ impl Index {
     /// The index that was found on the drives.
     pub fn loaded(leaves: Vec<Child>, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Self {
         let leaf = |(key, pointer)| (key, Leaf { pointer: Some(pointer), changed: false });
-        Index { leaves: leaves.into_iter().map(leaf).collect(), nodes, height, root, stale: false }
+        let leaves = leaves.into_iter().map(leaf).collect();
+        Index { leaves, nodes, height, root, ..Index::default() }
     }
 
     /// A group has changed.
     pub fn touch(&mut self, group: GroupKey) {
         self.stale = true;
-        let at = self.leaves.range_mut(..=group).next_back().map(|(_, leaf)| leaf);
-        match at {
-            Some(leaf) => leaf.changed = true,
-            None => drop(self.leaves.insert(LOWEST, Leaf { pointer: None, changed: true })),
+        if self.leaves.range(..=group).next_back().is_none() {
+            self.leaves.insert(LOWEST, Leaf::default());
         }
+        let (_, leaf) = self.leaves.range_mut(..=group).next_back().expect("there is one for every group");
+        leaf.change(&mut self.changed);
+    }
+
+    /// A group that has changed takes so many bytes more.
+    pub fn grew(&mut self, bytes: usize) {
+        self.grown += bytes;
+    }
+
+    /// What the next checkpoint writes of the index, nearly.
+    pub fn to_write(&self) -> Occupancy {
+        if !self.stale {
+            return Occupancy::default();
+        }
+        let mut all = self.changed;
+        // A page that is cut because the next group does not fit is half full at least.
+        all += pages(self.grown, self.grown.div_ceil(LEAF_BYTES_MAX / 2));
+        let leaves = self.leaves.len();
+        if leaves > 1 {
+            all += pages(leaves * NODE_CHILD_BYTES, leaves.div_ceil(CHILDREN_MAX - 1));
+        }
+        all
     }
 
     /// What lies in `segment` is to be written elsewhere.
     pub fn touch_pages_in(&mut self, segment: SegmentId) {
         let inside = |pointer: &Pointer| pointer.location.segment() == segment;
         for leaf in self.leaves.values_mut().filter(|leaf| leaf.pointer.as_ref().is_some_and(inside)) {
-            leaf.changed = true;
+            leaf.change(&mut self.changed);
             self.stale = true;
         }
         self.stale |= self.nodes.iter().any(inside);
@@ -71,6 +109,7 @@ impl Index {
     /// [`Index::leaf_written`]; what changes until then counts as changed again.
     pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
         self.stale = false;
+        (self.changed, self.grown) = Default::default();
         let changed: Vec<GroupKey> =
             self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
         let mut pages = Vec::new();
@@ -106,6 +145,11 @@ impl Index {
     pub fn root(&self) -> (u8, Option<Pointer>) {
         (self.height, self.root)
     }
+}
+
+/// What so many bytes take that are spread over so many pages.
+fn pages(bytes: usize, pages: usize) -> Occupancy {
+    Occupancy { slots: (bytes.div_ceil(SLOT_BYTES) + pages) as u64, fragments: pages as u64 }
 }
 
 /// Cuts groups into pages; the first one takes over the leaf's own key.

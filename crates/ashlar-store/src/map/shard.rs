@@ -10,7 +10,9 @@ use super::buffer::Buffer;
 use super::deltas::Deltas;
 use super::index::Index;
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes};
+use crate::format::page::{
+    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes, run_with_group_bytes,
+};
 use crate::ledger::Ledger;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
 
@@ -163,6 +165,7 @@ impl Shard {
         let cut = Run::Cut { layer, first: (first - start.0) as u32, end: (end - start.0) as u32 };
         let runs = self.groups.get_mut(&group).expect("collected from the groups");
         absorb(runs, cut);
+        self.index.grew(CUT_BYTES);
         self.changed(group);
     }
 
@@ -191,14 +194,24 @@ impl Shard {
 
     /// Adds the newest run of a group, which is not crowded.
     pub fn push_run(&mut self, group: GroupKey, run: Run) {
+        self.index.grew(run_with_group_bytes(&run));
         insert_newest(self.groups.entry(group).or_default(), run);
         self.changed(group);
     }
 
-    /// Everything that the shard's deltas are to hold, if they are to be written anew. A checkpoint has just begun.
-    pub fn all_updates(&self) -> Option<Vec<(Key, Value)>> {
-        // Nothing is fresh yet.
-        self.deltas.wants_rewrite(self.buffer.len()).then(|| self.buffer.newest().into_iter().collect())
+    /// Whether its deltas are spread over more pages than they are worth.
+    pub fn is_thin(&self) -> bool {
+        self.deltas.are_thin(self.buffer.settled_len())
+    }
+
+    /// Takes the oldest pages of the deltas, which hold these updates, out of the chain: the next checkpoint writes again
+    /// what of them still holds. Returns what is not needed any more.
+    ///
+    /// The oldest, because the buffer does not know an update that says that there is nothing, and the chain needs it for
+    /// as long as an older one says otherwise.
+    pub fn compact(&mut self, pages: usize, updates: &[(Key, Value)]) -> Vec<Pointer> {
+        self.buffer.unsettle(updates);
+        self.deltas.drop_oldest(pages)
     }
 
     /// The groups of a family.

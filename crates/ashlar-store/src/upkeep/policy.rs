@@ -25,6 +25,9 @@ pub(crate) struct Situation {
     pub replay_bytes_max: u64,
     pub fresh_entries: usize,
     pub fresh_entries_max: usize,
+    /// What the next checkpoint writes of the index.
+    pub index_bytes: u64,
+    pub index_bytes_max: u64,
     pub buffer_bytes: usize,
     pub buffer_bytes_max: usize,
     pub free_segments: u64,
@@ -36,6 +39,10 @@ pub(crate) struct Situation {
     pub inexact: bool,
     /// The shard with most that is in durable deltas, if any has.
     pub fullest_shard: Option<ShardId>,
+    /// A shard of whose deltas a page cannot be read.
+    pub spoiled_shard: Option<ShardId>,
+    /// A shard whose deltas are spread thin.
+    pub thin_shard: Option<ShardId>,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
     pub sweep: SweepNeed,
@@ -52,6 +59,11 @@ impl Situation {
         self.free_segments <= self.collect_mark
     }
 
+    /// The next checkpoint has as much to write as the segments are meant for that are kept for it.
+    fn checkpoint_is_large(&self) -> bool {
+        self.fresh_entries > self.fresh_entries_max || self.index_bytes > self.index_bytes_max
+    }
+
     /// What gives hosts that wait for a segment one, or an answer.
     fn for_waiting_hosts(&self) -> Task {
         let may_allocate = self.free_segments > self.reserve_mark;
@@ -63,9 +75,14 @@ impl Situation {
         }
     }
 
-    /// With exact counts there may be something worth collecting after all.
+    /// With fewer pages of deltas, or with exact counts, there may be something worth collecting after all.
     fn for_hosts_without_victim(&self) -> Task {
-        if self.inexact && self.map_has_room() { Task::Sweep } else { Task::Refuse }
+        match self.thin_shard {
+            _ if !self.map_has_room() => Task::Refuse,
+            Some(shard) => Task::Compact(shard),
+            None if self.inexact => Task::Sweep,
+            None => Task::Refuse,
+        }
     }
 
     /// What makes room for data beyond what is counted as living, or says that there is none.
@@ -86,12 +103,16 @@ impl Situation {
         if !self.map_has_room() {
             return self.deleting.map(Task::Purge);
         }
+        if let Some(shard) = self.spoiled_shard {
+            return Some(Task::Distribute(shard));
+        }
         if self.buffer_bytes > self.buffer_bytes_max {
             // What is not in durable deltas cannot be distributed: a checkpoint comes before that.
             return Some(self.fullest_shard.map_or(Task::Checkpoint, Task::Distribute));
         }
+        let compact = self.thin_shard.map(Task::Compact);
         let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
-        merge.or(self.deleting.map(Task::Purge))
+        compact.or(merge).or(self.deleting.map(Task::Purge))
     }
 
     /// What gives moves that wait for a segment one, if anything does.
@@ -110,6 +131,8 @@ pub(crate) enum Task {
     Checkpoint,
     /// Move the buffer of a shard into runs.
     Distribute(ShardId),
+    /// Take the oldest pages out of a shard's deltas.
+    Compact(ShardId),
     /// Merge the runs of a group.
     Merge(ShardId, GroupKey),
     /// Empty a segment.
@@ -139,7 +162,8 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.halted {
         return Task::Rest;
     }
-    if now.drive_lost || now.checkpoint_wanted {
+    // One that becomes too large cannot be written at all, and halts the pool.
+    if now.drive_lost || now.checkpoint_wanted || now.checkpoint_is_large() {
         return Task::Checkpoint;
     }
     if now.sweep == SweepNeed::Behind && now.map_has_room() {
@@ -151,8 +175,7 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
         return task;
     }
-    if now.window_low || now.fresh_entries > now.fresh_entries_max || now.replay_bytes > now.replay_bytes_max
-    {
+    if now.window_low || now.replay_bytes > now.replay_bytes_max {
         return Task::Checkpoint;
     }
     // Collection alone would go on for ever in a pool that is busy and nearly full.

@@ -34,6 +34,11 @@ impl Drives {
         self.written = self.segments() * SEGMENT_PAGES;
     }
 
+    /// These pages are not needed any more.
+    fn forget(&mut self, pages: Vec<Pointer>) {
+        self.directories.retain(|at, _| !pages.contains(at));
+    }
+
     fn write(&mut self, directory: &Directory) -> Pointer {
         let at = self.place();
         self.directories.insert(at, encode_directory(directory));
@@ -51,7 +56,7 @@ impl Drives {
 /// Appends pages as a checkpoint does.
 fn append(deltas: &mut Deltas, drives: &mut Drives, pages: &[Pointer]) {
     let Addition { directories, replaced } = deltas.add(pages);
-    replaced.into_iter().for_each(|old| drop(drives.directories.remove(&old)));
+    drives.forget(replaced);
     for pages in directories {
         let directory = deltas.following(&pages);
         let at = drives.write(&directory);
@@ -63,8 +68,10 @@ fn append(deltas: &mut Deltas, drives: &mut Drives, pages: &[Pointer]) {
 enum Step {
     /// A checkpoint appends so many pages.
     Append(usize),
-    /// A checkpoint writes all updates anew, into so many pages.
-    Rewrite(usize),
+    /// The oldest pages go, so many at most, and nothing of them is written again.
+    Compact(usize),
+    /// All go.
+    Distribute,
     /// One of the segments is emptied.
     Collect(u32),
     /// The pool is opened again.
@@ -75,7 +82,8 @@ fn any_step() -> impl Strategy<Value = Step> {
     let pages = || prop_oneof![0..5usize, 1..2 * DIRECTORY_PAGES_MAX, Just(DIRECTORY_PAGES_MAX)];
     prop_oneof![
         6 => pages().prop_map(Step::Append),
-        1 => pages().prop_map(Step::Rewrite),
+        2 => pages().prop_map(Step::Compact),
+        1 => Just(Step::Distribute),
         3 => any::<u32>().prop_map(Step::Collect),
         3 => Just(Step::Reload),
     ]
@@ -94,10 +102,18 @@ impl World {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Append(count) => self.checkpoint(*count),
-            Step::Rewrite(count) => {
-                self.deltas.clear().iter().for_each(|old| drop(self.drives.directories.remove(old)));
+            Step::Compact(count) => {
+                let oldest = self.deltas.oldest(*count);
+                assert_eq!(self.model.drain(..oldest.len()).collect::<Vec<_>>(), oldest);
+                let dropped = self.deltas.drop_oldest(oldest.len());
+                self.drives.forget(dropped);
+                self.checkpoint(0);
+            }
+            Step::Distribute => {
+                let dropped = self.deltas.clear();
+                self.drives.forget(dropped);
                 self.model.clear();
-                self.checkpoint(*count);
+                self.checkpoint(0);
             }
             Step::Collect(nth) => {
                 let victim = SegmentId(1 + nth % self.drives.segments());
@@ -169,13 +185,12 @@ proptest! {
 }
 
 #[test]
-fn a_page_that_cannot_be_read_has_all_updates_written_anew() {
+fn a_chain_is_thin_when_it_has_more_than_twice_the_pages_that_its_updates_need() {
     let (mut deltas, mut drives) = (Deltas::default(), Drives::default());
-    let page = drives.place();
-    append(&mut deltas, &mut drives, &[page]);
-    assert!(!deltas.wants_rewrite(1));
-    deltas.rewrite();
-    assert!(deltas.wants_rewrite(1));
-    deltas.clear();
-    assert!(!deltas.wants_rewrite(1));
+    let pages: Vec<Pointer> = (0..THIN_PAGES_MAX + 4).map(|_| drives.place()).collect();
+    append(&mut deltas, &mut drives, &pages);
+    assert!(!deltas.are_thin(DELTA_ENTRIES_MAX + 1));
+    assert!(deltas.are_thin(DELTA_ENTRIES_MAX));
+    deltas.drop_oldest(2);
+    assert!(!deltas.are_thin(DELTA_ENTRIES_MAX));
 }

@@ -89,3 +89,25 @@ fn a_group_that_changes_while_its_leaf_is_written_is_written_again() {
     assert!(index.is_stale());
     assert_eq!(index.changed_leaves(&groups).0.len(), 1);
 }
+
+#[test]
+fn what_a_checkpoint_writes_is_foretold() {
+    let groups: BTreeMap<GroupKey, Vec<Run>> = (0..2000).map(|gib| (group(gib), runs(gib))).collect();
+    let (mut index, mut written) = (Index::default(), BTreeMap::new());
+    for (key, runs) in &groups {
+        index.grew(group_bytes(runs));
+        index.touch(*key);
+    }
+    let foretold = index.to_write();
+    let pages = write(&mut index, &groups, &mut written) as u64;
+    let bytes: usize = written.values().map(Vec::len).sum();
+    assert!((pages..4 * pages).contains(&foretold.fragments), "{foretold:?}, and {pages} pages");
+    assert!(
+        (bytes..2 * bytes).contains(&(foretold.slots as usize * SLOT_BYTES)),
+        "{foretold:?}, and {bytes} bytes"
+    );
+    assert_eq!(index.to_write(), Occupancy::default());
+    index.touch(group(7));
+    index.touch(group(8));
+    assert!((1..=1 + pages / 100).contains(&index.to_write().fragments), "one leaf, and the nodes");
+}

@@ -144,22 +144,42 @@ fn a_cut_that_grows_while_its_group_is_merged_is_kept() {
     assert_eq!(shard.look(&key(100), &pages), Look::Value(None));
 }
 
+/// A shard whose deltas are one page, which holds these updates.
+fn shard_with_deltas(updates: &[(Key, Value)], ledger: &Ledger) -> Shard {
+    let mut shard = shard();
+    updates.iter().for_each(|(key, value)| shard.set(*key, *value, ledger));
+    shard.buffer.freeze();
+    let directory = shard.deltas.following(&[pointer(80)]);
+    shard.deltas.directory_written(directory, pointer(90));
+    shard.settle();
+    shard
+}
+
 #[test]
-fn deltas_that_are_written_anew_hold_what_was_there_when_the_checkpoint_began() {
+fn deltas_that_are_compacted_hold_what_was_there_when_the_checkpoint_began() {
     // They were collected while the checkpoint went on. A move had taken its block out of what was settled; after a
     // crash the move was replayed, did not find the old place in the map, and was refused: the block was gone.
     let (ledger, _) = ledger();
-    let mut shard = shard();
-    shard.set(key(7), Some(pointer(64)), &ledger);
+    let updates = [(key(7), Some(pointer(64)))];
+    let mut shard = shard_with_deltas(&updates, &ledger);
+    assert_eq!(shard.compact(1, &updates), [pointer(80), pointer(90)]);
     shard.buffer.freeze();
-    shard.buffer.settle(|_| false);
-    let directory = shard.deltas.following(&[pointer(80)]);
-    shard.deltas.directory_written(directory, pointer(90));
-    shard.deltas.rewrite();
-    shard.buffer.freeze();
-    let noted = shard.all_updates();
     shard.set(key(7), Some(pointer(70)), &ledger);
-    assert_eq!(noted, Some(vec![(key(7), Some(pointer(64)))]));
+    assert_eq!(shard.buffer.freezing(), updates);
+}
+
+#[test]
+fn what_newer_deltas_hide_is_not_written_again() {
+    let (ledger, _) = ledger();
+    let updates = [(key(7), Some(pointer(64))), (key(8), Some(pointer(65))), (key(9), Some(pointer(66)))];
+    let mut shard = shard_with_deltas(&updates, &ledger);
+    shard.set(key(7), None, &ledger);
+    shard.set(key(8), Some(pointer(70)), &ledger);
+    shard.buffer.freeze();
+    shard.settle();
+    shard.compact(1, &updates);
+    shard.buffer.freeze();
+    assert_eq!(shard.buffer.freezing(), updates[2..]);
 }
 
 #[test]

@@ -17,6 +17,8 @@ fn calm() -> Situation {
         replay_bytes_max: 1000,
         fresh_entries: 0,
         fresh_entries_max: 1000,
+        index_bytes: 0,
+        index_bytes_max: 1000,
         buffer_bytes: 0,
         buffer_bytes_max: 1000,
         free_segments: 100,
@@ -26,6 +28,8 @@ fn calm() -> Situation {
         room_wanted: false,
         inexact: false,
         fullest_shard: Some(ShardId(3)),
+        spoiled_shard: None,
+        thin_shard: None,
         unmerged: None,
         deleting: None,
         sweep: SweepNeed::None,
@@ -61,6 +65,7 @@ fn a_checkpoint_is_due_before_any_bound_is_exceeded_twice() {
     for due in [
         Situation { window_low: true, ..calm() },
         Situation { fresh_entries: 1001, ..calm() },
+        Situation { index_bytes: 1001, ..calm() },
         Situation { replay_bytes: 1001, ..calm() },
         Situation { hosts_want_window: true, ..calm() },
         Situation { moves_want_window: true, window_empty: true, ..calm() },
@@ -147,4 +152,25 @@ fn the_map_is_kept_within_its_memory_while_space_is_collected() {
     assert_eq!(choose(&at_the_reserve), Task::Collect(SegmentId(7)), "what hosts wait for");
     let fresh = Situation { buffer_bytes: 2000, fullest_shard: None, ..calm() };
     assert_eq!(choose(&fresh), Task::Checkpoint, "nothing can be distributed yet");
+}
+
+#[test]
+fn deltas_are_compacted_before_the_map_grows_further() {
+    let thin = Situation { thin_shard: Some(ShardId(5)), ..calm() };
+    assert_eq!(choose(&thin), Task::Compact(ShardId(5)));
+    assert_eq!(choose(&Situation { fresh_entries: 1001, ..thin.clone() }), Task::Checkpoint);
+    let without_room = Situation { window_empty: true, window_can_grow: false, ..thin.clone() };
+    assert_eq!(choose(&without_room), Task::Rest, "what is written again needs a segment");
+    let waiting = Situation { hosts_want_window: true, free_segments: 5, ..thin.clone() };
+    assert_eq!(choose(&waiting), Task::Compact(ShardId(5)), "it gives pages back");
+    let spoiled = Situation { spoiled_shard: Some(ShardId(6)), ..thin };
+    assert_eq!(choose(&spoiled), Task::Distribute(ShardId(6)));
+}
+
+#[test]
+fn a_checkpoint_that_would_become_too_large_comes_before_what_makes_it_larger() {
+    let behind = Situation { sweep: SweepNeed::Behind, index_bytes: 1001, ..calm() };
+    assert_eq!(choose(&behind), Task::Checkpoint);
+    let waiting = Situation { moves_want_window: true, victim: Some(SegmentId(7)), ..behind };
+    assert_eq!(choose(&waiting), Task::Checkpoint);
 }
