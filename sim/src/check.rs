@@ -7,7 +7,7 @@ use ashlar_store::VolumeState;
 
 use crate::content::version_of;
 use crate::hosts::Run;
-use crate::model::{Model, Version};
+use crate::model::Model;
 use crate::start::Pool;
 
 /// Blocks that are read at a time when everything is.
@@ -41,22 +41,16 @@ impl Run {
 
     /// Reads blocks, and remembers what they hold.
     pub async fn check_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
-        let before: Vec<Vec<Version>> =
-            self.known.model(id, |model| blocks.clone().map(|block| model.versions(block)).collect());
+        let begun = self.known.model(id, |model| model.begin_read(blocks.clone()));
         let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize).await;
         let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
-        for ((block, before), bytes) in blocks.zip(before).zip(bytes.chunks(BLOCK_BYTES)) {
-            let Some(version) = version_of(block, bytes) else {
-                return Err(format!("block {block} of {id:?} reads as nothing that was ever written to it"));
-            };
-            // A write may have ended while the read went on.
-            let allowed = self.known.model(id, |model| model.read(block, version));
-            if !allowed && !before.contains(&version) {
-                let why = format!("reads as version {version}, and may be {before:?}");
-                return Err(format!("block {block} of {id:?} {why}"));
-            }
+        let mut versions = Vec::new();
+        for (block, bytes) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
+            let unknown = || format!("block {block} of {id:?} reads as nothing that was ever written to it");
+            versions.push(version_of(block, bytes).ok_or_else(unknown)?);
         }
-        Ok(())
+        let ended = self.known.model(id, |model| model.end_read(begun, &versions));
+        ended.map_err(|error| format!("{id:?}: {error}"))
     }
 
     /// The counts of what lives, against a walk over the whole map.

@@ -90,6 +90,18 @@ pub struct Model {
     failed: Vec<Change>,
     /// Atomic writes that were on their way when the power was cut.
     undecided: Vec<Change>,
+    reads_on_their_way: usize,
+    /// What was done since the first of those reads began.
+    done_meanwhile: Vec<Change>,
+}
+
+/// A read that is on its way.
+pub struct Read {
+    blocks: Range<u64>,
+    /// What each of them might hold when it began.
+    before: Vec<Vec<Version>>,
+    /// How much had been done by then.
+    done: usize,
 }
 
 impl Model {
@@ -103,6 +115,8 @@ impl Model {
             next_ticket: 0,
             failed: Vec::new(),
             undecided: Vec::new(),
+            reads_on_their_way: 0,
+            done_meanwhile: Vec::new(),
         }
     }
 
@@ -142,6 +156,8 @@ impl Model {
         }
         if change.atomic && matches!(answer, Answer::Late | Answer::Failed) {
             self.failed.push(change);
+        } else if answer == Answer::Done && self.reads_on_their_way > 0 {
+            self.done_meanwhile.push(change);
         }
     }
 
@@ -149,6 +165,8 @@ impl Model {
     pub fn stop(&mut self) {
         let in_flight = std::mem::take(&mut self.in_flight).into_values().filter(|change| change.atomic);
         self.undecided.extend(in_flight.chain(self.failed.drain(..)));
+        self.reads_on_their_way = 0;
+        self.done_meanwhile.clear();
         self.blocks.values_mut().flat_map(|block| &mut block.maybe).for_each(|maybe| maybe.late = false);
     }
 
@@ -188,14 +206,37 @@ impl Model {
 
     // --- reads --------------------------------------------------------------------------------------------------
 
-    /// What a block may hold.
-    pub fn versions(&self, block: u64) -> Vec<Version> {
+    /// A read of blocks begins.
+    pub fn begin_read(&mut self, blocks: Range<u64>) -> Read {
+        self.reads_on_their_way += 1;
+        let before = blocks.clone().map(|block| self.versions(block)).collect();
+        Read { blocks, before, done: self.done_meanwhile.len() }
+    }
+
+    /// A read has ended with these versions. An error if a block never held what was read while the read went on: other
+    /// changes of it may have come and gone meanwhile.
+    pub fn end_read(&mut self, read: Read, versions: &[Version]) -> Result<(), String> {
+        for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
+            let came = |change: &Change| change.version == *version && change.blocks.contains(&block);
+            let held = before.contains(version) || self.done_meanwhile[read.done..].iter().any(came);
+            if !self.read(block, *version) && !held {
+                return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
+            }
+        }
+        self.reads_on_their_way -= 1;
+        if self.reads_on_their_way == 0 {
+            self.done_meanwhile.clear();
+        }
+        Ok(())
+    }
+
+    fn versions(&self, block: u64) -> Vec<Version> {
         let Some(block) = self.blocks.get(&block) else { return vec![0] };
         block.maybe.iter().map(|maybe| maybe.version).chain([block.settled]).collect()
     }
 
-    /// A block was read. False if it may not hold that.
-    pub fn read(&mut self, block: u64, version: Version) -> bool {
+    /// A block was read. False if it may not hold that now.
+    fn read(&mut self, block: u64, version: Version) -> bool {
         let busy = self.is_busy(&(block..block + 1));
         let Some(block) = self.blocks.get_mut(&block) else { return version == 0 };
         let allowed = block.allows(version);

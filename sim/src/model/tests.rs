@@ -66,3 +66,18 @@ fn what_lies_behind_a_smaller_size_is_gone() {
     assert_eq!(model.usable_blocks(), 12);
     let _ = ticket;
 }
+
+/// A slow read met two writes one after the other and returned the first: neither what was there when it began, nor what
+/// is there when it ends.
+#[test]
+fn a_read_may_return_whatever_was_there_while_it_went_on() {
+    let mut model = written(7, Answer::Done);
+    let slow = model.begin_read(10..12);
+    for version in [8, 9] {
+        let ticket = model.begin(10..11, version, true).expect("nothing else is on its way");
+        model.end(ticket, Answer::Done);
+    }
+    let later = model.begin_read(10..11);
+    assert_eq!(model.end_read(slow, &[8, 7]), Ok(()));
+    assert!(model.end_read(later, &[8]).is_err(), "that was gone before it began");
+}
