@@ -61,7 +61,7 @@ impl Memory {
 
     fn allocate(bytes: usize) -> Self {
         let layout = Self::layout(bytes);
-        // SAFETY: the size is not zero: `capacity_bytes` rounds up to at least one sector.
+        // SAFETY: the size is not zero: `taken_bytes` rounds up to at least one sector.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
         Memory { start, bytes }
@@ -87,10 +87,6 @@ struct FreeLists {
 thread_local! {
     /// Recycling only: which memory a buffer gets changes nothing that a simulation could see.
     static FREE: RefCell<FreeLists> = RefCell::default();
-}
-
-fn capacity_bytes(len: usize) -> usize {
-    len.max(1).next_multiple_of(ALIGN_BYTES).next_power_of_two()
 }
 
 fn class_of(capacity: usize) -> Option<usize> {
@@ -126,9 +122,14 @@ impl AlignedBuf {
         *self = Self::cleared(self.len);
     }
 
+    /// Bytes of memory that a buffer of `len` bytes takes, once it has memory of its own: whole sectors, a power of two.
+    pub fn taken_bytes(len: usize) -> usize {
+        len.max(1).next_multiple_of(ALIGN_BYTES).next_power_of_two()
+    }
+
     /// A buffer of `len` bytes with any content: for reading into.
     pub fn stale(len: usize) -> Self {
-        let capacity = capacity_bytes(len);
+        let capacity = Self::taken_bytes(len);
         let recycled = class_of(capacity).and_then(|class| {
             FREE.try_with(|free| {
                 let mut free = free.borrow_mut();

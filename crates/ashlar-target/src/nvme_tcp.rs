@@ -10,6 +10,7 @@
 //! | `ticket` | a command that must be answered exactly once |
 //! | `transfer` | data that R2Ts asked for |
 //! | `memory` | how much payload memory may be taken |
+//! | `footprint` | what memory each command takes: pure |
 //! | `connect` | Fabrics commands |
 //! | `controller` | a controller: what hosts set, its events, its error log |
 //! | `admin`, `identify`, `logs`, `features` | the admin command set |
@@ -24,6 +25,7 @@ mod discovery;
 mod errors;
 mod events;
 mod features;
+mod footprint;
 mod fused;
 mod identify;
 mod io;

@@ -151,15 +151,15 @@ fn the_discovery_service_waits_for_no_commands() {
 #[test]
 fn a_connect_needs_no_memory_that_a_host_has_taken() {
     let limits = Limits {
-        connection_bytes_max: 2 << 20,
-        host_bytes_max: 2 << 20,
-        reactor_bytes_max: 2 << 20,
+        connection_bytes_max: 4 << 20,
+        host_bytes_max: 4 << 20,
+        reactor_bytes_max: 4 << 20,
         transfer_timeout: FOR_EVER,
         ..Limits::default()
     };
     let rig = Rig::with_limits(limits);
     let (_admin, mut io) = rig.host();
-    for _ in 0..2 {
+    for _ in 0..4 {
         let sqe = io.write_sqe(0, SglDescriptor::transport(1 << 20));
         io.send_command(sqe, &[]);
         assert!(matches!(io.receive(), Some((Pdu::R2t(_), _))), "it has memory that it does not fill");

@@ -261,7 +261,7 @@ fn a_host_may_terminate() {
 
 #[test]
 fn a_silent_connection_is_closed_and_others_are_not_held_up() {
-    let limits = Limits { handshake_timeout: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits { handshake_timeout: Duration::from_secs(1), ..Limits::default() };
     let rig = Rig::with_limits(limits);
     let mut silent: Vec<Queue> = (0..20).map(|_| Queue::open(rig.io)).collect();
     let mut half = Queue::open(rig.io);
@@ -313,16 +313,16 @@ fn a_host_that_takes_nothing_is_given_up_and_its_memory_freed() {
 #[test]
 fn a_host_that_asks_for_much_and_sends_nothing_stops_itself_alone() {
     let limits = Limits {
-        connection_bytes_max: 2 << 20,
-        host_bytes_max: 4 << 20,
-        reactor_bytes_max: 8 << 20,
+        connection_bytes_max: 4 << 20,
+        host_bytes_max: 8 << 20,
+        reactor_bytes_max: 16 << 20,
         ..Limits::default()
     };
     let rig = Rig::with_limits(limits);
     let silent_admin = rig.admin();
     let mut silent: Vec<Queue> = (1..=16).map(|id| Queue::io(rig.io, &silent_admin, id)).collect();
     for queue in &mut silent {
-        for lba in [0, 256] {
+        for lba in [0, 256, 512, 768] {
             let sqe = queue.write_sqe(lba, SglDescriptor::transport(1 << 20));
             queue.send_command(sqe, &[]);
         }

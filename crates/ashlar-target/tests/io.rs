@@ -255,7 +255,7 @@ fn a_failing_store_is_told_exactly() {
 #[test]
 fn reads_wait_for_memory_and_all_are_answered() {
     let limits = ashlar_target::nvme_tcp::Limits {
-        connection_bytes_max: 2 << 20,
+        connection_bytes_max: 4 << 20,
         ..ashlar_target::nvme_tcp::Limits::default()
     };
     let rig = Rig::with_limits(limits);
@@ -266,7 +266,7 @@ fn reads_wait_for_memory_and_all_are_answered() {
         sqe.sgl = SglDescriptor::transport(1 << 20);
         io.send_command(sqe, &[]);
     }
-    eventually("two reads run", || rig.volume.held_count() == 2);
+    eventually("four reads run", || rig.volume.held_count() == 4);
     rig.volume.hold(false);
     for _ in 0..16 {
         assert_eq!(io.finish(&[]).0.status(), Status::SUCCESS);

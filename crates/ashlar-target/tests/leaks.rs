@@ -44,14 +44,14 @@ fn memory_kib(name: &str) -> u64 {
     line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Budgets of one command each: whatever is not given back is missed at once.
+/// Budgets of a few commands: whatever is not given back is missed soon.
 fn tight() -> Limits {
     Limits {
         connecting_max: 10_000,
         connections_max: 60_000,
-        connection_bytes_max: 2 << 20,
-        host_bytes_max: 2 << 20,
-        reactor_bytes_max: 2 << 20,
+        connection_bytes_max: 4 << 20,
+        host_bytes_max: 4 << 20,
+        reactor_bytes_max: 4 << 20,
         ..Limits::default()
     }
 }
@@ -180,7 +180,7 @@ fn largest(queue: &mut Queue, write: bool) -> Sqe {
 fn the_largest_requests_on_every_queue_at_once_stay_within_the_budget() {
     let _turn = turn();
     let limits = Limits {
-        connection_bytes_max: 2 << 20,
+        connection_bytes_max: 4 << 20,
         host_bytes_max: BUDGET_BYTES,
         reactor_bytes_max: BUDGET_BYTES,
         ..Limits::default()

@@ -131,25 +131,31 @@ pub struct FormatRequest {
 
 /// One volume. Offsets and lengths are in bytes and multiples of the namespace's `lba_bytes`; the front
 /// end has checked nothing else. A method that has returned `Ok` has done what it says durably.
+///
+/// What each has in memory is said beside it, for front ends that reckon with it: in buffers, beside the data that it is
+/// given and what it returns, and beside what the store itself keeps. *Its blocks* are the blocks of 4 KiB that its range
+/// touches.
 pub trait VolumeIo: Clone + 'static {
-    /// The bytes at `offset`; what was never written or is deallocated reads as zeros.
+    /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory: none, but what it returns is
+    /// a buffer of its blocks.
     fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;
-    /// Stores `data` at `offset`. On stable media, redundancy included, before it returns.
+    /// Stores `data` at `offset`. On stable media, redundancy included, before it returns. Memory: its blocks and one more,
+    /// if it touches one in part.
     fn write(&self, offset: u64, data: Bytes) -> impl Future<Output = Result<(), IoError>>;
-    /// Makes the range read as zeros. Takes no space for it.
+    /// Makes the range read as zeros. Takes no space for it. Memory: a block, if it touches one in part.
     fn write_zeroes(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
     /// Gives the space of `range` (bytes) back where whole blocks allow; they then read as zeros.
     fn deallocate(&self, range: Range<u64>) -> impl Future<Output = Result<(), IoError>>;
-    /// [`ashlar_block::Cause::Miscompare`] unless the bytes at `offset` are `expected`.
+    /// [`ashlar_block::Cause::Miscompare`] unless the bytes at `offset` are `expected`. Memory: its blocks.
     fn compare(&self, offset: u64, expected: Bytes) -> impl Future<Output = Result<(), IoError>>;
-    /// Writes `data` if the bytes at `offset` are `expected`, with no other write in between.
+    /// Writes `data` if the bytes at `offset` are `expected`, with no other write in between. Memory: its blocks.
     fn compare_and_write(
         &self,
         offset: u64,
         expected: Bytes,
         data: Bytes,
     ) -> impl Future<Output = Result<(), IoError>>;
-    /// Reads and checks the range without returning it.
+    /// Reads and checks the range without returning it. Memory: its blocks, at most 1 MiB of them at a time.
     fn verify(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
     /// Everything acknowledged is durable already; returns once what was admitted before it is answered.
     fn flush(&self) -> impl Future<Output = Result<(), IoError>>;

@@ -235,8 +235,12 @@ impl<W: World> VolumeIo for StoreVolume<W> {
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         let _entry = self.core.gate.enter().await?;
         let span = self.span(offset, bytes)?;
-        let covered = self.read_blocks(span.first, span.count()).await?;
-        Ok(if span.is_whole() { covered } else { AlignedBuf::copy_of(&covered[span.within()]) })
+        let mut covered = self.read_blocks(span.first, span.count()).await?;
+        if span.lead > 0 && !covered.is_untouched_zeros() {
+            covered.copy_within(span.within(), 0);
+        }
+        covered.truncate(bytes);
+        Ok(covered)
     }
 
     async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
@@ -283,8 +287,10 @@ impl<W: World> VolumeIo for StoreVolume<W> {
     }
 
     async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
-        let stored = self.read(offset, expected.len()).await?;
-        if stored[..] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
+        let _entry = self.core.gate.enter().await?;
+        let span = self.span(offset, expected.len())?;
+        let covered = self.read_blocks(span.first, span.count()).await?;
+        if covered[span.within()] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
     }
 
     async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {

@@ -8,18 +8,20 @@ use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_volume::{Door, VolumeIo};
 
-use super::io::IoQueue;
+use super::footprint;
+use super::io::{IoQueue, Opened};
 use super::ticket::{Stop, Ticket};
-use super::transfer::fetch_into_held;
+use super::transfer::{bytes_to_come, fetch_into_held};
 
-/// How the pair ends.
-enum Outcome {
-    /// Both did what they say.
-    Done,
-    /// The first failed, and the second was not begun.
-    FirstFailed(Stop),
-    /// The second failed.
-    SecondFailed(Stop),
+/// Which of the pair failed, and why. If it is the first, the second was not begun.
+enum Failed {
+    First(Stop),
+    Second(Stop),
+}
+
+/// As an error of the first.
+fn first(stop: impl Into<Stop>) -> Failed {
+    Failed::First(stop.into())
 }
 
 /// Runs the pair, and answers the first before the second.
@@ -29,62 +31,58 @@ pub(super) async fn compare_and_write<D: Door>(
     mut write: Ticket,
 ) {
     match run(&queue, &mut compare, &mut write).await {
-        Outcome::Done => {
+        Ok(()) => {
             compare.succeed();
             write.succeed();
         }
-        Outcome::FirstFailed(Stop::Abandon) | Outcome::SecondFailed(Stop::Abandon) => {
+        Err(Failed::First(Stop::Abandon) | Failed::Second(Stop::Abandon)) => {
             compare.abandon();
             write.abandon();
         }
-        Outcome::FirstFailed(stop) => {
+        Err(Failed::First(stop)) => {
             compare.stop(stop);
             write.complete(Status::ABORTED_FAILED_FUSED, 0);
         }
-        Outcome::SecondFailed(stop) => {
+        Err(Failed::Second(stop)) => {
             compare.complete(Status::ABORTED_FAILED_FUSED, 0);
             write.stop(stop);
         }
     }
 }
 
-async fn run<D: Door>(queue: &Rc<IoQueue<D>>, compare: &mut Ticket, write: &mut Ticket) -> Outcome {
+async fn run<D: Door>(
+    queue: &Rc<IoQueue<D>>,
+    compare: &mut Ticket,
+    write: &mut Ticket,
+) -> Result<(), Failed> {
     let nsid = compare.nsid();
-    let range = match check_pair(compare.sqe(), write.sqe()) {
-        Ok(range) => range,
-        Err(rejection) => return Outcome::FirstFailed(rejection.into()),
-    };
-    let bytes = match check_range(queue, nsid, range) {
-        Ok(bytes) => bytes,
-        Err(rejection) => return Outcome::FirstFailed(rejection.into()),
-    };
+    let range = check_pair(compare.sqe(), write.sqe()).map_err(first)?;
+    let open = || open_atomic(queue, nsid, range);
+    let opened = open().map_err(first)?;
+    let length = (opened.bytes.end - opened.bytes.start) as u32;
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
-    let _held = queue.wire.memory.take(2 * u64::from(bytes)).await;
-    let expected = match fetch_into_held(compare, bytes).await {
-        Ok(expected) => expected,
-        Err(stop) => return Outcome::FirstFailed(stop),
-    };
-    let data = match fetch_into_held(write, bytes).await {
-        Ok(data) => data,
-        Err(stop) => return Outcome::SecondFailed(stop),
-    };
+    let needed = footprint::compare_and_write(&opened.bytes, to_come(compare, write, length)?);
+    let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;
+    let expected = fetch_into_held(compare, length).await.map_err(Failed::First)?;
+    let data = fetch_into_held(write, length).await.map_err(Failed::Second)?;
     if queue.wire.is_ending() {
-        return Outcome::FirstFailed(Stop::Abandon);
+        return Err(Failed::First(Stop::Abandon));
     }
-    let (geometry, volume) = match queue.open(nsid) {
-        Ok(opened) => opened,
-        Err(rejection) => return Outcome::FirstFailed(rejection.into()),
-    };
-    let offset = range.start * u64::from(geometry.lba_bytes);
-    match volume.compare_and_write(offset, expected, data).await {
-        Ok(()) => {
-            queue.wire.traffic.count_read(0);
-            queue.wire.traffic.count_write(bytes.into());
-            Outcome::Done
-        }
-        Err(error) if error.cause == Cause::Miscompare => Outcome::FirstFailed(queue.failure(&error)),
-        Err(error) => Outcome::SecondFailed(queue.failure(&error)),
-    }
+    let Opened { volume, bytes } = opened.again(open).map_err(first)?;
+    volume.compare_and_write(bytes.start, expected, data).await.map_err(|error| match error.cause {
+        Cause::Miscompare => Failed::First(queue.failure(&error)),
+        _ => Failed::Second(queue.failure(&error)),
+    })?;
+    queue.wire.traffic.count_read(0);
+    queue.wire.traffic.count_write(length.into());
+    Ok(())
+}
+
+/// Bytes of either command's data that do not come in its capsule.
+fn to_come(compare: &Ticket, write: &Ticket, length: u32) -> Result<[u32; 2], Failed> {
+    let expected = bytes_to_come(compare.sqe(), length).map_err(first)?;
+    let data = bytes_to_come(write.sqe(), length).map_err(|rejection| Failed::Second(rejection.into()))?;
+    Ok([expected, data])
 }
 
 /// The blocks of both: a Compare and a Write of the same range of one namespace.
@@ -102,15 +100,13 @@ fn check_pair(compare: &Sqe, write: &Sqe) -> Result<BlockRange, Rejection> {
     Ok(compared)
 }
 
-/// The bytes of the range, if it can be written, at once.
-fn check_range<D: Door>(queue: &IoQueue<D>, nsid: u32, range: BlockRange) -> Result<u32, Rejection> {
+/// The blocks of the pair, if they can be written, at once.
+fn open_atomic<D: Door>(queue: &IoQueue<D>, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
     let (geometry, _) = queue.open(nsid)?;
-    geometry.check_writable()?;
-    let bytes = queue.transfer_range(&geometry, range)?;
-    let length = bytes.end - bytes.start;
-    if length > geometry.atomic_write_bytes_max.into() {
+    let opened = queue.open_for_write(nsid, range)?;
+    if opened.bytes.end - opened.bytes.start > geometry.atomic_write_bytes_max.into() {
         let location = ErrorLocation::byte(48);
         return Err(Rejection { status: Status::ATOMIC_WRITE_UNIT_EXCEEDED.dnr(), location });
     }
-    Ok(length as u32)
+    Ok(opened)
 }

@@ -6,24 +6,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ashlar_block::{Cause, IoError};
+use ashlar_block::{AlignedBuf, Cause, IoError};
 use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
 use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_reactor::spawn;
 use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
+use bytes::Bytes;
 
 use super::admin::{NAMESPACE_INVALID, check_room};
 use super::connection::Wire;
+use super::footprint;
 use super::fused;
 use super::limits::PAGE_BYTES;
+use super::memory::Payload;
 use super::registry::Association;
 use super::signal::Letter;
 use super::status::of_cause;
 use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
-use super::transfer::fetch;
+use super::transfer::{bytes_to_come, fetch, fetch_into_held};
 
 /// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
@@ -70,6 +73,21 @@ impl Geometry {
 
 const OUT_OF_RANGE: Rejection =
     Rejection { status: Status::LBA_OUT_OF_RANGE.dnr(), location: ErrorLocation::byte(40) };
+
+/// The bytes of a volume that a command is for, as they were when it was looked up.
+pub(super) struct Opened<D: Door> {
+    pub(super) volume: D::Volume,
+    pub(super) bytes: Range<u64>,
+}
+
+impl<D: Door> Opened<D> {
+    /// The same as it is now, after a wait: the namespace may be another one, or have other blocks, for which the command was
+    /// not meant.
+    pub(super) fn again(self, open: impl Fn() -> Result<Self, Rejection>) -> Result<Self, Rejection> {
+        let now = open()?;
+        if now.bytes == self.bytes { Ok(now) } else { Err(Status::INVALID_FIELD.into()) }
+    }
+}
 
 /// One I/O queue.
 pub(super) struct IoQueue<D: Door> {
@@ -216,6 +234,57 @@ impl<D: Door> IoQueue<D> {
         Ok(bytes)
     }
 
+    /// The blocks of a command that transfers them.
+    fn open_range(&self, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
+        let (geometry, volume) = self.open(nsid)?;
+        Ok(Opened { bytes: self.transfer_range(&geometry, range)?, volume })
+    }
+
+    /// As [`IoQueue::open_range`], where they are to be written.
+    pub(super) fn open_for_write(&self, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
+        let (geometry, volume) = self.open(nsid)?;
+        geometry.check_writable()?;
+        Ok(Opened { bytes: self.transfer_range(&geometry, range)?, volume })
+    }
+
+    /// What `open` opens, and the memory that a command on it needs.
+    async fn with_memory(
+        &self,
+        open: impl Fn() -> Result<Opened<D>, Rejection>,
+        needed: impl FnOnce(&Range<u64>) -> u64,
+    ) -> Result<(Opened<D>, Option<Payload>), Stop> {
+        let opened = open()?;
+        let needed = needed(&opened.bytes);
+        if needed == 0 {
+            return Ok((opened, None));
+        }
+        if let Some(held) = self.wire.memory.try_take(needed) {
+            return Ok((opened, Some(held)));
+        }
+        let held = self.wire.wait_for_memory(needed).await?;
+        Ok((opened.again(open)?, Some(held)))
+    }
+
+    /// What `open` opens, with as many bytes of data from the host, and the memory that a command on it needs.
+    async fn with_data(
+        &self,
+        ticket: &mut Ticket,
+        open: impl Fn() -> Result<Opened<D>, Rejection>,
+        needed: impl FnOnce(&Range<u64>, u32) -> u64,
+    ) -> Result<(Bytes, Opened<D>, Option<Payload>), Stop> {
+        let opened = open()?;
+        let length = length_of(&opened.bytes) as u32;
+        let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
+        let held = self.wire.reserve(needed).await?;
+        let data = fetch_into_held(ticket, length).await?;
+        // Late data of an ended connection are never applied.
+        if self.wire.is_ending() {
+            return Err(Stop::Abandon);
+        }
+        let opened = if held.is_some() { opened.again(open)? } else { opened };
+        Ok((data, opened, held))
+    }
+
     /// The answer to a failed volume, told to the log where it is a fault.
     pub(super) fn failure(&self, error: &IoError) -> Stop {
         if matches!(error.cause, Cause::Internal | Cause::Unrecovered | Cause::WriteFault) {
@@ -225,66 +294,46 @@ impl<D: Door> IoQueue<D> {
     }
 
     async fn read(&self, ticket: Ticket, range: BlockRange) {
-        let opened = self.open(ticket.nsid()).and_then(|(geometry, volume)| {
-            let bytes = self.transfer_range(&geometry, range)?;
-            check_room(ticket.sqe(), length_of(&bytes) as usize)?;
-            Ok((bytes, volume))
-        });
-        let (bytes, volume) = match opened {
-            Ok(opened) => opened,
-            Err(rejection) => return ticket.reject(rejection),
-        };
-        let held = match self.wire.memory.try_take(length_of(&bytes)) {
-            Some(held) => held,
-            None => self.wire.memory.take(length_of(&bytes)).await,
-        };
-        if self.wire.is_ending() {
-            return ticket.abandon();
-        }
-        match volume.read(bytes.start, length_of(&bytes) as usize).await {
-            Ok(buf) => {
-                self.wire.traffic.count_read(length_of(&bytes));
-                ticket.complete_with_data(buf, Some(held));
+        match self.read_held(&ticket, range).await {
+            Ok((buf, held)) => {
+                self.wire.traffic.count_read(buf.len() as u64);
+                ticket.complete_with_data(buf, held);
             }
-            Err(error) => ticket.stop(self.failure(&error)),
+            Err(stop) => ticket.stop(stop),
         }
+    }
+
+    async fn read_held(
+        &self,
+        ticket: &Ticket,
+        range: BlockRange,
+    ) -> Result<(AlignedBuf, Option<Payload>), Stop> {
+        let open = || {
+            let opened = self.open_range(ticket.nsid(), range)?;
+            check_room(ticket.sqe(), length_of(&opened.bytes) as usize)?;
+            Ok(opened)
+        };
+        let (Opened { volume, bytes }, held) = self.with_memory(open, footprint::read).await?;
+        let read = volume.read(bytes.start, length_of(&bytes) as usize).await;
+        Ok((read.map_err(|error| self.failure(&error))?, held))
     }
 
     async fn write(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
         let nsid = ticket.nsid();
-        let (mut volume, mut bytes) = self.open_for_write(nsid, range)?;
-        let received = fetch(ticket, length_of(&bytes) as u32).await?;
-        // Late data of an ended connection are never applied.
-        if self.wire.is_ending() {
-            return Err(Stop::Abandon);
-        }
-        if received.came_later() {
-            // The namespace may have changed meanwhile.
-            (volume, bytes) = self.open_for_write(nsid, range)?;
-            if received.data.len() as u64 != length_of(&bytes) {
-                return Err(Status::INVALID_FIELD.into());
-            }
-        }
-        volume.write(bytes.start, received.data).await.map_err(|error| self.failure(&error))?;
+        let open = || self.open_for_write(nsid, range);
+        let (data, Opened { volume, bytes }, _held) = self.with_data(ticket, open, footprint::write).await?;
+        volume.write(bytes.start, data).await.map_err(|error| self.failure(&error))?;
         self.wire.traffic.count_write(length_of(&bytes));
         Ok(())
     }
 
-    fn open_for_write(&self, nsid: u32, range: BlockRange) -> Result<(D::Volume, Range<u64>), Rejection> {
-        let (geometry, volume) = self.open(nsid)?;
-        geometry.check_writable()?;
-        Ok((volume, self.transfer_range(&geometry, range)?))
-    }
-
     async fn compare(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, volume) = self.open(ticket.nsid())?;
-        let bytes = self.transfer_range(&geometry, range)?;
-        let received = fetch(ticket, length_of(&bytes) as u32).await?;
-        if self.wire.is_ending() {
-            return Err(Stop::Abandon);
-        }
+        let nsid = ticket.nsid();
+        let open = || self.open_range(nsid, range);
+        let (data, Opened { volume, bytes }, _held) =
+            self.with_data(ticket, open, footprint::compare).await?;
         self.wire.traffic.count_read(0);
-        volume.compare(bytes.start, received.data).await.map_err(|error| self.failure(&error))
+        volume.compare(bytes.start, data).await.map_err(|error| self.failure(&error))
     }
 
     async fn flush(&self, nsid: u32) -> Result<(), Stop> {
@@ -302,22 +351,33 @@ impl<D: Door> IoQueue<D> {
     }
 
     async fn write_zeroes(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, volume) = self.open(nsid)?;
-        geometry.check_writable()?;
-        let bytes = geometry.bytes_of(range.start, range.count.into())?;
-        if length_of(&bytes) > WRITE_ZEROES_BYTES_MAX {
-            return Err(Rejection::field(48).into());
-        }
+        let open = || {
+            let (geometry, volume) = self.open(nsid)?;
+            geometry.check_writable()?;
+            let bytes = geometry.bytes_of(range.start, range.count.into())?;
+            let is_short = length_of(&bytes) <= WRITE_ZEROES_BYTES_MAX;
+            if is_short { Ok(Opened { volume, bytes }) } else { Err(Rejection::field(48)) }
+        };
+        let (Opened { volume, bytes }, _held) = self.with_memory(open, footprint::write_zeroes).await?;
         self.wire.traffic.count_write(0);
         let zeroed = volume.write_zeroes(bytes.start, length_of(&bytes)).await;
         zeroed.map_err(|error| self.failure(&error))
     }
 
     async fn verify(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, volume) = self.open(nsid)?;
+        let (geometry, _) = self.open(nsid)?;
         let bytes = geometry.bytes_of(range.start, range.count.into())?;
         self.wire.traffic.count_read(0);
-        volume.verify(bytes.start, length_of(&bytes)).await.map_err(|error| self.failure(&error))
+        for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
+            let _held = self.wire.reserve(footprint::verify(&part)).await?;
+            if self.wire.is_ending() {
+                return Err(Stop::Abandon);
+            }
+            let (_, volume) = self.open(nsid)?;
+            let verified = volume.verify(part.start, length_of(&part)).await;
+            verified.map_err(|error| self.failure(&error))?;
+        }
+        Ok(())
     }
 
     async fn dataset_management(

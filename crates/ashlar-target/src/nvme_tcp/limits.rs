@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::footprint;
+
 /// Bytes of the unit that MDTS counts in: the controller's smallest page.
 pub(super) const PAGE_BYTES: u32 = 4096;
 
@@ -39,8 +41,8 @@ pub struct Limits {
     pub in_capsule_total_bytes_max: u64,
     /// Data of one command, in bytes: a power of two, 4 KiB to 16 MiB. MDTS.
     pub transfer_bytes_max: u32,
-    /// Data that one connection may have in memory, beside in-capsule data: at least twice
-    /// `transfer_bytes_max`, as a fused operation needs.
+    /// Data that one connection may have in memory, beside in-capsule data, and with what its commands read to compare, to
+    /// check or to change parts of blocks: at least four times `transfer_bytes_max`, as a fused operation may need.
     pub connection_bytes_max: u64,
     /// Data that all connections of one host to one reactor may have in memory, beside in-capsule data: at
     /// least `connection_bytes_max`. A part of `reactor_bytes_max`, so that a host which asks for much and
@@ -134,8 +136,8 @@ impl Limits {
         if !transfer.is_power_of_two() || !(PAGE_BYTES..=16 << 20).contains(&transfer) {
             return wrong("transfer_bytes_max", transfer.into(), "a power of two, 4096 to 16777216");
         }
-        if self.connection_bytes_max < 2 * u64::from(transfer) {
-            let bounds = "at least twice transfer_bytes_max";
+        if self.connection_bytes_max < footprint::largest(transfer) {
+            let bounds = "at least four times transfer_bytes_max";
             return wrong("connection_bytes_max", self.connection_bytes_max, bounds);
         }
         let shared = [("host_bytes_max", self.host_bytes_max), ("reactor_bytes_max", self.reactor_bytes_max)];

@@ -14,6 +14,7 @@ use ashlar_reactor::timeout;
 use bytes::Bytes;
 
 use super::connection::Wire;
+use super::footprint;
 use super::memory::Payload;
 use super::registry::EndReason;
 use super::signal::Letter;
@@ -39,14 +40,7 @@ pub(super) fn takes_capsule_data(sqe: &Sqe) -> bool {
 pub(super) struct Received {
     pub(super) data: Bytes,
     /// The memory that they take, unless it was set aside for in-capsule data.
-    held: Option<Payload>,
-}
-
-impl Received {
-    /// Whether they came after their command, so that anything may have happened meanwhile.
-    pub(super) fn came_later(&self) -> bool {
-        self.held.is_some()
-    }
+    _held: Option<Payload>,
 }
 
 /// How a transfer ended.
@@ -145,14 +139,18 @@ const LENGTH_INVALID: Rejection =
 /// The `bytes` of data that a command needs from its host, from wherever its SGL says. What is to come by R2T
 /// waits for memory first: what is granted can be received.
 pub(super) async fn fetch(ticket: &mut Ticket, bytes: u32) -> Result<Received, Stop> {
-    match checked_location(ticket.sqe(), bytes)? {
-        DataLocation::InCapsule { .. } => Ok(Received { data: take_in_capsule(ticket, bytes)?, held: None }),
-        DataLocation::Transport { .. } => {
-            let held = ticket.wire().memory.take(bytes.into()).await;
-            let data = transfer(ticket.wire(), ticket.cid(), bytes).await?;
-            Ok(Received { data, held: Some(held) })
-        }
-    }
+    let bytes_to_come = bytes_to_come(ticket.sqe(), bytes)?;
+    let held = ticket.wire().reserve(footprint::buffer(bytes_to_come.into())).await?;
+    let data = fetch_into_held(ticket, bytes).await?;
+    Ok(Received { data, _held: held })
+}
+
+/// How many of a command's `bytes` of data its host sends by R2T: all or none.
+pub(super) fn bytes_to_come(sqe: &Sqe, bytes: u32) -> Result<u32, Rejection> {
+    Ok(match checked_location(sqe, bytes)? {
+        DataLocation::InCapsule { .. } => 0,
+        DataLocation::Transport { .. } => bytes,
+    })
 }
 
 /// As [`fetch`], for a caller that holds memory for the data already.

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,13 +10,14 @@ use ashlar_nvme::pdu::Framing;
 use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::{ErrorLocation, Status};
 use ashlar_volume::Door;
+use futures_util::future::{Either, select};
 
 use crate::nvme_tcp::limits::Limits;
-use crate::nvme_tcp::memory::{Budget, PayloadMemory, Reservation};
+use crate::nvme_tcp::memory::{Budget, Payload, PayloadMemory, Reservation};
 use crate::nvme_tcp::output::Output;
 use crate::nvme_tcp::registry::{Association, Life};
 use crate::nvme_tcp::target::ServiceState;
-use crate::nvme_tcp::ticket::Outstanding;
+use crate::nvme_tcp::ticket::{Outstanding, Stop};
 use crate::nvme_tcp::traffic::Traffic;
 use crate::nvme_tcp::transfer::Transfers;
 
@@ -99,6 +101,27 @@ impl Wire {
 
     pub fn has_flow_control(&self) -> bool {
         self.queue.get().has_flow_control
+    }
+
+    /// Takes memory that a command needs, once there is enough: none for no bytes. Abandons the command if the connection ends
+    /// first.
+    #[inline]
+    pub async fn reserve(&self, bytes: u64) -> Result<Option<Payload>, Stop> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        match self.memory.try_take(bytes) {
+            Some(held) => Ok(Some(held)),
+            None => self.wait_for_memory(bytes).await.map(Some),
+        }
+    }
+
+    /// As [`Wire::reserve`], for a command that has found too little.
+    pub async fn wait_for_memory(&self, bytes: u64) -> Result<Payload, Stop> {
+        match select(pin!(self.life.stop.wait()), pin!(self.memory.take(bytes))).await {
+            Either::Right((held, _)) => Ok(held),
+            Either::Left(_) => Err(Stop::Abandon),
+        }
     }
 
     /// Whether the host has more commands outstanding than its queue has entries.

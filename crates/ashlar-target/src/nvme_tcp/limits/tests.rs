@@ -14,5 +14,5 @@ fn a_limit_out_of_bounds_is_named_with_its_bounds() {
     let text = limits.check().unwrap_err().to_string();
     assert_eq!(text, "transfer_bytes_max is 5000: it must be a power of two, 4096 to 16777216");
     let limits = Limits { connection_bytes_max: 1 << 20, ..Limits::default() };
-    assert!(limits.check().unwrap_err().to_string().contains("twice transfer_bytes_max"));
+    assert!(limits.check().unwrap_err().to_string().contains("four times transfer_bytes_max"));
 }
