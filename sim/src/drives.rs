@@ -28,7 +28,9 @@ pub enum Held {
 
 /// The drives, and what is known to be wrong with them.
 pub struct Drives {
+    /// The members', and behind them those of drives that may be added.
     platters: Vec<SharedPlatter>,
+    members: usize,
     bad_max: usize,
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
@@ -54,7 +56,8 @@ impl Drives {
             ..Faults::default()
         };
         Drives {
-            platters: (0..plan.drives).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
+            platters: (0..plan.drives + plan.spares).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
+            members: plan.drives,
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
@@ -67,9 +70,15 @@ impl Drives {
         }
     }
 
-    /// All of them, in a world.
+    /// Those that the pool is made of.
     pub fn all(&self, world: &SimWorld) -> Vec<SimDrive> {
-        self.platters.iter().map(|platter| SimDrive::new(world, platter)).collect()
+        self.platters[..self.members].iter().map(|platter| SimDrive::new(world, platter)).collect()
+    }
+
+    /// One that may be added, and what its number would be.
+    pub fn spare(&self, world: &SimWorld) -> Option<(usize, SimDrive)> {
+        let platter = self.platters.get(self.members)?;
+        Some((self.members, SimDrive::new(world, platter)))
     }
 
     /// Those that are there at this start.
@@ -84,7 +93,7 @@ impl Drives {
     }
 
     fn needed(&self) -> impl Iterator<Item = usize> {
-        (0..self.platters.len()).filter(|drive| !self.released.contains(drive))
+        (0..self.members).filter(|drive| !self.released.contains(drive))
     }
 
     /// One more may become bad: enough are left for hosts to write.
@@ -170,6 +179,7 @@ impl Drives {
             return 0;
         };
         let are = |wanted: Held| (0..held.len()).filter(move |drive| held[*drive] == wanted);
+        self.members = held.len();
         self.released.extend(are(Held::Released));
         let before = std::mem::take(&mut self.suspects);
         self.suspects = are(Held::Lost).filter(|drive| self.bad.contains(drive)).collect();

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
-use ashlar_store::{OpenError, Settings};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, DeviceError, IoError, Lba, Spawn, VolumeId};
+use ashlar_store::{AddError, OpenError, Settings};
 use bytes::Bytes;
 
 use crate::content;
@@ -16,6 +16,7 @@ use crate::model::{Answer, Model, Ticket, Version};
 use crate::outcome::Outcome;
 use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
+use crate::volumes::may_fail;
 use crate::world::SimWorld;
 
 /// By when a file system that was full has room again, and what waited for it is written.
@@ -77,6 +78,9 @@ pub struct Run {
     closing: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
     overdrawn: bool,
+    /// A drive that may be added, and what its number would be.
+    spare: RefCell<Option<(usize, SimDrive)>>,
+    has_added: Cell<bool>,
 }
 
 impl Run {
@@ -89,12 +93,24 @@ impl Run {
             pool: RefCell::new(None),
             closing: Cell::new(false),
             overdrawn: false,
+            spare: RefCell::new(None),
+            has_added: Cell::new(false),
         }
     }
 
     /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
     pub fn overdrawn(self) -> Self {
         Run { overdrawn: true, ..self }
+    }
+
+    /// The same with a drive that may be added while hosts are at work.
+    pub fn with_spare(self, spare: Option<(usize, SimDrive)>) -> Self {
+        Run { spare: RefCell::new(spare), ..self }
+    }
+
+    /// It was.
+    pub fn has_added(&self) -> bool {
+        self.has_added.get()
     }
 
     /// The pool, if it was opened.
@@ -160,10 +176,13 @@ impl Run {
     /// All hosts at once, until each is done.
     async fn work(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         let mut done = Vec::new();
-        for _ in 0..self.plan.hosts {
+        for worker in 0..=self.plan.hosts {
             let result: Rc<Cell<Option<Result<(), String>>>> = Rc::default();
             let (this, pool, own) = (self.clone(), pool.clone(), result.clone());
-            self.world.spawn(async move { own.set(Some(this.host(&pool).await)) });
+            self.world.spawn(async move {
+                let work = if worker == 0 { this.add_spare(&pool).await } else { this.host(&pool).await };
+                own.set(Some(work));
+            });
             done.push(result);
         }
         for result in done {
@@ -173,6 +192,22 @@ impl Run {
                     None => self.world.sleep(Duration::from_millis(20)).await,
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Adds a drive, at some time, in one of three starts.
+    async fn add_spare(&self, pool: &Pool) -> Result<(), String> {
+        // A power cut may have come between the root that names it and the end of the last attempt.
+        let is_none_yet = |(number, _): &(usize, SimDrive)| pool.status().drives.len() == *number;
+        let spare = self.spare.take().filter(|spare| self.world.once_in(3) && is_none_yet(spare));
+        let Some((_, spare)) = spare else { return Ok(()) };
+        self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;
+        match pool.add_drive(spare).await {
+            Ok(_) => self.has_added.set(true),
+            Err(AddError::Drive(DeviceError::NoSpace { .. })) if self.plan.sparse => {}
+            Err(AddError::Pool(error)) if may_fail(&error) => {}
+            Err(error) => return Err(format!("adding a drive: {error}")),
         }
         Ok(())
     }

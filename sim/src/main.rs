@@ -231,11 +231,12 @@ fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  healed {}  columns restored {}  lies corrected {}",
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  columns restored {}  lies corrected {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
         outcome.drives_healed,
+        outcome.drives_added,
         outcome.columns_restored,
         outcome.lies_corrected
     );

@@ -39,6 +39,8 @@ pub struct Outcome {
     pub sweeps: u64,
     /// Drives that starts were without in the end, summed.
     pub drives_lost: u64,
+    /// Drives that were added.
+    pub drives_added: u64,
     /// Columns of segments that were restored on other drives.
     pub columns_restored: u64,
     /// Drives that had been bad, and of which a start has healed.
@@ -73,6 +75,7 @@ impl AddAssign for Outcome {
         self.collected += other.collected;
         self.sweeps += other.sweeps;
         self.drives_lost += other.drives_lost;
+        self.drives_added += other.drives_added;
         self.columns_restored += other.columns_restored;
         self.drives_healed += other.drives_healed;
         self.lies_corrected += other.lies_corrected;

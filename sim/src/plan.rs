@@ -67,6 +67,8 @@ pub struct Plan {
     pub kind: Kind,
     pub level: Level,
     pub drives: usize,
+    /// Drives that are added later, if it comes to that.
+    pub spares: usize,
     pub drive_bytes: u64,
     pub chunk_bytes: u32,
     /// As few as there may be, or as many.
@@ -110,6 +112,7 @@ impl Plan {
             kind: Kind::Full,
             level: Level::RAID5,
             drives,
+            spares: 0,
             drive_bytes: (1 << 20) + drive_bytes,
             chunk_bytes,
             segment_numbers: None,
@@ -144,7 +147,9 @@ impl Plan {
         };
         let chunks = 40 + rng.below(24);
         let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
-        let segments_max = drive_bytes / u64::from(chunk_bytes) * drives as u64 / (level.parity() as u64 + 1);
+        let spares = [0, 0, 1, 2][rng.below(4) as usize];
+        let chunks_max = drive_bytes / u64::from(chunk_bytes) * (drives + spares) as u64;
+        let segments_max = chunks_max / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
         // From a nearly empty pool to one that is over-full when nothing compresses.
@@ -161,6 +166,7 @@ impl Plan {
             kind: Kind::Faults,
             level,
             drives,
+            spares,
             drive_bytes,
             chunk_bytes,
             segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),

@@ -174,7 +174,8 @@ impl Scenario {
     /// A start, hosts at work, and the end of it: a power cut anywhere, or a clean stop.
     fn start(&mut self, actions: u64, operations: u64) -> Result<Ended, String> {
         let world = self.world();
-        let run = Rc::new(Run::new(&world, &self.plan, &self.known, actions));
+        let run = Run::new(&world, &self.plan, &self.known, actions).with_spare(self.drives.spare(&world));
+        let run = Rc::new(run);
         let main = run.clone().whole(self.drives.present(&world));
         let ended = self.run(&world, main, operations)?;
         let held = self.look_at(&run, ended);
@@ -219,7 +220,8 @@ impl Scenario {
         });
         let status = pool?.status();
         let held = held(&status);
-        if let Some(lost) = self.drives.must_stay().into_iter().find(|drive| held[*drive] != Held::Online) {
+        let is_lost = |drive: &usize| held[*drive] != Held::Online;
+        if let Some(lost) = self.drives.must_stay().into_iter().find(is_lost) {
             self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives[lost]));
         }
         if let Some(why) = status.halted.filter(|_| !run.is_closing()) {
@@ -231,6 +233,7 @@ impl Scenario {
             outcome.lies_corrected += status.counters.lies_corrected;
             outcome.drives_lost += held.iter().filter(|held| **held == Held::Lost).count() as u64;
             outcome.columns_restored += status.counters.columns_restored;
+            outcome.drives_added += u64::from(run.has_added());
         });
         Some(held)
     }

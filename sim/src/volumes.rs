@@ -69,6 +69,6 @@ impl Run {
 }
 
 /// Failures that drives or a lack of room explain.
-fn may_fail(error: &IoError) -> bool {
+pub fn may_fail(error: &IoError) -> bool {
     matches!(error.cause, Cause::WriteFault | Cause::CapacityExceeded | Cause::NotReady)
 }

@@ -31,6 +31,9 @@ pub trait Appliance: Send + Sync + 'static {
     /// Changes what an operator has chosen for a pool.
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
 
+    /// Takes a drive into a pool.
+    fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+
     /// The drives of all pools.
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;
     /// Looks what a drive is and holds.

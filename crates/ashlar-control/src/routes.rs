@@ -44,6 +44,7 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .routes(routes!(import_pool))
         .routes(routes!(pool, change_pool, destroy_pool))
         .routes(routes!(export_pool))
+        .routes(routes!(add_drive))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
@@ -142,6 +143,14 @@ async fn destroy_pool(State(node): Node, Path(pool): Path<String>) -> Result<Sta
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
 async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
     node.export_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Takes a drive into a pool: what it held is lost.
+#[utoipa::path(post, path = "/pools/{pool}/drives", request_body = NameDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.add_drive(pool, request).await.map(Json)
 }
 
 /// The drives of all pools.

@@ -129,6 +129,18 @@ impl<D: Device> Array<D> {
         self.member(drive).filter(|member| member.failure.borrow().is_none())
     }
 
+    /// Makes a drive a member.
+    ///
+    /// # Panics
+    /// If there is one of that number.
+    pub fn add(&self, drive: DriveId, member: Member<D>) {
+        let (mut members, index) = (self.members.borrow_mut(), usize::from(drive.0));
+        if members.len() <= index {
+            members.resize_with(index + 1, || None);
+        }
+        assert!(members[index].replace(Rc::new(member)).is_none(), "{drive} is a member already");
+    }
+
     /// The member, working or not.
     pub fn member(&self, drive: DriveId) -> Option<Rc<Member<D>>> {
         self.members.borrow().get(usize::from(drive.0)).cloned().flatten()

@@ -123,7 +123,8 @@ impl<W: World> Pool<W> {
                 *member
             }
         };
-        let members: Vec<MemberRecord> = self.root.borrow().members.iter().map(changed).collect();
+        let root = self.root.borrow();
+        let members: Vec<MemberRecord> = root.members.iter().map(changed).chain(self.joining.get()).collect();
         let lost = members.iter().filter(|member| member.state == MemberState::Absent).count();
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
@@ -362,6 +363,9 @@ impl<W: World> Pool<W> {
     fn install(&self, noted: Noted, root: Root, window: Window) {
         let absent = |member: &&MemberRecord| member.state != MemberState::Present;
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
+        if self.joining.get().is_some_and(|joining| root.members.contains(&joining)) {
+            self.joining.set(None);
+        }
         *self.root.borrow_mut() = root;
         let mut segments = self.segments.borrow_mut();
         segments.window_durable(Shape::Striped, window.striped);

@@ -34,6 +34,8 @@ pub(crate) const FIRST_ROOT: RootGeneration = RootGeneration(1);
 const WIPED_BYTES: u64 = 1 << 20;
 /// Fewest striped segments with which garbage collection can work.
 pub const SEGMENTS_MIN: u64 = 32;
+/// How many times the segments that the first drives have room for the segment table is made for.
+const TABLE_HEADROOM: u64 = 4;
 /// Members of a pool, at most.
 pub const DRIVES_MAX: usize = 256;
 
@@ -121,19 +123,31 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     if segments_max(chunk_bytes) > segments_allowed {
         return Err(CreateError::TooManySegments { segments: segments_max(chunk_bytes), segments_allowed });
     }
-    let table_bytes = table_bytes_max(segments_max(chunk_bytes) * columns_min, columns_min);
-    let chunks_start =
-        (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN));
-    let layout = |size: &u64| DriveLayout {
-        chunks_start,
-        chunk_bytes: chunk_bytes as u32,
-        chunk_count: (size.saturating_sub(chunks_start + SECTOR_BYTES as u64) / chunk_bytes) as u32,
-    };
-    let needed = chunks_start + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes;
+    // Room for drives that are added later.
+    let segments_later = (segments_max(chunk_bytes) * TABLE_HEADROOM).min(segments_allowed);
+    let table_bytes = table_bytes_max(segments_later * columns_min, columns_min);
+    let layout = |size: &u64| layout(*size, chunk_bytes, table_bytes);
+    let needed = drive_bytes_min(chunk_bytes, table_bytes);
     if let Some(index) = sizes.iter().position(|size| *size < needed) {
         return Err(CreateError::TooSmall { index, bytes: sizes[index], needed });
     }
     Ok(Plan { table_bytes, segment_numbers, layouts: sizes.iter().map(layout).collect() })
+}
+
+/// Where the chunks of a drive lie.
+pub(crate) fn layout(size_bytes: u64, chunk_bytes: u64, table_bytes: u64) -> DriveLayout {
+    let chunks_start = chunks_start(chunk_bytes, table_bytes);
+    let room = size_bytes.saturating_sub(chunks_start + SECTOR_BYTES as u64);
+    DriveLayout { chunks_start, chunk_bytes: chunk_bytes as u32, chunk_count: (room / chunk_bytes) as u32 }
+}
+
+fn chunks_start(chunk_bytes: u64, table_bytes: u64) -> u64 {
+    (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN))
+}
+
+/// Bytes of the smallest drive that is of use.
+pub(crate) fn drive_bytes_min(chunk_bytes: u64, table_bytes: u64) -> u64 {
+    chunks_start(chunk_bytes, table_bytes) + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes
 }
 
 /// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there would be more

@@ -40,6 +40,7 @@ mod sweep;
 mod temper;
 mod types;
 mod upkeep;
+mod widen;
 
 pub use compress::codec;
 
@@ -55,3 +56,4 @@ pub use recover::{OpenError, Opened};
 pub use status::{DriveCondition, DriveStatus, PoolStatus, RebuildProgress};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
+pub use widen::AddError;

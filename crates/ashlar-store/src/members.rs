@@ -75,11 +75,6 @@ fn went_on_without(own: &Root, root: &Root) -> bool {
     })
 }
 
-/// Members that segments count on.
-fn counted(root: &Root) -> impl Iterator<Item = DriveId> {
-    root.members.iter().filter(|member| member.state != MemberState::Released).map(|member| member.drive)
-}
-
 fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
     root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
 }
@@ -89,7 +84,7 @@ fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
 /// the others. A drive that `own` names absent was never on its line again.
 fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
     let on_line = others.iter().filter(|drive| state_in(own, **drive) == Some(MemberState::Present));
-    on_line.count() + parity >= counted(own).count()
+    on_line.count() + parity >= own.counted().count()
 }
 
 /// Which drives the pool is opened with.
@@ -144,7 +139,7 @@ fn sort_out<D>(
         }
     }
     let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
-    chosen.missing = counted(&chosen.root).filter(|drive| !there.contains(drive)).collect();
+    chosen.missing = chosen.root.counted().filter(|drive| !there.contains(drive)).collect();
     (chosen, diverged)
 }
 
@@ -155,7 +150,7 @@ fn agree<D>(
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
-    let members = counted(&chosen.root).count();
+    let members = chosen.root.counted().count();
     let missing = || chosen.missing.clone();
     // Who made the pool was stopped while the superblocks were written.
     if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {

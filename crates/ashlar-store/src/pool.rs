@@ -13,7 +13,7 @@ use crate::batch::{self, Item};
 use crate::catalog::Catalog;
 use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::root::Root;
+use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::{Secret, Superblock};
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -41,9 +41,16 @@ pub(crate) struct Identity {
     pub segment_rows: u32,
     /// Bytes of a segment-table area.
     pub table_bytes: u64,
+    /// Numbers that segments are named from.
+    pub segment_numbers: u32,
 }
 
 impl Identity {
+    /// Bytes of a chunk.
+    pub fn chunk_bytes(&self) -> u64 {
+        u64::from(self.segment_rows) * ashlar_block::SECTOR_BYTES as u64
+    }
+
     /// The identity that a member's superblock gives.
     pub fn of(superblock: &Superblock) -> Self {
         Identity {
@@ -53,6 +60,7 @@ impl Identity {
             level: superblock.level(),
             segment_rows: superblock.layout.rows(),
             table_bytes: superblock.table_bytes,
+            segment_numbers: superblock.segment_numbers,
         }
     }
 }
@@ -134,6 +142,10 @@ pub(crate) struct Pool<W: World> {
     pub sweep_stuck: Cell<bool>,
     /// Segments that hold what cannot be read.
     pub unmovable: RefCell<BTreeSet<SegmentId>>,
+    /// Held while a drive is added.
+    pub adding: Mutex<()>,
+    /// A member that the next root is the first to name.
+    pub joining: Cell<Option<MemberRecord>>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
@@ -196,6 +208,8 @@ impl<W: World> Pool<W> {
             sweep: Cell::default(),
             sweep_stuck: Cell::default(),
             unmovable: RefCell::default(),
+            adding: Mutex::default(),
+            joining: Cell::default(),
             resizing: Mutex::default(),
             unpurgeable: RefCell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),

@@ -142,7 +142,7 @@ pub(crate) async fn open<W: World>(
 fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
-    let stripe = Stripe::of(first.level(), usize::from(first.member_count));
+    let stripe = Stripe::of(first.level(), root.counted().count());
     let identity = Identity::of(first);
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();

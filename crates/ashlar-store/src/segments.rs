@@ -121,9 +121,9 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// What a level makes of that many members.
+    /// What a level makes of that many members; of fewer than it needs, what it makes of as many as that.
     pub fn of(level: Level, members: usize) -> Self {
-        let data = level.data_columns(members).expect("a pool has the members that its level needs");
+        let data = level.data_columns(members.max(level.drives_min())).expect("as many as it needs");
         Stripe { data, parity: level.parity() }
     }
 
@@ -256,6 +256,13 @@ impl Segments {
     /// Every group has been merged since `quarter` was due: its numbers may be given out.
     pub fn sweep_done(&mut self, quarter: u64) {
         self.numbers.sweep_done(quarter);
+    }
+
+    /// A drive with that many chunks is part of the pool, whose stripes have this shape from now on.
+    pub fn add_drive(&mut self, drive: DriveId, chunks: u32, stripe: Stripe) {
+        assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
+        self.free_chunks.insert(drive, (0..chunks).rev().collect());
+        self.stripe = stripe;
     }
 
     /// The pool's shape.

@@ -7,6 +7,7 @@ use ashlar_raid::{Level, Member};
 
 use crate::capacity::Space;
 use crate::catalog::Settings;
+use crate::create::FIRST_ROOT;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
 use crate::segments::Segment;
@@ -64,6 +65,8 @@ pub struct PoolStatus {
     pub unclean_starts: u64,
     /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
     pub rebuild: Option<RebuildProgress>,
+    /// More drives were released than were added: nothing lacks redundancy, and there is less room than there was.
+    pub is_reduced: bool,
     /// What an operator has chosen.
     pub settings: Settings,
     /// Memory that the map takes.
@@ -78,11 +81,6 @@ impl PoolStatus {
         };
         !self.drives.iter().all(whole)
     }
-
-    /// It has lost drives for good: nothing lacks redundancy, and there is less room than there was.
-    pub fn is_reduced(&self) -> bool {
-        self.drives.iter().any(|drive| drive.condition == DriveCondition::Released)
-    }
 }
 
 /// How far the rebuild is.
@@ -94,6 +92,12 @@ pub struct RebuildProgress {
     pub bytes_left: u64,
     /// When it will be done if it goes on like this. None: it has only begun.
     pub remaining: Option<Duration>,
+}
+
+fn is_reduced(members: &[MemberRecord]) -> bool {
+    let released = members.iter().filter(|member| member.state == MemberState::Released).count();
+    let added = |member: &&MemberRecord| member.state == MemberState::Present && member.since > FIRST_ROOT;
+    released > members.iter().filter(added).count()
 }
 
 impl<W: World> Pool<W> {
@@ -113,6 +117,7 @@ impl<W: World> Pool<W> {
             out_of_room: self.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),
+            is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (buffered + self.pages.bytes()) as u64,
         }

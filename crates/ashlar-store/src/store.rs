@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveUuid, IoError, Lba, VolumeId, World};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
 use smallvec::{SmallVec, smallvec};
@@ -24,6 +24,7 @@ use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
 use crate::status::PoolStatus;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
+use crate::widen::AddError;
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
@@ -120,6 +121,14 @@ impl<W: World> Store<W> {
         };
         self.pool.checkpoint_now().await?;
         Ok(id)
+    }
+
+    /// Takes a drive into the pool; what it held is lost. It is a member when this returns.
+    ///
+    /// # Errors
+    /// [`AddError`]; the pool is as it was, unless it cannot be written itself.
+    pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
+        self.pool.add_drive(device).await
     }
 
     /// What an operator has chosen.

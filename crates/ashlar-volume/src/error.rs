@@ -1,7 +1,7 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError};
-use ashlar_store::{CreateError, OpenError};
+use ashlar_store::{AddError, CreateError, OpenError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -81,6 +81,14 @@ pub enum NodeError {
         spec: String,
         /// Why.
         error: CreateError,
+    },
+    /// The store refused to take a drive into a pool.
+    #[error("{spec}: {error}")]
+    AddDrive {
+        /// The drive.
+        spec: String,
+        /// Why.
+        error: AddError,
     },
     /// The store refused to open a pool.
     #[error("pool '{name}': {error}{why}")]

@@ -57,7 +57,7 @@ struct OpenPool<B: DriveBay> {
     name: String,
     store: Store<B::World>,
     opened: Opened,
-    drives: Vec<PoolDrive<B::Device>>,
+    drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Vec<String>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
     /// It is being closed: nothing is told of it any more, though its store still works.
@@ -135,7 +135,7 @@ impl<B: DriveBay> Home<B> {
             tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
         }
         let mut failed = Vec::new();
-        for member in &pool.drives {
+        for member in pool.drives.take() {
             if let Err(error) = ashlar_store::wipe(&member.drive.device, member.pool_bytes).await {
                 failed.push(format!("{}: {error}", member.drive.facts.spec));
             }
@@ -174,11 +174,12 @@ impl<B: DriveBay> OpenPool<B> {
     }
 
     fn record(&self) -> PoolRecord {
+        let drives = self.drives.borrow();
         PoolRecord {
             uuid: self.uuid,
             name: self.name.clone(),
-            drives: self.drives.iter().map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
-            is_volatile: self.drives.iter().any(|member| member.drive.facts.is_volatile),
+            drives: drives.iter().map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            is_volatile: drives.iter().any(|member| member.drive.facts.is_volatile),
         }
     }
 
@@ -189,7 +190,8 @@ impl<B: DriveBay> OpenPool<B> {
             self.volumes.borrow().values().map(|open| self.volume_report(open, &entries)).collect();
         volumes.sort_by(|one, other| one.name.cmp(&other.name));
         let drives = status.drives.iter().map(|drive| {
-            let given = self.drives.iter().find(|given| given.uuid == drive.uuid);
+            let drives = self.drives.borrow();
+            let given = drives.iter().find(|given| given.uuid == drive.uuid);
             DriveReport {
                 status: drive.clone(),
                 facts: given.map(|given| given.drive.facts.clone()),

@@ -129,6 +129,16 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
+    /// Takes a drive into a pool: a blank one, or any with `force`.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn add_drive(&self, pool: &str, spec: String, force: bool) -> Result<PoolRecord, NodeError> {
+        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.add_drive(uuid, spec, force).await }).await?
+    }
+
     /// Changes what an operator has chosen for a pool.
     ///
     /// # Errors

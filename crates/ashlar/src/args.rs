@@ -219,6 +219,22 @@ Of a directory every file that is a drive of a pool is taken.")]
         #[arg(long)]
         degraded: bool,
     },
+    /// Take a drive into a pool: new data and rebuilds go to it as well
+    #[command(
+        name = "add-drive",
+        after_help = "Examples:
+  ashlar pool add-drive tank /dev/nvme4n1
+  ashlar pool add-drive tank file:/d/9.img,size=4GiB"
+    )]
+    AddDrive {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as when a pool is created
+        drive: String,
+        /// Take it although it holds something: that is lost
+        #[arg(long)]
+        force: bool,
+    },
     /// Change how a pool works
     #[command(after_help = "Settings:
   recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent

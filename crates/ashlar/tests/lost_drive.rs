@@ -141,3 +141,55 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }
+
+#[test]
+fn a_pool_takes_a_drive_instead_of_one_that_it_has_lost() {
+    const ADDED: usize = DRIVES;
+    let place = Place::new();
+    make_pool(&place);
+    let daemon = place.start();
+    let limit = || place.json(&["pool", "show", "tank"])["limit_bytes"].as_u64().expect("bytes");
+    let limit_at_first = limit();
+    let load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 17)], 1);
+    fs::remove_file(place.image(LOST)).expect("a file");
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", LOST));
+    let pool = place.json(&["pool", "add-drive", "tank", &place.drive(ADDED)]);
+    assert_eq!(pool["drives"][ADDED]["states"][0], "online");
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    assert_eq!(limit(), limit_at_first);
+    let volumes = load.join().0;
+    daemon.kill();
+    // The daemon remembers where the drive is, and the pool that it is a member.
+    let daemon = place.start();
+    assert_eq!(place.drive_states("tank", ADDED)[0], "online");
+    fs::remove_file(place.image(0)).expect("a file");
+    Load::start(&place, volumes, 2).join();
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", 0));
+    daemon.terminate();
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_with_the_reason_and_changes_nothing() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    let foreign = place.image(7);
+    let mut content = vec![0; 48 << 20];
+    content[512..520].copy_from_slice(b"EFI PART");
+    fs::write(&foreign, content).expect("room");
+    let cases = [
+        (place.file(1), "in use by pool 'tank'"),
+        (place.file(7), "holds"),
+        (format!("file:{},size=20MiB", place.image(8).display()), "a drive of this pool needs at least"),
+        (place.file(9), "there is no such file"),
+    ];
+    for (drive, why) in cases {
+        let said = place.refused(&["pool", "add-drive", "tank", &drive]);
+        assert!(said.contains(why), "'{why}' is not in: {said}");
+    }
+    assert!(!place.image(8).exists(), "what was made for it is gone again");
+    assert_eq!(place.json(&["pool", "show", "tank"])["drives"].as_array().expect("drives").len(), 3);
+    place.ok(&["pool", "add-drive", "tank", &place.file(7), "--force"]);
+    assert_eq!(place.drive_states("tank", 3)[0], "online");
+}

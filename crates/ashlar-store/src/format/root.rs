@@ -192,6 +192,12 @@ impl Root {
         })
     }
 
+    /// Members that segments count on, or could.
+    pub fn counted(&self) -> impl Iterator<Item = DriveId> {
+        let counted = self.members.iter().filter(|member| member.state != MemberState::Released);
+        counted.map(|member| member.drive)
+    }
+
     /// The incarnation that wrote it.
     pub fn incarnation(&self) -> Incarnation {
         self.line[0].0

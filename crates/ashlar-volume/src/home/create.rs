@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, PoolUuid};
-use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options};
+use ashlar_block::{ByteSize, Device, DriveUuid, PoolUuid};
+use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -138,10 +138,58 @@ impl<B: DriveBay> Home<B> {
 
     fn identities_in_use(&self) -> BTreeMap<String, String> {
         let pools = self.pools.borrow();
-        let all = pools.values().flat_map(|pool| pool.drives.iter().map(move |drive| (pool, drive)));
-        let identity = |spec: &str| self.bay.identity(spec);
-        all.filter_map(|(pool, member)| Some((identity(&member.drive.facts.spec)?, pool.name.clone())))
-            .collect()
+        let mut in_use = BTreeMap::new();
+        for pool in pools.values() {
+            for member in pool.drives.borrow().iter() {
+                let identity = self.bay.identity(&member.drive.facts.spec);
+                in_use.extend(identity.map(|identity| (identity, pool.name.clone())));
+            }
+        }
+        in_use
+    }
+
+    /// Takes a blank drive into a pool, or any with `force`. Returns what is to be remembered of the pool.
+    ///
+    /// # Errors
+    /// [`NodeError`]; a file that was made for it is gone again.
+    pub async fn add_drive(
+        &self,
+        uuid: PoolUuid,
+        spec: String,
+        force: bool,
+    ) -> Result<PoolRecord, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
+        match self.add_to(&pool.store, &drives[0], force).await {
+            Ok(drive_uuid) => {
+                let drive = drives.into_iter().next().expect("one was asked for");
+                let id =
+                    pool.store.status().drives.iter().find(|it| it.uuid == drive_uuid).map(|it| it.drive);
+                let id = id.expect("it is a member");
+                let pool_bytes = drive.device.size_bytes();
+                pool.drives.borrow_mut().push(PoolDrive { id, uuid: drive_uuid, drive, pool_bytes });
+                Ok(pool.record())
+            }
+            Err(error) => {
+                self.give_back(drives);
+                Err(error)
+            }
+        }
+    }
+
+    async fn add_to(
+        &self,
+        store: &Store<B::World>,
+        drive: &BayDrive<B::Device>,
+        force: bool,
+    ) -> Result<DriveUuid, NodeError> {
+        if !force {
+            self.check_blank(drive).await?;
+        }
+        let spec = drive.facts.spec.clone();
+        let added = store.add_drive(drive.device.clone()).await;
+        added.map_err(|error| NodeError::AddDrive { spec, error })
     }
 
     /// Looks what a drive is and holds. It is let go of again.

@@ -67,8 +67,17 @@ impl<B: DriveBay> Home<B> {
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
         let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
-        let pool =
-            Rc::new(OpenPool { uuid, name, store, opened, drives, notes, volumes, is_leaving, changing });
+        let pool = Rc::new(OpenPool {
+            uuid,
+            name,
+            store,
+            opened,
+            drives: RefCell::new(drives),
+            notes,
+            volumes,
+            is_leaving,
+            changing,
+        });
         if let Err(error) = self.open_volumes(&pool).await {
             pool.all_volumes().iter().for_each(|volume| self.table.release(volume.attributes().nsid));
             let _ = pool.store.close().await;

@@ -51,7 +51,8 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     };
     // Each is looked at, so that one root is written without all that are gone.
     let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);
-    let lost: Vec<&str> = pool.drives.iter().filter(is_lost).map(|d| d.drive.facts.spec.as_str()).collect();
+    let specs = |drive: &PoolDrive<B::Device>| drive.drive.facts.spec.clone();
+    let lost: Vec<String> = pool.drives.borrow().iter().filter(is_lost).map(specs).collect();
     if lost.is_empty() {
         return;
     }

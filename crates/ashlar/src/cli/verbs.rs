@@ -99,6 +99,12 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
             print(output, &pool, |pool| tables::opened_pool("opened", pool))
         }
+        PoolCommand::AddDrive { pool, drive, force } => {
+            let request = NameDrive { drive: absolute(&drive)?, force };
+            let path = format!("/pools/{}/drives", segment(&pool)?);
+            let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
+            print(output, &pool, tables::pool)
+        }
         PoolCommand::Set { pool, settings } => {
             let change = super::settings::parse(&settings)?;
             let path = format!("/pools/{}", segment(&pool)?);

@@ -173,6 +173,10 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.change_pool(pool, request).await })
     }
 
+    fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.add_drive(pool, request).await })
+    }
+
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>> {
         Box::pin(async {
             let (pools, _) = self.shared.read_pools().await?;

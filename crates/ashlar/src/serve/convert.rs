@@ -66,7 +66,7 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
         ("rebuilding", status.rebuild.is_some()),
-        ("reduced", status.is_reduced()),
+        ("reduced", status.is_reduced),
         ("read-only", is_read_only),
         ("full", status.space.full),
         ("out-of-room", status.out_of_room),

@@ -31,6 +31,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoMembers { .. } => (NotFound, "no_members"),
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
+        NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),

@@ -73,6 +73,13 @@ impl Shared {
         self.memory().forget(&uuid.to_string())
     }
 
+    pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let added = self.node.add_drive(&pool, request.drive, request.force).await;
+        self.remember(&added.map_err(api_error)?).await
+    }
+
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
         let change = requests::settings(request)?;
         self.check_available(&pool)?;

@@ -1,0 +1,127 @@
+//! Taking a drive into an open pool.
+//!
+//! The order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
+//! names it. A crash between the two leaves a drive that is not believed, and a pool that does not know it.
+
+use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World};
+use ashlar_raid::{DriveLayout, Member};
+
+use crate::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
+use crate::format::root::{MemberRecord, MemberState};
+use crate::format::superblock::Superblock;
+use crate::format::table::table_bytes_max;
+use crate::pool::Pool;
+use crate::segments::{NUMBERS_PER_SEGMENT, Stripe};
+use crate::types::RootGeneration;
+
+/// Why a drive was not taken into the pool.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AddError {
+    /// It is too small.
+    #[error("it has {}, and a drive of this pool needs at least {}", ByteSize(*bytes), ByteSize(*needed))]
+    TooSmall {
+        /// Its size.
+        bytes: u64,
+        /// The least.
+        needed: u64,
+    },
+    /// The pool has as many drives as it can.
+    #[error("the pool has {DRIVES_MAX} drives, as many as it can have")]
+    TooManyDrives,
+    /// The pool's segment table has no room for what the drive would hold.
+    #[error(
+        "the pool was made for at most {} on all its drives: make a pool of its own of this drive",
+        ByteSize(*bytes_max)
+    )]
+    NoRoomInTable {
+        /// What all drives together may have.
+        bytes_max: u64,
+    },
+    /// It cannot be written. The pool is as it was.
+    #[error("it cannot be written: {0}")]
+    Drive(#[from] DeviceError),
+    /// The pool cannot be written.
+    #[error("{0}")]
+    Pool(#[from] IoError),
+}
+
+impl<W: World> Pool<W> {
+    /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
+    /// well, and rebuilds go to it.
+    pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        let size_bytes = device.size_bytes();
+        let drive = self.next_drive()?;
+        let layout = self.layout_of(size_bytes)?;
+        let superblock = self.superblock_of(drive, size_bytes, layout);
+        wipe(&device, size_bytes).await?;
+        write_superblock(&device, &superblock).await?;
+        self.running()?;
+        self.array.add(drive, Member::new(device, layout));
+        self.join(&superblock);
+        self.checkpoint_now().await?;
+        Ok(superblock.drive_uuid)
+    }
+
+    fn next_drive(&self) -> Result<DriveId, AddError> {
+        let root = self.root.borrow();
+        let next = root.members.iter().map(|member| usize::from(member.drive.0) + 1).max().unwrap_or(0);
+        if next < DRIVES_MAX { Ok(DriveId(next as u16)) } else { Err(AddError::TooManyDrives) }
+    }
+
+    fn layout_of(&self, size_bytes: u64) -> Result<DriveLayout, AddError> {
+        let (chunk_bytes, table_bytes) = (self.identity.chunk_bytes(), self.identity.table_bytes);
+        let needed = drive_bytes_min(chunk_bytes, table_bytes);
+        if size_bytes < needed {
+            return Err(AddError::TooSmall { bytes: size_bytes, needed });
+        }
+        let layout = layout(size_bytes, chunk_bytes, table_bytes);
+        let columns_min = self.identity.level.parity() as u64 + 1;
+        let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
+        let fits = |chunks: u64| {
+            table_bytes_max(chunks, columns_min) <= table_bytes && chunks / columns_min <= segments_max
+        };
+        let chunks = self.segments.borrow().chunks_total();
+        if fits(chunks + u64::from(layout.chunk_count)) {
+            return Ok(layout);
+        }
+        // By halves: the table grows with the chunks.
+        let (mut most, mut step) = (chunks, chunks.next_power_of_two());
+        while step > 0 {
+            most += if fits(most + step) { step } else { 0 };
+            step /= 2;
+        }
+        Err(AddError::NoRoomInTable { bytes_max: most * chunk_bytes })
+    }
+
+    fn superblock_of(&self, drive: DriveId, drive_bytes: u64, layout: DriveLayout) -> Superblock {
+        let (identity, level) = (&self.identity, self.identity.level);
+        let members = self.root.borrow().counted().count() + 1;
+        Superblock {
+            generation: 1,
+            pool: identity.pool,
+            drive_uuid: DriveUuid(random_uuid(&self.world)),
+            drive,
+            parity: level.parity() as u8,
+            data: level.exact_data() as u16,
+            member_count: members.max(level.drives_min()) as u16,
+            drive_bytes,
+            layout,
+            table_bytes: identity.table_bytes,
+            secret: identity.secret.clone(),
+            made_at: self.world.unix_seconds(),
+            segment_numbers: identity.segment_numbers,
+            pool_name: identity.name.clone(),
+        }
+    }
+
+    /// The next root names the drive, and may have segments on it.
+    fn join(&self, superblock: &Superblock) {
+        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
+        let since = RootGeneration(root.generation.0 + 1);
+        self.joining.set(Some(MemberRecord { drive, uuid, state: MemberState::Present, since }));
+        let stripe = Stripe::of(self.identity.level, root.counted().count() + 1);
+        self.segments.borrow_mut().add_drive(drive, superblock.layout.chunk_count, stripe);
+    }
+}
