@@ -12,6 +12,7 @@ use crate::format::table::{SegmentKind, SegmentState};
 use crate::map::shard::PageOwner;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::scan::Generation;
 use crate::segments::{Claim, Pin, Segment, pin};
 use crate::types::{Lsn, SHARD_COUNT, ShardId};
 
@@ -159,15 +160,21 @@ impl<W: World> Pool<W> {
     async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
         let (_pin, geometry) = self.pinned(id);
         let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
-        let secret = &self.identity.secret;
-        let right = |sectors: &[u8]| {
-            BatchHeader::decode(secret, sectors).is_ok_and(|header| (header.segment, header.row) == (id, row))
-        };
+        let (secret, generation) = (&self.identity.secret, self.generation(id));
+        let is_right =
+            |header: &BatchHeader| (header.segment, header.row) == (id, row) && generation.is_of(header);
+        let right =
+            |sectors: &[u8]| BatchHeader::decode(secret, sectors).is_ok_and(|header| is_right(&header));
         let read = self.array.read_checked(&geometry, 0, row..end, right).await;
         let unreadable =
             |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
         let (sectors, _) = read.map_err(unreadable)?;
         Ok(BatchHeader::decode(secret, &sectors).expect("checked"))
+    }
+
+    /// The use of a segment that its batches are of.
+    pub fn generation(&self, id: SegmentId) -> Generation {
+        Generation::Since(self.segments.borrow().get(id).expect("upkeep alone frees segments").first_lsn)
     }
 
     fn pinned(&self, id: SegmentId) -> (Pin, std::rc::Rc<ashlar_raid::Geometry>) {

@@ -38,6 +38,8 @@ mod store;
 mod striping;
 mod sweep;
 mod temper;
+#[cfg(test)]
+mod testing;
 mod types;
 mod upkeep;
 mod widen;

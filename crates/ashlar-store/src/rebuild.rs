@@ -275,7 +275,8 @@ impl<W: World> Pool<W> {
         moving: &Moving,
         row: u32,
     ) -> Result<u32, Step> {
-        let expected = Expected { segment: moving.segment, incarnation: None, secret: &self.identity.secret };
+        let generation = self.generation(moving.segment);
+        let expected = Expected { segment: moving.segment, generation, secret: &self.identity.secret };
         let found = image.batch_at(&expected, row).await.ok_or(Step::Unreadable)?;
         let examined = image.examine(&found).await.ok_or(Step::Unreadable)?;
         let rows = found.header.rows;

@@ -23,7 +23,7 @@ use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool};
-use crate::scan::{Expected, Found, Image};
+use crate::scan::{Expected, Found, Generation, Image};
 use crate::segments::{Claim, Numbers, Segment, Segments, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
@@ -178,6 +178,13 @@ struct Replay {
     rewrite: Option<Vec<Vec<u8>>>,
 }
 
+impl Replay {
+    /// It holds pages of the maps: then it holds nothing else.
+    fn is_of_pages(&self) -> bool {
+        self.header.records.iter().any(|record| record.kind == RecordKind::Metadata)
+    }
+}
+
 impl<W: World> Pool<W> {
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
     async fn recover(&self, opened: &mut Opened) -> Result<(), OpenError> {
@@ -250,7 +257,8 @@ impl<W: World> Pool<W> {
         geometry: &Geometry,
         incarnation: Incarnation,
     ) -> Vec<Found> {
-        let expected = Expected { segment, incarnation: Some(incarnation), secret: &self.identity.secret };
+        let generation = Generation::Of(incarnation);
+        let expected = Expected { segment, generation, secret: &self.identity.secret };
         Image::new(self, geometry).batches(&expected).await
     }
 
@@ -304,7 +312,9 @@ impl<W: World> Pool<W> {
     fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {
         let mut segments = self.segments.borrow_mut();
         let segment = segments.get_mut(id).expect("scanned");
-        if segment.state == SegmentState::Window && replays.is_empty() {
+        // Pages of the maps matter only to a root that names them, and such a root would say that the segment was opened:
+        // these are of a checkpoint that did not come to its end. The next one may need the segment as much as that did.
+        if segment.state == SegmentState::Window && replays.iter().all(Replay::is_of_pages) {
             return segments.reuse_window(id);
         }
         let extents = joined(accepted);
@@ -313,9 +323,7 @@ impl<W: World> Pool<W> {
         segment.last_lsn = replays.iter().map(|replay| replay.lsn).max().unwrap_or(segment.last_lsn);
         let whole = extents.len() == 1 && extents[0].row == 0;
         segment.accepted = if whole { Vec::new() } else { extents };
-        let metadata =
-            |replay: &Replay| replay.header.records.iter().any(|record| record.kind == RecordKind::Metadata);
-        if replays.iter().any(metadata) {
+        if replays.iter().any(Replay::is_of_pages) {
             segment.kind = SegmentKind::Metadata;
         }
         if segment.state != SegmentState::Condemned {

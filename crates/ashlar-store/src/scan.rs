@@ -11,7 +11,7 @@ use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX};
 use crate::format::location::SegmentId;
 use crate::format::superblock::Secret;
 use crate::pool::Pool;
-use crate::types::Incarnation;
+use crate::types::{Incarnation, Lsn};
 
 /// Rows that are read at a time.
 const ROWS_AT_A_TIME: u32 = 64;
@@ -106,7 +106,7 @@ impl<'a, W: World> Image<'a, W> {
     fn header(&self, expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
         let is_right = |header: &BatchHeader| {
             (header.segment, header.row) == (expected.segment, row)
-                && expected.incarnation.is_none_or(|incarnation| header.incarnation == incarnation)
+                && expected.generation.is_of(header)
                 && header.rows > 0
                 && row + header.rows <= self.rows
         };
@@ -260,9 +260,27 @@ impl<'a, W: World> Image<'a, W> {
 /// What a header must say to be one of the segment's.
 pub(crate) struct Expected<'a> {
     pub segment: SegmentId,
-    /// None where batches of any may lie: in what is known to be accepted.
-    pub incarnation: Option<Incarnation>,
+    pub generation: Generation,
     pub secret: &'a Secret,
+}
+
+/// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost a write.
+#[derive(Clone, Copy)]
+pub(crate) enum Generation {
+    /// That of this start of the pool.
+    Of(Incarnation),
+    /// That whose first batch this was.
+    Since(Lsn),
+}
+
+impl Generation {
+    /// Whether a header belongs to it.
+    pub fn is_of(self, header: &BatchHeader) -> bool {
+        match self {
+            Generation::Of(incarnation) => header.incarnation == incarnation,
+            Generation::Since(first) => header.first_lsn == first,
+        }
+    }
 }
 
 /// A batch of which the header has been found.

@@ -1,8 +1,9 @@
-use ashlar_block::DriveId;
-use ashlar_raid::{ChunkAddr, Geometry};
+use ashlar_block::{Device, DriveId, Durability, SECTOR_BYTES};
+use ashlar_raid::{ChunkAddr, Geometry, Level};
 
 use super::*;
 use crate::format::table::Occupancy;
+use crate::testing::{Drives, at_once};
 
 fn candidate(id: u32, live: f64, sealed_at: u64) -> Candidate {
     Candidate { id: SegmentId(id), live, sealed_at, chunks: 5 }
@@ -47,4 +48,32 @@ fn a_clock_that_went_back_makes_segments_young_and_nothing_worse() {
     let candidates = [candidate(1, 0.6, 5000), candidate(2, 0.4, 5000)];
     assert_eq!(choose_victim(candidates.into_iter(), 1000), Some(SegmentId(2)));
     assert_eq!(choose_victim(std::iter::empty(), 1000), None);
+}
+
+#[test]
+fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    // Two at a time, until one of them begins a segment.
+    let first = loop {
+        let pages =
+            at_once(pool.append_pages(Claim::Checkpoint, vec![vec![1; 100]; 2])).expect("there is room");
+        let at = pages[0].location;
+        if at.sectors().start == 0 {
+            break at.segment();
+        }
+    };
+    let column = pool.segments.borrow().get(first).expect("it is open").geometry.columns[0];
+    let offset = pool.array.member(column.drive).expect("it works").layout.offset(column.chunk, 0);
+    let device = &drives.devices[usize::from(column.drive.0)];
+    let (_, before) = at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES)));
+    drop(pool);
+    // The segment is used again, and the drive loses what is written first.
+    let pool = drives.open();
+    let again = at_once(pool.append_pages(Claim::Checkpoint, vec![vec![2; 100]])).expect("there is room");
+    assert_eq!((again[0].location.segment(), again[0].location.sectors().start), (first, 0));
+    let header = at_once(pool.read_header(first, 0)).expect("it was written");
+    at_once(device.write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
+    assert_eq!(at_once(pool.read_header(first, 0)).expect("there is a copy"), header);
+    assert_eq!(header.incarnation, pool.incarnation);
 }

@@ -1,7 +1,46 @@
+use ashlar_block::Rng;
+use ashlar_raid::Level;
+
 use super::*;
+use crate::testing::{Drives, StillWorld, at_once};
 
 #[test]
 fn extents_that_touch_are_one() {
     let extent = |row, rows| RowExtent { row, rows };
     assert_eq!(joined(&[extent(0, 2), extent(2, 3), extent(7, 1)]), [extent(0, 5), extent(7, 1)]);
+}
+
+/// Appends pages as a checkpoint does, until so many segments are left.
+fn use_window(pool: &Pool<StillWorld>, left: u64) {
+    while pool.segments.borrow().usable_striped() > left {
+        let mut page = vec![0; 4096];
+        pool.world.fill_random(&mut page);
+        at_once(pool.append_pages(Claim::Checkpoint, vec![page; 4])).expect("there are segments");
+    }
+}
+
+/// Segments that a start has for its checkpoint.
+fn usable_in_recovery(drives: &Drives) -> u64 {
+    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
+    let table = at_once(read_table(&chosen)).expect("it was written");
+    let pool = assemble(&drives.world, chosen, table, Options::default());
+    let root = pool.root.borrow().clone();
+    at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
+    // A start that stops here has written something, too.
+    let usable = pool.segments.borrow().usable_striped();
+    use_window(&pool, usable - 2);
+    usable
+}
+
+#[test]
+fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let usable = pool.segments.borrow().usable_striped();
+    use_window(&pool, 0);
+    drop(pool);
+    for _ in 0..3 {
+        assert_eq!(usable_in_recovery(&drives), usable);
+    }
+    assert_eq!(drives.open().segments.borrow().usable_striped(), usable);
 }

@@ -1,0 +1,108 @@
+//! A pool on drives in memory, of which no task runs: for tests that do one step after the other.
+
+use std::cell::RefCell;
+use std::future::{Future, ready};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use ashlar_block::{
+    AlignedBuf, Clock, Device, MemoryDevice, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
+};
+use ashlar_raid::Level;
+
+use crate::create::{NewPool, create};
+use crate::format::superblock::Superblock;
+use crate::members::{FoundDrive, OpenPolicy};
+use crate::options::Options;
+use crate::pool::Pool;
+use crate::recover;
+
+/// Chunks of each drive.
+const CHUNKS: u64 = 64;
+const CHUNK_BYTES: u32 = 64 << 10;
+
+/// A world in which nothing waits, and time stands still.
+#[derive(Clone)]
+pub struct StillWorld(Rc<RefCell<XorShift>>);
+
+impl Clock for StillWorld {
+    fn now(&self) -> Nanos {
+        Nanos(0)
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _: Duration) -> impl Future<Output = ()> + 'static {
+        ready(())
+    }
+}
+
+impl Rng for StillWorld {
+    fn random_u64(&self) -> u64 {
+        self.0.borrow_mut().next_u64()
+    }
+}
+
+impl Spawn for StillWorld {
+    fn spawn(&self, _: impl Future<Output = ()> + 'static) {
+        unreachable!("no task runs");
+    }
+
+    fn yield_now(&self) -> impl Future<Output = ()> + 'static {
+        ready(())
+    }
+}
+
+impl World for StillWorld {
+    type Device = MemoryDevice;
+}
+
+/// The result of work that has nothing to wait for.
+pub fn at_once<T>(work: impl Future<Output = T>) -> T {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("it waits for something"),
+    }
+}
+
+/// Drives that are a pool.
+pub struct Drives {
+    pub world: StillWorld,
+    pub devices: Vec<MemoryDevice>,
+}
+
+impl Drives {
+    /// An empty pool.
+    pub fn new(level: Level, count: usize) -> Self {
+        let world = StillWorld(Rc::new(RefCell::new(XorShift::new(1))));
+        let drive_bytes = (1 << 20) + CHUNKS * u64::from(CHUNK_BYTES);
+        let devices: Vec<MemoryDevice> = (0..count).map(|_| MemoryDevice::new(drive_bytes)).collect();
+        let name = "test".to_owned();
+        let new = NewPool { name, level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
+        at_once(create(&world, &new, devices.clone())).expect("good drives");
+        Drives { world, devices }
+    }
+
+    /// The drives with their superblocks.
+    pub fn found(&self) -> Vec<FoundDrive<MemoryDevice>> {
+        let found = |device: &MemoryDevice| {
+            let read = device.read(Superblock::FIRST_OFFSET, AlignedBuf::zeroed(SECTOR_BYTES));
+            let (_, sector) = at_once(read);
+            FoundDrive {
+                superblock: Superblock::decode(&sector).expect("it was made"),
+                device: device.clone(),
+            }
+        };
+        self.devices.iter().map(found).collect()
+    }
+
+    /// The pool, opened. Whoever drops it without closing it has crashed it.
+    pub fn open(&self) -> Rc<Pool<StillWorld>> {
+        let opened = recover::open(&self.world, self.found(), Options::default(), OpenPolicy::default());
+        at_once(opened).expect("good drives").0
+    }
+}
