@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 
 use crate::error::ApiError;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
-    Pool, PoolDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
+    NameHosts, Pool, PoolDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -33,6 +33,8 @@ pub trait Appliance: Send + Sync + 'static {
 
     /// Takes a drive into a pool.
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// Gives a drive of a pool up as if it had been pulled.
+    fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool>;
 
     /// The drives of all pools.
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;

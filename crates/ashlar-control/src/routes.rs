@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
-    Pool, PoolDrive, Status, Version, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
+    NameHosts, Pool, PoolDrive, Status, Version, Volume,
 };
 
 /// What all paths begin with.
@@ -45,6 +45,7 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .routes(routes!(pool, change_pool, destroy_pool))
         .routes(routes!(export_pool))
         .routes(routes!(add_drive))
+        .routes(routes!(fail_drive))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
@@ -151,6 +152,14 @@ async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<Stat
 async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
     let Json(request) = body?;
     node.add_drive(pool, request).await.map(Json)
+}
+
+/// Gives a drive of a pool up as if it had been pulled; what lives on it is rebuilt on the others.
+#[utoipa::path(post, path = "/pools/{pool}/fail-drive", request_body = FailDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn fail_drive(State(node): Node, Path(pool): Path<String>, body: Body<FailDrive>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.fail_drive(pool, request).await.map(Json)
 }
 
 /// The drives of all pools.

@@ -297,6 +297,17 @@ pub struct NameDrive {
     pub force: bool,
 }
 
+/// A drive of a pool, to be given up.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailDrive {
+    /// Its name, its number, or how it was given.
+    pub drive: String,
+    /// Also if data cannot be read without it.
+    #[serde(default)]
+    pub force: bool,
+}
+
 /// A volume to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -58,4 +58,4 @@ pub use recover::{OpenError, Opened};
 pub use status::{DriveCondition, DriveStatus, PoolStatus, RebuildProgress};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
-pub use widen::AddError;
+pub use widen::{AddError, FailError};

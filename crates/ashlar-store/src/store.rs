@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveUuid, IoError, Lba, VolumeId, World};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, select};
 use smallvec::{SmallVec, smallvec};
@@ -24,7 +24,7 @@ use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
 use crate::status::PoolStatus;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
-use crate::widen::AddError;
+use crate::widen::{AddError, FailError};
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
@@ -129,6 +129,14 @@ impl<W: World> Store<W> {
     /// [`AddError`]; the pool is as it was, unless it cannot be written itself.
     pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
         self.pool.add_drive(device).await
+    }
+
+    /// Gives a drive up as if it had been pulled; what lives on it is rebuilt on the others.
+    ///
+    /// # Errors
+    /// [`FailError`]; nothing has changed then, unless the pool cannot be written.
+    pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
+        self.pool.fail_drive(drive, force).await
     }
 
     /// What an operator has chosen.

@@ -1,6 +1,6 @@
-//! Taking a drive into an open pool.
+//! Taking a drive into an open pool, and giving one up.
 //!
-//! The order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
+//! For a drive that is taken the order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
 //! names it. A crash between the two leaves a drive that is not believed, and a pool that does not know it.
 
 use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World};
@@ -45,7 +45,42 @@ pub enum AddError {
     Pool(#[from] IoError),
 }
 
+/// Why a drive was not given up.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FailError {
+    /// The pool does not use it.
+    #[error("the pool does not use {0}")]
+    NotUsed(DriveId),
+    /// Data would be lost until it is back.
+    #[error(
+        "the pool has lost {lost} drives, as many as its level survives: without {drive} data cannot be read"
+    )]
+    TooMany {
+        /// The drive in question.
+        drive: DriveId,
+        /// Drives that are lost.
+        lost: usize,
+    },
+    /// The pool cannot be written.
+    #[error("{0}")]
+    Pool(#[from] IoError),
+}
+
 impl<W: World> Pool<W> {
+    /// Gives a drive up. `force`: also if data cannot be read without it.
+    pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
+        self.running()?;
+        if self.array.working(drive).is_none() {
+            return Err(FailError::NotUsed(drive));
+        }
+        let lost = self.root.borrow().counted().filter(|drive| self.array.working(*drive).is_none()).count();
+        if lost >= self.identity.level.parity() && !force {
+            return Err(FailError::TooMany { drive, lost });
+        }
+        self.array.give_up(drive, DeviceError::Gone);
+        Ok(self.checkpoint_now().await?)
+    }
+
     /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
     /// well, and rebuilds go to it.
     pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {

@@ -1,7 +1,7 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError};
-use ashlar_store::{AddError, CreateError, OpenError};
+use ashlar_store::{AddError, CreateError, FailError, OpenError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -90,6 +90,17 @@ pub enum NodeError {
         /// Why.
         error: AddError,
     },
+    /// A pool has no such drive.
+    #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]
+    NoSuchDrive {
+        /// The pool.
+        pool: String,
+        /// The name in question.
+        drive: String,
+    },
+    /// The store refused to give a drive up.
+    #[error("{0}")]
+    FailDrive(#[from] FailError),
     /// The store refused to open a pool.
     #[error("pool '{name}': {error}{why}")]
     Open {

@@ -115,6 +115,14 @@ impl<B: DriveBay> Home<B> {
         Ok(pool.store.close().await?)
     }
 
+    /// Gives a drive of a pool up as if it had been pulled.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
+        Ok(self.pool(uuid)?.store.fail_drive(drive, force).await?)
+    }
+
     /// Changes what an operator has chosen for a pool.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest};
 use crate::name::VolumeName;
-use crate::report::{PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::report::{DriveReport, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -137,6 +137,27 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier.call(home, move |home| async move { home.add_drive(uuid, spec, force).await }).await?
+    }
+
+    /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it was given.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn fail_drive(&self, pool: &str, name: String, force: bool) -> Result<PoolReport, NodeError> {
+        let report = self.report(pool).await?;
+        let is_named = |drive: &&DriveReport| {
+            let number = drive.status.drive.0.to_string();
+            let names = [number.clone(), drive.name()];
+            names.contains(&name) || drive.facts.as_ref().is_some_and(|facts| path_of(&facts.spec) == name)
+        };
+        let Some(drive) = report.drives.iter().find(is_named).map(|drive| drive.status.drive) else {
+            return Err(NodeError::NoSuchDrive { pool: report.status.name, drive: name });
+        };
+        let (home, uuid) = (report.home, report.status.uuid);
+        self.courier
+            .call(home, move |home| async move { home.fail_drive(uuid, drive, force).await })
+            .await??;
+        self.report(&uuid.to_string()).await
     }
 
     /// Changes what an operator has chosen for a pool.

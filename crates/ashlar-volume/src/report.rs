@@ -18,6 +18,13 @@ pub struct DriveReport {
     pub is_stale: bool,
 }
 
+impl DriveReport {
+    /// Its name within the pool: a word.
+    pub fn name(&self) -> String {
+        format!("drive-{}", self.status.drive.0)
+    }
+}
+
 /// An open pool.
 #[derive(Clone, Debug)]
 pub struct PoolReport {

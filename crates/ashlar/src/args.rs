@@ -286,6 +286,18 @@ pub enum DriveCommand {
         /// The drive
         drive: String,
     },
+    /// Give a drive of a pool up as if it had been pulled: what lives on it is rebuilt on the others
+    #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
+    Fail {
+        /// POOL/DRIVE, as ashlar pool show names it
+        drive: String,
+        /// Also if data cannot be read without it
+        #[arg(long)]
+        force: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Take a pool's label off a drive that no open pool uses
     #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1")]
     LabelClear {

@@ -193,3 +193,32 @@ fn what_cannot_be_added_is_refused_with_the_reason_and_changes_nothing() {
     place.ok(&["pool", "add-drive", "tank", &place.file(7), "--force"]);
     assert_eq!(place.drive_states("tank", 3)[0], "online");
 }
+
+#[test]
+fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..4);
+    place.ok(&["volume", "create", "tank/v0", "--size", "48MiB", "--allow", "any"]);
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let cases = [
+        (["drive", "fail", "tank/drive-9"], "pool 'tank' has no drive 'drive-9'"),
+        (["drive", "fail", "tank"], "write POOL/DRIVE"),
+    ];
+    for (verb, why) in cases {
+        let said = place.refused(&verb);
+        assert!(said.contains(why), "'{why}' is not in: {said}");
+    }
+    place.ok(&["drive", "fail", "tank/drive-2"]);
+    assert!(place.has_lost("tank", 2));
+    let said = place.refused(&["drive", "fail", "tank/2"]);
+    assert!(said.contains("the pool does not use drive 2"), "{said}");
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.drive_states("tank", 2)[0], "released");
+    place.ok(&["drive", "fail", "tank/0"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    // Two are left of a pool that needs two.
+    place.ok(&["drive", "fail", "tank/1"]);
+    let said = place.refused(&["drive", "fail", "tank/3"]);
+    assert!(said.contains("as many as its level survives"), "{said}");
+}

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts, Pool,
-    PoolDrive, Status, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameHosts,
+    Pool, PoolDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -150,6 +150,16 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let request = NameDrive { drive, force: false };
             let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
             print(output, &info, tables::drive_info)
+        }
+        DriveCommand::Fail { drive, force, yes } => {
+            let (pool, name) = drive.split_once('/').with_context(|| {
+                format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/2")
+            })?;
+            let path = format!("/pools/{}/fail-drive", segment(pool)?);
+            confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
+            let request = FailDrive { drive: name.to_owned(), force };
+            let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
+            print(output, &pool, tables::pool)
         }
         DriveCommand::LabelClear { drive, force, yes } => {
             let drive = absolute(&drive)?;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Host, ImportPool, NameDrive, NameHosts,
-    Pool, PoolDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
+    NameHosts, Pool, PoolDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -175,6 +175,10 @@ impl Appliance for NodeAppliance {
 
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {
         self.change(|node| async move { node.add_drive(pool, request).await })
+    }
+
+    fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.fail_drive(pool, request).await })
     }
 
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>> {

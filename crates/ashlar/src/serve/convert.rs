@@ -108,7 +108,7 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
     let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];
     let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());
     PoolDrive {
-        name: report.status.drive.to_string(),
+        name: report.name(),
         pool: pool.to_owned(),
         uuid,
         spec,

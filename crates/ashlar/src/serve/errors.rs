@@ -31,6 +31,8 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoMembers { .. } => (NotFound, "no_members"),
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
+        NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
+        NodeError::FailDrive(_) => (Conflict, "cannot_fail"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, ImportPool, NameDrive, NameHosts, Pool,
-    Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
+    NameHosts, Pool, Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::OpenPolicy;
@@ -78,6 +78,13 @@ impl Shared {
         self.check_available(&pool)?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
+    }
+
+    pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
+        self.check_available(&pool)?;
+        let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
+        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
+        Ok(convert::pool(&report, remembered.as_ref()))
     }
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
