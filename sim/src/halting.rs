@@ -1,10 +1,11 @@
-//! A pool that loses more drives than its level survives, in the middle of everything: it halts, and nobody waits for ever.
+//! A pool that loses more drives than its level survives, in the middle of everything, or has no room any more: it halts, nobody
+//! waits for ever, and when it is closed, its drives are free.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, XorShift};
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, Spawn, XorShift};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, Options, create};
 use bytes::Bytes;
@@ -18,6 +19,10 @@ const DRIVES: usize = 4;
 const DRIVE_BYTES: u64 = 8 << 20;
 const CHUNK_BYTES: u32 = 64 << 10;
 const VOLUME_BLOCKS: u64 = 512;
+/// Blocks of a volume that is more than fits.
+const FILL_BLOCKS: u64 = 1 << 20;
+/// How long a write waits for space.
+const SPACE_WAIT: Duration = Duration::from_millis(100);
 /// By when everybody has been answered.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Tasks of each sort that go on until the pool refuses.
@@ -32,16 +37,21 @@ fn halt_under_load(seed: u64) {
     world.stop();
 }
 
-async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShift) {
-    let drives = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
+async fn make(world: &SimWorld, platters: &[SharedPlatter]) -> Pool {
+    let drives = || platters.iter().map(|platter| SimDrive::new(world, platter)).collect::<Vec<_>>();
     let new = NewPool {
         name: "sim".to_owned(),
         level: Level::RAID5,
         chunk_bytes: Some(CHUNK_BYTES),
         segment_numbers: None,
     };
-    create(&world, &new, drives()).await.expect("good drives");
-    let (pool, _) = open_with(&world, drives(), Options::default()).await.expect("good drives");
+    create(world, &new, drives()).await.expect("good drives");
+    let options = Options { space_wait: SPACE_WAIT, ..Options::default() };
+    open_with(world, drives(), options).await.expect("good drives").0
+}
+
+async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShift) {
+    let pool = make(&world, &platters).await;
     let at_work = Rc::new(Cell::new(0));
     for task in 0..2 * TASKS {
         at_work.set(at_work.get() + 1);
@@ -67,6 +77,47 @@ async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShi
     }
     assert!(pool.halted().is_some(), "two drives are lost, and level 5 survives one");
     pool.close().await.expect_err("nothing can be made durable any more");
+    let_go(&world, pool, &platters).await;
+}
+
+/// Once it has been closed, nothing of the pool keeps its drives.
+async fn let_go(world: &SimWorld, pool: Pool, platters: &[SharedPlatter]) {
+    drop(pool);
+    world.sleep(Duration::from_millis(1)).await;
+    let held = platters.iter().filter(|platter| Rc::strong_count(&platter.0) > 1).count();
+    assert_eq!(held, 0, "drives that somebody still has open");
+}
+
+/// Fills a pool with small writes, of which the journal is full as well, and closes it: in order, or while the file system
+/// under a drive is full.
+fn close_full(seed: u64, sparse: bool) {
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
+    let main = fill_and_close(world.clone(), sparse);
+    assert!(matches!(world.run(main, || false), Ended::Done));
+    world.stop();
+}
+
+async fn fill_and_close(world: SimWorld, sparse: bool) {
+    let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+    let pool = make(&world, &platters).await;
+    let id = pool.create_volume(FILL_BLOCKS, false, Bytes::new()).await.expect("good drives");
+    let block = || Bytes::from_static(&[0xa5; BLOCK_BYTES]);
+    let mut lba = Lba(0);
+    while pool.write(id, lba, block()).await.is_ok() {
+        lba = lba.plus(1);
+    }
+    let until = if sparse { Nanos(u64::MAX) } else { Nanos(0) };
+    platters[0].0.borrow_mut().no_space_until = until;
+    let closing = Rc::new(Cell::new(None));
+    let (own, answer) = (pool.clone(), closing.clone());
+    world.spawn(async move { answer.set(Some(own.close().await)) });
+    world.sleep(PATIENCE).await;
+    let closed = closing.take().expect("it ends in time");
+    match closed {
+        Ok(()) => assert!(!sparse, "nothing could be written"),
+        Err(error) => assert!(sparse && error.cause == Cause::CapacityExceeded, "{error}"),
+    }
+    let_go(&world, pool, &platters).await;
 }
 
 /// Until the pool refuses.
@@ -96,4 +147,14 @@ async fn make_and_delete(pool: &Pool) {
 fn a_pool_that_halts_answers_everybody_and_can_be_closed() {
     // Whoever had asked for a checkpoint while another one was failing was never answered.
     (0..40).for_each(halt_under_load);
+}
+
+#[test]
+fn a_full_pool_is_closed_and_lets_go_of_its_drives() {
+    (0..10).for_each(|seed| close_full(seed, false));
+}
+
+#[test]
+fn a_pool_under_which_a_file_system_is_full_is_closed_and_lets_go_of_its_drives() {
+    (0..10).for_each(|seed| close_full(seed, true));
 }

@@ -166,11 +166,17 @@ impl Run {
             self.check_all(pool).await?;
             self.audit(pool).await?;
         }
-        self.closing.set(pool.halted().is_none());
+        let halted = pool.halted().is_some();
+        self.closing.set(!halted);
         match pool.close().await {
-            Err(error) if pool.halted().is_none() => Err(format!("close: {error}")),
+            Err(error) if !halted && !self.may_end_so(&error) => Err(format!("close: {error}")),
             _ => Ok(()),
         }
+    }
+
+    /// Why a pool that works may have no clean end.
+    fn may_end_so(&self, error: &IoError) -> bool {
+        self.overdrawn || (self.plan.sparse && error.cause == Cause::CapacityExceeded)
     }
 
     /// All hosts at once, until each is done.

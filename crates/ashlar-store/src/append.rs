@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
-    /// `None`: the pool has halted.
+    /// `None`: the pool has halted, or is being closed and has none.
     pub async fn append(
         &self,
         stream: StreamId,
@@ -156,6 +156,9 @@ impl<W: World> Pool<W> {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.running().ok()?;
+                    if self.commit.is_stopping() {
+                        return None;
+                    }
                     self.orders.want_window(claim);
                     window_formed.await;
                 }

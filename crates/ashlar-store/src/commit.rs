@@ -56,7 +56,7 @@ impl<W: World> Pool<W> {
 
     /// Begins to submit what hosts write. A task for each batch that may be in flight: none is spawned for a batch.
     pub fn start_committing(self: &Rc<Self>) {
-        (0..HOST_IN_FLIGHT_MAX).for_each(|_| self.world.spawn(self.clone().commit_loop()));
+        (0..HOST_IN_FLIGHT_MAX).for_each(|_| self.spawn(self.clone().commit_loop()));
     }
 
     /// Submits a batch whenever one may be, and sees it through, until told to stop.

@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, DriveId, IoError, PoolUuid, VolumeId, World};
+use ashlar_block::{Cause, DriveId, IoError, PoolUuid, VolumeId, World, wait_for};
 use ashlar_raid::{Array, Level};
+use futures_util::future::select;
 use tokio::sync::{Mutex, Notify};
 
 use crate::append::Streams;
@@ -158,6 +160,9 @@ pub(crate) struct Pool<W: World> {
     halted: RefCell<Option<String>>,
     /// Rung when the pool halts.
     pub halt_rung: Notify,
+    released: Cell<bool>,
+    /// Rung when its tasks are to end.
+    release_rung: Notify,
 }
 
 /// The pieces that a pool is made of when it is opened.
@@ -217,6 +222,8 @@ impl<W: World> Pool<W> {
             counters: Cell::default(),
             halted: RefCell::new(None),
             halt_rung: Notify::new(),
+            released: Cell::new(false),
+            release_rung: Notify::new(),
         })
     }
 
@@ -253,9 +260,28 @@ impl<W: World> Pool<W> {
         self.take_no_more(why.to_string());
     }
 
-    /// The pool has been closed: nothing may be written behind its last root.
+    /// The pool has been closed: nothing may be written behind its last root. Its tasks end where they are, as in a crash.
     pub fn close(&self) {
-        self.take_no_more("it has been closed".to_owned());
+        if self.halted().is_none() {
+            self.take_no_more("it has been closed".to_owned());
+        }
+        self.refuse_audits();
+        self.released.set(true);
+        self.release_rung.notify_waiters();
+    }
+
+    /// The pool has been closed: no task of it runs.
+    pub fn is_closed(&self) -> bool {
+        self.released.get()
+    }
+
+    /// Runs a task of the pool, which keeps its drives, until it ends or the pool is closed.
+    pub fn spawn(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        let pool = self.clone();
+        self.world.spawn(async move {
+            let released = wait_for(&pool.release_rung, || pool.is_closed().then_some(()));
+            select(pin!(task), pin!(released)).await;
+        });
     }
 
     fn take_no_more(&self, why: String) {
@@ -271,6 +297,11 @@ impl<W: World> Pool<W> {
     /// Why the pool has halted, if it has.
     pub fn halted(&self) -> Option<String> {
         self.halted.borrow().clone()
+    }
+
+    /// Returns when the pool has halted, with the reason.
+    pub async fn halts(&self) -> IoError {
+        wait_for(&self.halt_rung, || self.running().err()).await
     }
 
     /// An error if the pool has halted.

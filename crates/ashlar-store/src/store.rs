@@ -54,26 +54,38 @@ impl<W: World> Store<W> {
     ) -> Result<(Self, Opened), OpenError> {
         let (pool, opened) = recover::open(world, drives, options, policy).await?;
         pool.start_committing();
-        world.spawn(pool.clone().upkeep_loop());
-        world.spawn(pool.clone().room_loop());
+        pool.spawn(pool.clone().upkeep_loop());
+        pool.spawn(pool.clone().room_loop());
         let store = Store { pool };
-        world.spawn(store.clone().zero_tails());
+        store.pool.spawn(store.clone().zero_tails());
         Ok((store, opened))
     }
 
     /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
-    /// nothing any more afterwards.
+    /// nothing any more afterwards, and its drives are free once the last clone of it is gone.
     ///
-    /// If the file system under a file-backed drive is full there is no clean end: the pool stops as it is, and the
-    /// next start replays what was acknowledged.
+    /// If the pool has halted, has no segment left for a last checkpoint, or the file system under a file-backed drive is
+    /// full, there is no clean end. Then the pool stops as it is, with an error, and the next start replays what was
+    /// acknowledged.
     pub async fn close(&self) -> Result<(), IoError> {
-        let lacks_room = pin!(self.pool.array.lacks_room());
-        match select(pin!(self.finish()), lacks_room).await {
+        let done = match select(pin!(self.finish()), pin!(self.cannot_finish())).await {
             Either::Left((done, _)) => done,
+            Either::Right((why, _)) => Err(why),
+        };
+        self.pool.close();
+        done.map_err(|error| {
+            let left = "no last checkpoint was written, and the next start replays what was acknowledged";
+            IoError::new(error.cause, format!("{left}: {error}"))
+        })
+    }
+
+    /// Returns when the pool cannot be finished any more.
+    async fn cannot_finish(&self) -> IoError {
+        let lacks_room = pin!(self.pool.array.lacks_room());
+        match select(pin!(self.pool.halts()), lacks_room).await {
+            Either::Left((error, _)) => error,
             Either::Right(_) => {
-                let why = "it was stopped while a file system under its drives was full";
-                self.pool.halt(why);
-                Err(IoError::new(Cause::CapacityExceeded, why))
+                IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
             }
         }
     }
@@ -81,15 +93,15 @@ impl<W: World> Store<W> {
     async fn finish(&self) -> Result<(), IoError> {
         let pool = &self.pool;
         pool.commit.stop();
+        // Who waits for a segment only to tidy up waits no more.
+        pool.root_changed.notify_waiters();
         pool.commit.stopped().await;
         pool.finish_striping().await;
         pool.checkpoint_now().await?;
         pool.orders.stop();
         pool.orders.stopped().await;
         pool.seal_all();
-        pool.checkpoint(true).await?;
-        pool.close();
-        Ok(())
+        pool.checkpoint(true).await
     }
 
     // --- volumes ------------------------------------------------------------------------------------------------

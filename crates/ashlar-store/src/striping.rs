@@ -56,7 +56,7 @@ impl<W: World> Pool<W> {
         // One at a time: recovery's search counts on how many batches of a stream may be in flight.
         if !self.striping.running.get() && self.full_of_journaled().is_some() {
             self.striping.running.set(true);
-            self.world.spawn(self.clone().stripe_full());
+            self.spawn(self.clone().stripe_full());
         }
     }
 
@@ -82,13 +82,13 @@ impl<W: World> Pool<W> {
             self.striping.ended.notified().await;
         }
         for hot in [false, true] {
-            // `None`: the pool has halted, which the checkpoint that follows says.
+            // `None`: there is no segment, or the pool has halted, which the checkpoint that follows says.
             let _ = self.stripe_kept(hot).await;
         }
     }
 
     /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
-    /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted.
+    /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted, or is being closed and has no segment for it.
     async fn stripe_kept(&self, hot: bool) -> Option<()> {
         let mut items = self.striping.kept[usize::from(hot)].take().moves;
         items.retain(|item| self.is_where_it_was(item));
@@ -110,3 +110,6 @@ impl<W: World> Pool<W> {
         current.is_some_and(|location| item.kind == RecordKind::Move { from: location })
     }
 }
+
+#[cfg(test)]
+mod tests;

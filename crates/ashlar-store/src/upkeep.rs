@@ -269,10 +269,18 @@ impl<W: World> Pool<W> {
 
     /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet.
     pub async fn audit_now(&self) -> Result<Audit, IoError> {
+        if self.is_closed() {
+            return Err(Cause::NotReady.into());
+        }
         let (answer, answered) = oneshot::channel();
         self.orders.audits_wanted.borrow_mut().push(answer);
         self.orders.ring();
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
+    }
+
+    /// The pool has been closed: nobody compares anything any more.
+    pub fn refuse_audits(&self) {
+        self.orders.audits_wanted.take();
     }
 
     /// Answers everybody who waits for a checkpoint that has not begun.
@@ -286,8 +294,7 @@ impl<W: World> Pool<W> {
     /// one of those that wait.
     pub async fn room_loop(self: Rc<Self>) {
         while self.halted().is_none() {
-            let halt = pin!(self.halt_rung.notified());
-            select(pin!(self.array.lacks_room()), halt).await;
+            select(pin!(self.array.lacks_room()), pin!(self.halts())).await;
             if self.array.out_of_room() {
                 self.commit.answer_all(&Cause::CapacityExceeded.into());
                 self.world.sleep(ROOM_RETRY).await;

@@ -180,6 +180,11 @@ impl CommitQueue {
         }
     }
 
+    /// No more batches are wanted.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
     /// No more batches: the tasks end once all is done.
     pub fn stop(&self) {
         self.stopping.set(true);

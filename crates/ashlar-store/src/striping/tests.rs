@@ -1,0 +1,51 @@
+use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_raid::Level;
+use bytes::Bytes;
+
+use super::*;
+use crate::compress::compress_blocks;
+use crate::format::table::SegmentKind;
+use crate::testing::{Drives, StillWorld, at_once};
+use crate::types::{Family, Key, Layer};
+
+const KEY: Key = Key { family: Family(1), lba: Lba(7), layer: Layer(0) };
+
+/// Writes a block as a small commit does.
+fn write_to_journal(pool: &Pool<StillWorld>) {
+    let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
+    let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
+    let take = |_, taken: &mut Vec<Item>| taken.extend(compress_blocks(&data, true).map(item));
+    let mut appended =
+        at_once(pool.try_append(StreamId::Journal, Claim::Host, take)).expect("there is a journal");
+    at_once(pool.write(&mut appended)).expect("good drives");
+    pool.log.durable(appended.lsn);
+    let (item, pointer) = (appended.items.pop().expect("just taken"), appended.pointers[0]);
+    pool.publish_item(&item, pointer);
+    pool.log.published(appended.lsn);
+    let kind = RecordKind::Move { from: pointer.expect("it is stored").location };
+    pool.striping.keep(false, Item { kind, ..item });
+}
+
+fn kind_of_its_segment(pool: &Pool<StillWorld>) -> SegmentKind {
+    let location = at_once(pool.lookup(&KEY, |value| value)).expect("in memory").expect("written").location;
+    pool.segments.borrow().get(location.segment()).expect("it is named").kind
+}
+
+#[test]
+fn a_pool_that_is_closed_stripes_what_is_in_the_journal() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    write_to_journal(&pool);
+    pool.commit.stop();
+    at_once(pool.finish_striping());
+    assert_eq!(kind_of_its_segment(&pool), SegmentKind::Data);
+}
+
+#[test]
+fn a_pool_that_is_closed_waits_for_no_segment_for_what_is_in_the_journal() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    write_to_journal(&pool);
+    while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 100]])).is_ok() {}
+    pool.commit.stop();
+    at_once(pool.finish_striping());
+    assert_eq!(kind_of_its_segment(&pool), SegmentKind::Journal);
+}
