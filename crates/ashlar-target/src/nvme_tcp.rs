@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `target` | what one process serves: portals, start and end |
 //! | `registry` | who is connected, over all reactors; locked when a host comes or goes, never for a command |
+//! | `newcomers` | connections that have not finished Connect, and who of them makes room |
 //! | `connection` | one TCP connection: its reader, its life and its end |
 //! | `patience` | how a host is judged that has been silent |
 //! | `output` | what a connection has to send; one writer, one send per turn |
@@ -32,6 +33,7 @@ mod io;
 mod limits;
 mod logs;
 mod memory;
+mod newcomers;
 mod output;
 mod patience;
 mod portal;

@@ -272,15 +272,6 @@ fn a_silent_connection_is_closed_and_others_are_not_held_up() {
 }
 
 #[test]
-fn connections_beyond_their_number_are_closed_at_once() {
-    let rig = Rig::with_limits(Limits { connecting_max: 2, ..Limits::default() });
-    let _first = Queue::shaken(rig.io, Digests::NONE);
-    let _second = Queue::shaken(rig.io, Digests::NONE);
-    let mut third = Queue::open(rig.io);
-    assert!(third.receive().is_none());
-}
-
-#[test]
 fn data_that_were_asked_for_and_do_not_come_end_the_connection() {
     let limits = Limits { transfer_timeout: Duration::from_millis(50), ..Limits::default() };
     let rig = Rig::with_limits(limits);

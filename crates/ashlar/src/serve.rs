@@ -165,6 +165,7 @@ impl Signals {
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
     init_logging("info");
     let config = Config::resolve(arguments, socket)?;
+    raise_open_files();
     on_runtime(async {
         let mut signals = Signals::listen()?;
         let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else { return Ok(()) };
@@ -195,6 +196,16 @@ pub async fn unless<T>(signals: &mut Signals, work: impl Future<Output = T>) -> 
     match futures_util::future::select(work, signal).await {
         futures_util::future::Either::Left((output, _)) => Some(output),
         futures_util::future::Either::Right(_) => None,
+    }
+}
+
+/// Lets the process have as many open files as the administrator allows: each connection is one, and the soft limit is mostly
+/// that of old programs.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(%error, files = limit.current, "the limit of open files cannot be raised");
     }
 }
 

@@ -180,6 +180,7 @@ async fn await_earlier_work<D: Door>(
         }
     };
     let drained = timeout(wire.limits.connect_wait, drained);
+    let _held_up = connection.hold_up();
     match select(pin!(wire.life.stop.wait()), pin!(drained)).await {
         Either::Left(_) => Err(Refusal::Abandoned),
         Either::Right((Ok(()), _)) => Ok(()),

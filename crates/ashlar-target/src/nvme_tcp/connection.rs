@@ -19,6 +19,7 @@ use bytes::Bytes;
 use super::connect;
 use super::controller::Controller;
 use super::io::IoQueue;
+use super::newcomers::HeldUp;
 use super::registry::EndReason;
 use super::target::{Presence, ServiceState};
 use super::ticket::Ticket;
@@ -88,7 +89,7 @@ pub(super) async fn serve<D: Door>(service: Rc<ServiceState<D>>, stream: TcpStre
     let role = RefCell::new(Role::Fresh);
     let connection = Rc::new(Connection { service, wire: wire.clone(), portal, role, handshake });
     let drained = Drained(wire.clone());
-    let writer = spawn_joined(write(wire.clone(), stream.clone()));
+    let mut writer = spawn_joined(write(wire.clone(), stream.clone()));
     let end = reader::read(&connection, &stream).await;
     tracing::debug!(peer = %wire.peer, reason = ?end.reason, "connection ends");
     connection.end(end.reason).await;
@@ -96,7 +97,11 @@ pub(super) async fn serve<D: Door>(service: Rc<ServiceState<D>>, stream: TcpStre
     if let Some(complaint) = end.complaint {
         connection.complain(complaint);
     }
-    close(&wire, &stream, writer).await;
+    // Who has made room is not waited for.
+    if end.reason != EndReason::MadeRoom {
+        close(&wire, &stream, &mut writer).await;
+    }
+    writer.abort();
 }
 
 /// Says that no command of the connection will be applied any more, however its task ends.
@@ -116,16 +121,15 @@ async fn write(wire: Rc<Wire>, stream: Rc<TcpStream>) {
 
 /// Lets what is to be sent go out, tells the other side that nothing follows, and waits for it to close:
 /// closing with unread data would reset the connection before the host has read the last PDU.
-async fn close(wire: &Wire, stream: &TcpStream, mut writer: JoinHandle<()>) {
+async fn close(wire: &Wire, stream: &TcpStream, writer: &mut JoinHandle<()>) {
     wire.output.finish();
     let last_words = async {
-        (&mut writer).await;
+        writer.await;
         if stream.shutdown(Shutdown::Write).await.is_ok() {
             while let Ok(Some(_)) = stream.recv().await {}
         }
     };
     let _ = timeout(wire.limits.closing_timeout, last_words).await;
-    writer.abort();
 }
 
 impl<D: Door> Connection<D> {
@@ -138,6 +142,11 @@ impl<D: Door> Connection<D> {
             self.handshake.take();
         }
         self.role.replace(role);
+    }
+
+    /// Its Connect has come whole and waits for us, for as long as what this returns lives.
+    pub(super) fn hold_up(&self) -> Option<HeldUp> {
+        self.handshake.borrow().as_ref().map(Handshake::hold_up)
     }
 
     /// Takes a command that has come whole.

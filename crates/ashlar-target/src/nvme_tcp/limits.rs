@@ -10,9 +10,10 @@ pub(super) const PAGE_BYTES: u32 = 4096;
 /// Bounds of what hosts may take. Each is per target unless it says otherwise.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// TCP connections of one reactor; more are closed at once. 1 to 65,535.
+    /// TCP connections of one reactor; for another one the one closes that has not finished Connect for longest, or, if there
+    /// is none, the new one. 1 to 65,535.
     pub connections_max: u32,
-    /// Of these, connections that have not finished Connect; more are closed at once. At least 1.
+    /// Of these, connections that have not finished Connect; for another one the oldest of them closes. At least 1.
     pub connecting_max: u32,
     /// How long a connection may take, once it is accepted, until it has finished Connect: it is closed then, whatever
     /// it has sent.

@@ -35,6 +35,8 @@ pub(super) enum EndReason {
     ControllerReset,
     /// No Connect in time.
     HandshakeTimeout,
+    /// No Connect when others came.
+    MadeRoom,
     /// Data that were asked for did not come in time.
     TransferTimeout,
     /// Nothing can be sent any more.

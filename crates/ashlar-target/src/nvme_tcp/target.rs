@@ -16,6 +16,7 @@ use ashlar_volume::Door;
 use super::connection;
 use super::limits::{Limits, LimitsError};
 use super::memory::{Budget, HostBudgets};
+use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
 use super::signal::Letter;
@@ -89,7 +90,8 @@ impl Target {
             in_capsule: Budget::new(self.shared.limits.in_capsule_total_bytes_max),
             traffic,
             discarded: Rc::default(),
-            connecting: Rc::default(),
+            newcomers: Rc::default(),
+            shortage: Shortage::default(),
             connections: RefCell::default(),
             next_connection: Cell::new(0),
             none_left: RefCell::default(),
@@ -164,7 +166,8 @@ pub(super) struct ServiceState<D: Door> {
     /// The service was dropped without a shutdown, commands and all.
     pub(super) discarded: Rc<Cell<bool>>,
     /// Connections that have not finished Connect.
-    connecting: Rc<Cell<u32>>,
+    newcomers: Rc<Newcomers>,
+    shortage: Shortage,
     connections: RefCell<BTreeMap<u64, Arc<Life>>>,
     next_connection: Cell<u64>,
     none_left: RefCell<Option<Letter<()>>>,
@@ -189,18 +192,16 @@ impl<D: Door> ServiceState<D> {
     }
 
     /// Takes one of the places for connections that have not finished Connect.
-    pub(super) fn begin_connecting(&self) -> Connecting {
-        self.connecting.set(self.connecting.get() + 1);
-        Connecting(self.connecting.clone())
+    pub(super) fn begin_connecting(&self, life: &Arc<Life>) -> Place {
+        self.newcomers.enter(life)
     }
-}
 
-/// A place among the connections that have not finished Connect.
-pub(super) struct Connecting(Rc<Cell<u32>>);
-
-impl Drop for Connecting {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
+    /// Whether there is room for another connection, or somebody makes it.
+    fn has_room(&self) -> bool {
+        let limits = &self.target.limits;
+        let is_full = self.connections.borrow().len() >= limits.connections_max as usize
+            || self.newcomers.count() >= limits.connecting_max as usize;
+        !is_full || self.newcomers.make_room()
     }
 }
 
@@ -225,6 +226,8 @@ impl<D: Door> Drop for Presence<D> {
 /// How long accepting rests after a shortage (of descriptors, of memory), which accepting again at once would
 /// only meet again.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
+/// The same where somebody makes room: as long as it takes to close a connection.
+const ROOM_REST: Duration = Duration::from_millis(1);
 
 async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, portal: usize) {
     loop {
@@ -234,8 +237,8 @@ async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, port
                 tracing::debug!(address = %listener.local_addr(), %error, "a connection ended before it began");
             }
             Err(error) => {
-                tracing::warn!(address = %listener.local_addr(), %error, "cannot accept a connection");
-                sleep(ACCEPT_REST).await;
+                state.shortage.note(&format!("cannot accept a connection: {error}"));
+                sleep(if state.newcomers.make_room() { ROOM_REST } else { ACCEPT_REST }).await;
             }
         }
     }
@@ -256,15 +259,34 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Serves the connection if there is room; otherwise it is closed at once.
+/// Serves the connection if there is room, or made for it; otherwise it is closed at once.
 fn admit<D: Door>(state: &Rc<ServiceState<D>>, stream: TcpStream, portal: usize) {
-    let limits = &state.target.limits;
-    let is_full = state.connections.borrow().len() >= limits.connections_max as usize
-        || state.connecting.get() >= limits.connecting_max;
-    if is_full {
-        return tracing::warn!(peer = %stream.peer_addr(), "too many connections, one was closed");
+    if state.has_room() {
+        spawn(connection::serve(state.clone(), stream, portal));
+    } else {
+        state.shortage.note("too many connections, new ones are closed");
     }
-    spawn(connection::serve(state.clone(), stream, portal));
+}
+
+/// Tells the log of connections that find no room, and not of every one: there may be thousands.
+#[derive(Default)]
+struct Shortage {
+    told: Cell<Option<Nanos>>,
+    since_then: Cell<u64>,
+}
+
+/// Pause between two lines in the log.
+const SHORTAGE_TOLD_EVERY: Duration = Duration::from_secs(10);
+
+impl Shortage {
+    fn note(&self, what: &str) {
+        self.since_then.set(self.since_then.get() + 1);
+        if self.told.get().is_some_and(|told| now().since(told) < SHORTAGE_TOLD_EVERY) {
+            return;
+        }
+        self.told.set(Some(now()));
+        tracing::warn!(times = self.since_then.take(), "{what}");
+    }
 }
 
 /// A target's part on one reactor. Ends with [`Service::shutdown`]; dropping it instead closes its

@@ -163,7 +163,11 @@ pub fn connect_command(queue_id: u16) -> Connect {
 impl Queue {
     /// A connection with nothing sent yet.
     pub fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    /// The same by a socket that is connected.
+    pub fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let limits = DecoderLimits { command_data_bytes_max: 0, data_pdu_bytes_max: 16 << 20 };

@@ -6,15 +6,16 @@ use ashlar_reactor::{JoinHandle, spawn_joined};
 use ashlar_volume::Door;
 
 use super::Wire;
+use crate::nvme_tcp::newcomers::{HeldUp, Place};
 use crate::nvme_tcp::patience::wait_out;
 use crate::nvme_tcp::registry::EndReason;
-use crate::nvme_tcp::target::{Connecting, ServiceState};
+use crate::nvme_tcp::target::ServiceState;
 
 /// A connection's handshake, from its first moment until it has finished Connect: dropped then, which stops the clock.
 ///
 /// There is one clock, which nothing sets back: neither bytes that trickle in, nor a Connect that waits or is refused.
 pub(super) struct Handshake {
-    _place: Connecting,
+    place: Place,
     watch: Option<JoinHandle<()>>,
 }
 
@@ -27,7 +28,12 @@ impl Handshake {
             wait_out(patience).await;
             life.end(EndReason::HandshakeTimeout);
         });
-        Handshake { _place: service.begin_connecting(), watch: Some(watch) }
+        Handshake { place: service.begin_connecting(&wire.life), watch: Some(watch) }
+    }
+
+    /// Its Connect waits for us.
+    pub(super) fn hold_up(&self) -> HeldUp {
+        self.place.hold_up()
     }
 }
 
