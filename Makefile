@@ -39,10 +39,12 @@ test: setup ## everything that has to pass: check, all tests, simulation, the Li
 	@$(MAKE) --no-print-directory linux-test
 	@echo "All tests have passed."
 
-check: ## formatting, lints, dependencies, walls, documentation
+check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, documentation
 	$(CARGO) fmt --all --check
 	scripts/check-walls
 	scripts/check-promises
+	scripts/check-lengths
+	scripts/check-mutants --applies
 	scripts/check-deny
 	$(CARGO) clippy --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
 	$(CARGO) doc --workspace --no-deps --profile $(TEST_PROFILE)

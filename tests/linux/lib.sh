@@ -55,12 +55,12 @@ discovered() {
 # attach [OPTION...]: connects to the subsystem and waits for its first namespace.
 # Sets NQN, CTRL (nvme0) and DEV (/dev/nvme0n1).
 attach() {
-    NQN=${NQN:-$(discovered | head -n 1)}
+    NQN=${NQN:-$(discovered | sed -n 1p)}
     [ -n "$NQN" ] || fail "discovery on $HOST:$DISCOVERY_PORT names no subsystem"
     must nvme connect -t tcp -a "$HOST" -s "$PORT" -n "$NQN" "$@"
     within 30 has_namespace || fail "no namespace of $NQN has appeared"
-    CTRL=$(controllers | head -n 1)
-    DEV=$(namespaces | head -n 1)
+    CTRL=$(controllers | sed -n 1p)
+    DEV=$(namespaces | sed -n 1p)
 }
 
 # detach: disconnects and waits until the namespaces are gone.

@@ -14,7 +14,7 @@ must nvme discover -t tcp -a "$HOST" -s "$DISCOVERY_PORT"
 
 step "connect to everything that discovery names, where it says it is"
 must nvme connect-all -t tcp -a "$HOST" -s "$DISCOVERY_PORT"
-NQN=${NQN:-$(discovered | head -n 1)}
+NQN=${NQN:-$(discovered | sed -n 1p)}
 within 30 has_namespace || fail "no namespace of $NQN has appeared"
 must nvme list-subsys
 must nvme disconnect-all
@@ -27,7 +27,7 @@ echo "queues: 1 for administration, $((queues - 1)) for I/O"
 
 step "what the target says of itself"
 must nvme list
-nvme list | grep -q "^$DEV " || fail "nvme list does not name $DEV"
+nvme list | grep "^$DEV " >/dev/null || fail "nvme list does not name $DEV"
 must nvme list-subsys
 must nvme id-ctrl "/dev/$CTRL"
 must nvme list-ns "/dev/$CTRL"
