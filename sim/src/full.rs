@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use ashlar_store::format::header::RECORD_BYTES;
 use ashlar_store::{Counters, PoolStatus};
 use bytes::Bytes;
 
@@ -36,7 +37,7 @@ impl Run {
             return Err("the pool takes more than it can hold".to_owned());
         }
         let left = pool.status().space.safe_to_write;
-        if left >= FILL_BLOCKS * BLOCK_BYTES as u64 {
+        if left >= FILL_BLOCKS * (BLOCK_BYTES + RECORD_BYTES) as u64 {
             return Err(format!("a write was refused, and {left} bytes are said to be safe to write"));
         }
         self.check_all(pool).await?;
