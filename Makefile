@@ -2,8 +2,7 @@
 
 CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
-# Seed 1518, which comes after some 13,000, reads an old version of a block after a file system was full: see docs/reliability.md.
-SIM_STATES   ?= 12000
+SIM_STATES   ?= 20000
 CRASH_ROUNDS ?= 20
 # Optimised, because the simulation needs it, but with every assertion.
 TEST_PROFILE ?= testing

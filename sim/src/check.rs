@@ -45,10 +45,11 @@ impl Run {
         let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize).await;
         let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
         let mut versions = Vec::new();
-        for (block, bytes) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
+        for (block, bytes) in blocks.clone().zip(bytes.chunks(BLOCK_BYTES)) {
             let unknown = || format!("block {block} of {id:?} reads as nothing that was ever written to it");
             versions.push(version_of(block, bytes).ok_or_else(unknown)?);
         }
+        tracing::trace!("{id:?} {blocks:?} reads as {versions:?}");
         let ended = self.known.model(id, |model| model.end_read(begun, &versions));
         ended.map_err(|error| format!("{id:?}: {error}"))
     }

@@ -33,10 +33,11 @@ impl Block {
         (self.settled, self.maybe) = (version, Vec::new());
     }
 
-    /// It was read. What is late and was begun after what was read may still come.
+    /// It was read. What is late and was begun after what was read may still come. Of several trims the first may be what was
+    /// read.
     fn decide(&mut self, version: Version) {
         if self.settled != version {
-            let read = self.maybe.iter().rposition(|maybe| maybe.version == version);
+            let read = self.maybe.iter().position(|maybe| maybe.version == version);
             self.maybe.drain(..=read.expect("allowed"));
             self.settled = version;
         }
@@ -217,9 +218,14 @@ impl Model {
     /// changes of it may have come and gone meanwhile.
     pub fn end_read(&mut self, read: Read, versions: &[Version]) -> Result<(), String> {
         for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
-            let came = |change: &Change| change.version == *version && change.blocks.contains(&block);
-            let held = before.contains(version) || self.done_meanwhile[read.done..].iter().any(came);
-            if !self.read(block, *version) && !held {
+            let changes = self.done_meanwhile[read.done..].iter();
+            let came: Vec<Version> = changes
+                .filter(|change| change.blocks.contains(&block))
+                .map(|change| change.version)
+                .collect();
+            let held = before.contains(version) || came.contains(version);
+            // Of a block that changed meanwhile nobody knows when it was read: zeros may be those from before.
+            if !self.read(block, *version, came.is_empty()) && !held {
                 return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
             }
         }
@@ -235,12 +241,12 @@ impl Model {
         block.maybe.iter().map(|maybe| maybe.version).chain([block.settled]).collect()
     }
 
-    /// A block was read. False if it may not hold that now.
-    fn read(&mut self, block: u64, version: Version) -> bool {
+    /// A block was read; `is_now`: what was read is what it holds now. False if it may not hold that now.
+    fn read(&mut self, block: u64, version: Version, is_now: bool) -> bool {
         let busy = self.is_busy(&(block..block + 1));
         let Some(block) = self.blocks.get_mut(&block) else { return version == 0 };
         let allowed = block.allows(version);
-        if allowed && !busy {
+        if allowed && is_now && !busy {
             block.decide(version);
         }
         allowed

@@ -10,39 +10,39 @@ fn written(version: u64, answer: Answer) -> Model {
 #[test]
 fn an_acknowledged_write_is_all_that_may_be_read() {
     let mut model = written(7, Answer::Done);
-    assert!(!model.read(10, 0));
-    assert!(model.read(10, 7));
-    assert!(model.read(9, 0));
+    assert!(!model.read(10, 0, true));
+    assert!(model.read(10, 7, true));
+    assert!(model.read(9, 0, true));
 }
 
 #[test]
 fn a_failed_write_is_decided_by_the_first_read() {
     let mut model = written(7, Answer::Failed);
-    assert!(model.read(10, 0));
-    assert!(!model.read(10, 7));
-    assert!(model.read(11, 7));
-    assert!(!model.read(11, 0));
+    assert!(model.read(10, 0, true));
+    assert!(!model.read(10, 7, true));
+    assert!(model.read(11, 7, true));
+    assert!(!model.read(11, 0, true));
 }
 
 #[test]
 fn a_refused_write_may_never_appear() {
-    assert!(!written(7, Answer::Refused).read(10, 7));
+    assert!(!written(7, Answer::Refused).read(10, 7, true));
 }
 
 #[test]
 fn a_late_write_may_come_after_a_read_but_not_go_again() {
     let mut model = written(7, Answer::Late);
-    assert!(model.read(10, 0));
-    assert!(model.read(10, 7));
-    assert!(!model.read(10, 0));
+    assert!(model.read(10, 0, true));
+    assert!(model.read(10, 7, true));
+    assert!(!model.read(10, 0, true));
 }
 
 #[test]
 fn a_late_write_is_decided_after_a_start() {
     let mut model = written(7, Answer::Late);
     model.stop();
-    assert!(model.read(10, 0));
-    assert!(!model.read(10, 7));
+    assert!(model.read(10, 0, true));
+    assert!(!model.read(10, 7, true));
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn a_write_that_the_power_cut_split_is_found() {
     let mut model = Model::new(100);
     model.begin(10..14, 7, true).expect("nothing else is on its way");
     model.stop();
-    (10..13).for_each(|block| assert!(model.read(block, 7)));
-    assert!(model.read(13, 0));
+    (10..13).for_each(|block| assert!(model.read(block, 7, true)));
+    assert!(model.read(13, 0, true));
     assert!(model.check_atomic().is_err());
 }
 
@@ -61,8 +61,8 @@ fn what_lies_behind_a_smaller_size_is_gone() {
     let ticket = model.begin_resize(12).expect("nothing else is on its way");
     model.stop();
     model.see_size(12).expect("one of the two");
-    assert!(model.read(11, 7));
-    assert!(!model.read(12, 7));
+    assert!(model.read(11, 7, true));
+    assert!(!model.read(12, 7, true));
     assert_eq!(model.usable_blocks(), 12);
     let _ = ticket;
 }
@@ -80,4 +80,29 @@ fn a_read_may_return_whatever_was_there_while_it_went_on() {
     let later = model.begin_read(10..11);
     assert_eq!(model.end_read(slow, &[8, 7]), Ok(()));
     assert!(model.end_read(later, &[8]).is_err(), "that was gone before it began");
+}
+
+/// A slow read met zeros, then a write, then a trim that was late: the zeros were the old ones, and the write stayed.
+#[test]
+fn zeros_from_before_a_write_do_not_say_that_a_late_trim_has_come() {
+    let mut model = Model::new(100);
+    let slow = model.begin_read(10..11);
+    for (version, answer) in [(7, Answer::Done), (0, Answer::Late)] {
+        let ticket = model.begin(10..11, version, true).expect("nothing else is on its way");
+        model.end(ticket, answer);
+    }
+    assert_eq!(model.end_read(slow, &[0]), Ok(()));
+    assert!(model.read(10, 7, true));
+}
+
+#[test]
+fn zeros_between_late_changes_leave_the_later_ones_possible() {
+    let mut model = written(6, Answer::Done);
+    for version in [0, 7, 0] {
+        let ticket = model.begin(10..11, version, true).expect("nothing else is on its way");
+        model.end(ticket, Answer::Late);
+    }
+    assert!(model.read(10, 0, true));
+    assert!(model.read(10, 7, true));
+    assert!(!model.read(10, 6, true));
 }
