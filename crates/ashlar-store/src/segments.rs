@@ -200,12 +200,8 @@ impl Segments {
 
     /// The segments of a table. Windows are not usable: what they were for, recovery decides.
     pub fn load(&mut self, table: Vec<TableEntry>) {
+        self.take_chunks(&table);
         for entry in table {
-            for column in &entry.geometry.columns {
-                if let Some(free) = self.free_chunks.get_mut(&column.drive) {
-                    free.retain(|chunk| *chunk != column.chunk);
-                }
-            }
             let segment = Segment {
                 state: entry.state,
                 kind: entry.kind,

@@ -1,7 +1,7 @@
-//! Columns that move to other chunks while their segment stays.
+//! Columns: the chunks that they take when a table is loaded, and moves to others while their segment stays.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
@@ -9,6 +9,7 @@ use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segment, Segments};
 use crate::format::location::SegmentId;
+use crate::format::table::TableEntry;
 
 /// Where a column goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,20 @@ impl Segment {
 }
 
 impl Segments {
+    /// Takes the chunks of these segments. All at once: there may be millions.
+    pub(super) fn take_chunks(&mut self, table: &[TableEntry]) {
+        let mut taken: BTreeMap<DriveId, Vec<u32>> = BTreeMap::new();
+        for column in table.iter().flat_map(|entry| &entry.geometry.columns) {
+            taken.entry(column.drive).or_default().push(column.chunk);
+        }
+        for (drive, mut chunks) in taken {
+            chunks.sort_unstable();
+            if let Some(free) = self.free_chunks.get_mut(&drive) {
+                free.retain(|chunk| chunks.binary_search(chunk).is_err());
+            }
+        }
+    }
+
     /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest first.
     fn drives_beside(&self, id: SegmentId, drives: &[DriveId]) -> Vec<DriveId> {
         let geometry = &self.entries[&id].geometry;

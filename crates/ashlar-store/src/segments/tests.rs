@@ -104,3 +104,20 @@ fn room_is_counted_in_segments_that_can_be_placed() {
     assert_eq!(placeable(vec![100, 100, 1], 2), 100);
     assert_eq!(placeable(vec![], 2), 0);
 }
+
+#[test]
+fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
+    // Each chunk was looked for among all that were free: with so many, a start took minutes.
+    const COUNT: u32 = 1 << 20;
+    let drive = DriveId(0);
+    let numbers = Numbers::fresh(1 << 22);
+    let mut segments =
+        Segments::new(Stripe { data: 1, parity: 0 }, [(drive, COUNT + 2)].into_iter(), numbers);
+    let entry = |chunk: u32| {
+        let geometry = Geometry::new(Box::new([ChunkAddr { drive, chunk }]), 0);
+        Segment::reserved(geometry, SegmentKind::Data, Lsn(64)).entry(SegmentId(chunk))
+    };
+    segments.load((1..=COUNT).map(entry).collect());
+    assert_eq!(segments.free_chunks[&drive], [COUNT + 1, 0]);
+    assert_eq!(segments.iter().count(), COUNT as usize);
+}
