@@ -12,6 +12,8 @@ mod hosts;
 mod lopsided;
 mod model;
 mod outcome;
+#[cfg(test)]
+mod overwritten;
 mod plan;
 mod platter;
 mod scenario;

@@ -42,3 +42,10 @@ fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
 fn a_checkpoint_writes_no_more_than_is_kept_for_it_however_large_a_shard_is() {
     crate::lopsided::overwrite_and_reopen().unwrap_or_else(|error| panic!("{error}"));
 }
+
+#[test]
+fn what_a_start_would_have_to_replay_is_bounded_in_records() {
+    let checkpoints =
+        crate::overwritten::checkpoints_of_one_block().unwrap_or_else(|error| panic!("{error}"));
+    assert!(checkpoints.iter().all(|count| *count >= 4), "{checkpoints:?}");
+}

@@ -215,7 +215,7 @@ impl<W: World> Pool<W> {
         let placement =
             place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
         let complete_through = self.log.complete_through();
-        let lsn = self.log.begin();
+        let lsn = self.begin_batch(items.len());
         let first_lsn = *open.first_lsn.get_or_insert(lsn);
         let place = BatchPlace {
             segment: open.id,
@@ -243,6 +243,16 @@ impl<W: World> Pool<W> {
         let bytes: usize = columns.iter().map(|column| column.len()).sum();
         self.count(|counters| counters.bytes_to_drives += bytes as u64);
         Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns: Some(columns) }
+    }
+
+    /// The number of the next batch, of so many records. Upkeep hears when they become too many to replay.
+    fn begin_batch(&self, records: usize) -> Lsn {
+        let few = self.replay_records() <= self.replay_records_max();
+        let lsn = self.log.begin(records);
+        if few && self.replay_records() > self.replay_records_max() {
+            self.orders.ring();
+        }
+        lsn
     }
 
     fn seal_open(&self, stream: StreamId) {

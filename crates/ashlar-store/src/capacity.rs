@@ -182,11 +182,14 @@ impl<W: World> Pool<W> {
         Err(IoError::new(Cause::WriteProtected, why))
     }
 
-    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for them.
+    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for them, and so few records
+    /// that a start replays them in time.
     pub async fn wait_for_deltas(&self) {
         loop {
             let changed = self.root_changed.notified();
-            if self.orders.fresh_entries() < 2 * self.fresh_entries_max() || self.halted().is_some() {
+            let few = self.orders.fresh_entries() < 2 * self.fresh_entries_max()
+                && self.replay_records() < 2 * self.replay_records_max();
+            if few || self.halted().is_some() {
                 return;
             }
             self.orders.ring();

@@ -39,8 +39,9 @@ struct Noted {
     reclaimable: Vec<SegmentId>,
     catalog: Vec<u8>,
     generation: RootGeneration,
-    /// Bytes written when it began.
+    /// Bytes and records written when it began.
     written: u64,
+    records: u64,
 }
 
 /// Why a checkpoint failed. All of these halt the pool.
@@ -109,6 +110,7 @@ impl<W: World> Pool<W> {
             catalog: catalog.encode(),
             generation,
             written: self.counters.get().bytes_to_drives,
+            records: self.log.records(),
         })
     }
 
@@ -376,6 +378,7 @@ impl<W: World> Pool<W> {
             self.rebuild_ended();
         }
         self.checkpointed_bytes.set(noted.written);
+        self.checkpointed_records.set(noted.records);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
         self.orders.written(self.fresh_entries());

@@ -7,9 +7,14 @@ use tokio::sync::Notify;
 
 use crate::types::Lsn;
 
+/// Records that a batch counts for itself: its header has to be found and kept as well.
+pub const BATCH_RECORDS: u64 = 4;
+
 /// The batches of one reactor, from the moment that they get their number.
 pub struct Log {
     next: Cell<Lsn>,
+    /// Records of all batches, and what their headers count for.
+    records: Cell<u64>,
     /// In order, as are the others: numbers are given out in order.
     not_durable: RefCell<VecDeque<Lsn>>,
     not_published: RefCell<VecDeque<Lsn>>,
@@ -22,14 +27,16 @@ impl Log {
     pub fn new(first: Lsn) -> Self {
         Log {
             next: Cell::new(first),
+            records: Cell::new(0),
             not_durable: RefCell::default(),
             not_published: RefCell::default(),
             quiet: Notify::new(),
         }
     }
 
-    /// The next batch's number.
-    pub fn begin(&self) -> Lsn {
+    /// The number of the next batch, which has so many records.
+    pub fn begin(&self, records: usize) -> Lsn {
+        self.records.set(self.records.get() + records as u64 + BATCH_RECORDS);
         let lsn = self.next.get();
         self.next.set(lsn.next());
         self.not_durable.borrow_mut().push_back(lsn);
@@ -54,6 +61,11 @@ impl Log {
         if not_published.is_empty() {
             self.quiet.notify_waiters();
         }
+    }
+
+    /// Records of all batches so far, and what their headers count for: what replaying them costs.
+    pub fn records(&self) -> u64 {
+        self.records.get()
     }
 
     /// Every batch at or below it is durable.

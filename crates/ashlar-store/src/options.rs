@@ -10,6 +10,9 @@ pub struct Options {
     /// Bytes that hosts may have written since the last checkpoint before the next one begins: bounds the time
     /// that recovery takes.
     pub replay_bytes_max: u64,
+    /// Records that may have been written since then, likewise. Each takes [`REPLAY_RECORD_BYTES`] while it is replayed, and
+    /// all together take no more than the map may, unless that is very little.
+    pub replay_records_max: u64,
     /// Bytes of writes that may be admitted and not yet answered.
     pub pending_bytes_max: usize,
     /// Fewest striped segments of a pool in which what is written is sorted by how soon it will be overwritten: in
@@ -18,6 +21,9 @@ pub struct Options {
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
 }
+
+/// Memory that a record takes while it is replayed.
+pub const REPLAY_RECORD_BYTES: usize = 96;
 
 /// Least over-provisioning: below it garbage collection costs more than it gains.
 pub const OVER_PROVISIONING_PERCENT_MIN: u64 = 15;
@@ -28,6 +34,9 @@ impl Default for Options {
             map_memory_bytes: 256 << 20,
             over_provisioning_percent: 23,
             replay_bytes_max: 4 << 30,
+            // Half a million take half a second (docs/performance.md), and a start is to take two, of which one is spent
+            // otherwise.
+            replay_records_max: 1 << 20,
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,
             space_wait: std::time::Duration::from_secs(5),

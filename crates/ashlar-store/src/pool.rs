@@ -156,6 +156,8 @@ pub(crate) struct Pool<W: World> {
     pub catalog_pages: RefCell<Vec<Pointer>>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
     pub checkpointed_bytes: Cell<u64>,
+    /// [`Log::records`] then.
+    pub checkpointed_records: Cell<u64>,
     pub counters: Cell<Counters>,
     halted: RefCell<Option<String>>,
     /// Rung when the pool halts.
@@ -219,6 +221,7 @@ impl<W: World> Pool<W> {
             unpurgeable: RefCell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),
             checkpointed_bytes: Cell::new(0),
+            checkpointed_records: Cell::new(0),
             counters: Cell::default(),
             halted: RefCell::new(None),
             halt_rung: Notify::new(),

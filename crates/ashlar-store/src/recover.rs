@@ -14,14 +14,14 @@ use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
 use crate::catalog::Catalog;
 use crate::compress::{Fragment, FragmentBytes};
-use crate::format::header::{BatchHeader, RecordKind};
+use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::root::{MemberState, Root};
 use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table};
-use crate::log::Log;
+use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
-use crate::options::Options;
+use crate::options::{Options, REPLAY_RECORD_BYTES};
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Generation, Image};
 use crate::segments::{Claim, Numbers, Segment, Segments, Stripe};
@@ -170,6 +170,12 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
     })
 }
 
+const _: () = assert!(size_of::<Record>() + RECORD_BYTES <= REPLAY_RECORD_BYTES, "what a record takes");
+const _: () = assert!(
+    size_of::<Found>() + size_of::<Replay>() + FIXED_BYTES <= BATCH_RECORDS as usize * REPLAY_RECORD_BYTES,
+    "what a batch takes besides its records"
+);
+
 /// A batch that counts, and what of it is to be replayed.
 struct Replay {
     lsn: Lsn,
@@ -243,23 +249,18 @@ impl<W: World> Pool<W> {
             .collect();
         let mut found = BTreeMap::new();
         for some in ids.chunks(SCANS_AT_A_TIME) {
-            let scans = some.iter().map(|(id, geometry)| async move {
-                (*id, self.batches_of(*id, geometry, root.incarnation()).await)
-            });
+            let scans = some
+                .iter()
+                .map(|(id, geometry)| async move { (*id, self.batches_of(*id, geometry, root).await) });
             found.extend(join_all(scans).await);
         }
         found
     }
 
-    async fn batches_of(
-        &self,
-        segment: SegmentId,
-        geometry: &Geometry,
-        incarnation: Incarnation,
-    ) -> Vec<Found> {
-        let generation = Generation::Of(incarnation);
+    async fn batches_of(&self, segment: SegmentId, geometry: &Geometry, root: &Root) -> Vec<Found> {
+        let generation = Generation::Of(root.incarnation());
         let expected = Expected { segment, generation, secret: &self.identity.secret };
-        Image::new(self, geometry).batches(&expected).await
+        Image::new(self, geometry).batches(&expected, root.replay_floor).await
     }
 
     /// Decides which batches of a segment count, and seals the segment with them. One that holds none is given back,

@@ -137,14 +137,17 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     /// All batches of the expected incarnation, in order. After the last one that is found the search goes on for as
-    /// long as batches could have been in flight behind torn ones.
-    pub async fn batches(&mut self, expected: &Expected<'_>) -> Vec<Found> {
+    /// long as batches could have been in flight behind torn ones. What those below `floor` hold is not kept.
+    pub async fn batches(&mut self, expected: &Expected<'_>, floor: Lsn) -> Vec<Found> {
         let search_rows = IN_FLIGHT_MAX as u32 * batch_rows_max(self.geometry.data(), self.rows);
         let mut found = Vec::new();
         let (mut row, mut searched) = (0, 0);
         while row < self.rows && searched < search_rows {
             match self.batch_at(expected, row).await {
-                Some(batch) => {
+                Some(mut batch) => {
+                    if batch.header.lsn < floor {
+                        batch.forget_content();
+                    }
                     row += batch.header.rows;
                     searched = 0;
                     found.push(batch);
@@ -287,6 +290,14 @@ impl Generation {
 pub(crate) struct Found {
     pub header: BatchHeader,
     header_bytes: Vec<u8>,
+}
+
+impl Found {
+    /// It is in the maps already. Only where it lies still matters.
+    fn forget_content(&mut self) {
+        self.header.records = Vec::new();
+        self.header_bytes = Vec::new();
+    }
 }
 
 /// A batch that is whole, if need be with the help of parity.

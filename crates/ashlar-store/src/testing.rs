@@ -102,7 +102,12 @@ impl Drives {
 
     /// The pool, opened. Whoever drops it without closing it has crashed it.
     pub fn open(&self) -> Rc<Pool<StillWorld>> {
-        let opened = recover::open(&self.world, self.found(), Options::default(), OpenPolicy::default());
+        self.open_with(Options::default())
+    }
+
+    /// The pool, opened with these options.
+    pub fn open_with(&self, options: Options) -> Rc<Pool<StillWorld>> {
+        let opened = recover::open(&self.world, self.found(), options, OpenPolicy::default());
         at_once(opened).expect("good drives").0
     }
 }

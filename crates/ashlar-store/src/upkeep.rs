@@ -18,6 +18,7 @@ use crate::format::location::SegmentId;
 use crate::gc::{Candidate, Collected, choose_victim};
 use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
+use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
@@ -36,6 +37,10 @@ const DELTA_BYTES: usize = 32;
 
 /// Updates that are worth a checkpoint, however little memory there is.
 const FRESH_ENTRIES_MIN: usize = 256;
+
+/// Records that are worth a checkpoint, however little memory there is: more than a checkpoint itself makes, or it would be
+/// the reason for the next.
+const REPLAY_RECORDS_MIN: usize = 4096;
 
 /// Records that are worth a sweep when room is wanted.
 const INEXACT_RECORDS_MIN: u64 = 256;
@@ -385,6 +390,8 @@ impl<W: World> Pool<W> {
             window_can_grow: placeable > 0,
             replay_bytes: self.counters.get().bytes_to_drives - self.checkpointed_bytes.get(),
             replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
+            replay_records: self.replay_records(),
+            replay_records_max: self.replay_records_max(),
             fresh_entries: self.fresh_entries(),
             fresh_entries_max: self.fresh_entries_max(),
             index_bytes,
@@ -428,6 +435,17 @@ impl<W: World> Pool<W> {
 
     fn space_raw(&self, segments: &Segments) -> u64 {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
+    }
+
+    /// Records that a start would have to replay now.
+    pub fn replay_records(&self) -> u64 {
+        self.log.records() - self.checkpointed_records.get()
+    }
+
+    /// Those after which a checkpoint is due.
+    pub fn replay_records_max(&self) -> u64 {
+        let memory_max = (self.options.map_memory_bytes / REPLAY_RECORD_BYTES).max(REPLAY_RECORDS_MIN);
+        self.options.replay_records_max.min(memory_max as u64)
     }
 
     /// Bytes of a segment that pages of the map are written to.

@@ -23,6 +23,8 @@ pub(crate) struct Situation {
     pub window_can_grow: bool,
     pub replay_bytes: u64,
     pub replay_bytes_max: u64,
+    pub replay_records: u64,
+    pub replay_records_max: u64,
     pub fresh_entries: usize,
     pub fresh_entries_max: usize,
     /// What the next checkpoint writes of the index.
@@ -91,6 +93,11 @@ impl Situation {
             return Task::Sweep;
         }
         if self.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull }
+    }
+
+    /// A start would take longer than it should.
+    fn replay_is_long(&self) -> bool {
+        self.replay_bytes > self.replay_bytes_max || self.replay_records > self.replay_records_max
     }
 
     /// A segment can be had for pages of the map.
@@ -175,7 +182,7 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
         return task;
     }
-    if now.window_low || now.replay_bytes > now.replay_bytes_max {
+    if now.window_low || now.replay_is_long() {
         return Task::Checkpoint;
     }
     // Collection alone would go on for ever in a pool that is busy and nearly full.

@@ -1,5 +1,15 @@
+use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_raid::Level;
+use bytes::Bytes;
+
 use super::*;
-use crate::types::Family;
+use crate::append::StreamId;
+use crate::batch::Item;
+use crate::compress::compress_blocks;
+use crate::format::header::RecordKind;
+use crate::options::Options;
+use crate::testing::{Drives, StillWorld, at_once};
+use crate::types::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 #[test]
 fn every_group_that_is_to_be_merged_has_its_turn() {
@@ -15,4 +25,34 @@ fn every_group_that_is_to_be_merged_has_its_turn() {
         after = next_unmerged(&shards, after).expect("three are to be merged");
         assert_eq!(after, turn);
     }
+}
+
+/// Writes a block of each shard.
+fn write_to_all_shards(pool: &Pool<StillWorld>) {
+    let data = Bytes::from_static(&[0xa5; BLOCK_BYTES * SHARD_COUNT]);
+    let item = |(nth, fragment)| {
+        let lba = Lba(nth as u64 * RANGE_BLOCKS);
+        Item { kind: RecordKind::Write, key: Key { family: Family(1), lba, layer: Layer(0) }, fragment }
+    };
+    let mut items: Vec<Item> = compress_blocks(&data, true).enumerate().map(item).collect();
+    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
+    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("it is new");
+    at_once(pool.write(&mut appended)).expect("good drives");
+    pool.log.durable(appended.lsn);
+    for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+        pool.publish_item(item, *pointer);
+    }
+    pool.log.published(appended.lsn);
+}
+
+/// Its pages are records as well: with little memory they were more than a start was to replay, and the next checkpoint
+/// followed at once, and so on until there was no segment left.
+#[test]
+fn a_checkpoint_is_no_reason_for_the_next() {
+    let options = Options { map_memory_bytes: 8 << 10, ..Options::default() };
+    let pool = Drives::new(Level::RAID5, 3).open_with(options);
+    write_to_all_shards(&pool);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert!(pool.replay_records() > SHARD_COUNT as u64, "{}", pool.replay_records());
+    assert!(pool.replay_records() < pool.replay_records_max(), "{}", pool.replay_records());
 }
