@@ -1,6 +1,6 @@
 //! The volumes of a pool, as far as the store must know them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ashlar_block::{Lba, VolumeId};
 use bytes::Bytes;
@@ -72,14 +72,11 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Families that hosts have no volume of any more.
-    pub fn gone(&self) -> BTreeSet<Family> {
-        let of = |state| self.volumes.values().filter(move |volume| volume.state == state).map(|v| v.family);
-        let deleting: BTreeSet<Family> = of(VolumeState::Deleting).collect();
-        if deleting.is_empty() {
-            return deleting;
-        }
-        &deleting - &of(VolumeState::Live).collect()
+    /// Whether hosts have a volume of the family.
+    pub fn serves(&self, family: Family) -> bool {
+        let serves = |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
+        // It is the one that began the family, most of the time.
+        self.volumes.get(&VolumeId(family.0)).is_some_and(serves) || self.volumes.values().any(serves)
     }
 
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |

@@ -220,11 +220,10 @@ impl<W: World> Pool<W> {
         let pending = self.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
         self.commit.pending_bytes.set(pending);
         self.commit.drained.notify_waiters();
-        let gone = self.catalog.borrow().gone();
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
-            // Its host was told that the write failed, and has deleted the volume since: a purge that has begun
-            // looks at no block twice.
-            if gone.contains(&item.key.family) {
+            // Its host did not wait for it, or was told that it failed, and the volume has been deleted since: a purge
+            // that has begun looks at no block twice, and after it nobody would ever discard this one.
+            if !self.catalog.borrow().serves(item.key.family) {
                 continue;
             }
             self.publish_item(&item, pointer);
@@ -264,3 +263,6 @@ impl<W: World> Pool<W> {
         self.orders.ring();
     }
 }
+
+#[cfg(test)]
+mod tests;
