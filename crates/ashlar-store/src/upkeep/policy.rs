@@ -68,23 +68,25 @@ impl Situation {
 
     /// What gives hosts that wait for a segment one, or an answer.
     fn for_waiting_hosts(&self) -> Task {
-        let may_allocate = self.free_segments > self.reserve_mark;
-        match self.victim {
-            _ if may_allocate || self.reclaimable > 0 => Task::Checkpoint,
-            Some(victim) => Task::Collect(victim),
-            // A deleted volume's space comes back without a page being written.
-            None => self.deleting.map_or_else(|| self.for_hosts_without_victim(), Task::Purge),
+        if self.free_segments > self.reserve_mark || self.reclaimable > 0 {
+            return Task::Checkpoint;
         }
+        // A deleted volume's space comes back without a page being written.
+        let gained = self.for_space().or(self.deleting.map(Task::Purge));
+        gained.unwrap_or_else(|| self.for_hosts_without_victim())
     }
 
-    /// With fewer pages of deltas, or with exact counts, there may be something worth collecting after all.
+    /// With exact counts there may be something worth collecting after all.
     fn for_hosts_without_victim(&self) -> Task {
-        match self.thin_shard {
-            _ if !self.map_has_room() => Task::Refuse,
-            Some(shard) => Task::Compact(shard),
-            None if self.inexact => Task::Sweep,
-            None => Task::Refuse,
-        }
+        if self.inexact && self.map_has_room() { Task::Sweep } else { Task::Refuse }
+    }
+
+    /// What gives space back, if anything does. Thin deltas first: that takes a few reads, and as long as they are there they
+    /// count as living, so that the rest is collected sooner and with more to move. In a pool that is busy and nearly full there
+    /// is never time for them otherwise, and they grow until they are all that is left.
+    fn for_space(&self) -> Option<Task> {
+        let thin = self.thin_shard.filter(|_| self.map_has_room());
+        thin.map(Task::Compact).or(self.victim.map(Task::Collect))
     }
 
     /// What makes room for data beyond what is counted as living, or says that there is none.
@@ -127,7 +129,7 @@ impl Situation {
         if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {
             return Some(Task::Checkpoint);
         }
-        self.victim.map(Task::Collect)
+        self.for_space()
     }
 }
 
@@ -200,8 +202,8 @@ pub(crate) fn choose(now: &Situation) -> Task {
         if now.reclaimable * 2 >= now.free_segments.max(2) {
             return Task::Checkpoint;
         }
-        if let Some(victim) = now.victim {
-            return Task::Collect(victim);
+        if let Some(task) = now.for_space() {
+            return task;
         }
     }
     if let Some(task) = rebuild {

@@ -171,6 +171,20 @@ fn deltas_are_compacted_before_the_map_grows_further() {
 }
 
 #[test]
+fn deltas_are_compacted_before_anything_is_collected() {
+    let thin = Situation { thin_shard: Some(ShardId(5)), victim: Some(SegmentId(7)), ..calm() };
+    let busy = Situation { free_segments: 6, ..thin };
+    let waiting = Situation { hosts_want_window: true, ..busy.clone() };
+    let moving = Situation { moves_want_window: true, ..busy.clone() };
+    for short in [busy, waiting, moving] {
+        assert_eq!(choose(&short), Task::Compact(ShardId(5)), "{short:?}");
+        let without_room = Situation { window_empty: true, window_can_grow: false, ..short.clone() };
+        assert_eq!(choose(&without_room), Task::Collect(SegmentId(7)), "{short:?}");
+        assert_eq!(choose(&Situation { fresh_entries: 1001, ..short }), Task::Checkpoint);
+    }
+}
+
+#[test]
 fn a_checkpoint_that_would_become_too_large_comes_before_what_makes_it_larger() {
     let behind = Situation { sweep: SweepNeed::Behind, index_bytes: 1001, ..calm() };
     assert_eq!(choose(&behind), Task::Checkpoint);
