@@ -150,6 +150,17 @@ impl AlignedBuf {
         buf
     }
 
+    /// Frees the memory that this thread keeps for the next buffers.
+    pub fn free_kept() {
+        let kept = FREE.try_with(RefCell::take);
+        drop(kept);
+    }
+
+    /// Bytes that this thread keeps for the next buffers.
+    pub fn kept_bytes() -> usize {
+        FREE.try_with(|free| free.borrow().kept_bytes).unwrap_or(0)
+    }
+
     /// Shortens the buffer; a longer `len` changes nothing.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);

@@ -1,4 +1,4 @@
-//! Counting what a program allocates: steady I/O should allocate nothing.
+//! What a program allocates: how often, where steady I/O should not at all, and how what was freed goes back to the system.
 //!
 //! A program that makes [`Counting`] its global allocator can ask how often it, or one of its threads, has allocated.
 
@@ -46,6 +46,13 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promise, handed on.
         unsafe { System.dealloc(start, layout) }
     }
+}
+
+/// Has mimalloc give back to the system what the program has freed. It does so by itself only while memory is allocated and
+/// freed, and a program that has nothing to do would keep what it needed most. Does nothing in a program with another allocator.
+pub fn collect_freed() {
+    // SAFETY: it may be called at any time, on any thread.
+    unsafe { libmimalloc_sys::mi_collect(true) }
 }
 
 /// Whether this program counts: no program gets as far as asking without having allocated.

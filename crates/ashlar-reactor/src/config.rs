@@ -27,6 +27,10 @@ pub struct Config {
     /// Longest time to look for work before sleeping in the kernel; zero never spins. The reactor adapts
     /// what it spends to what spinning brings, and an idle one always sleeps.
     pub spin: Duration,
+    /// How long a reactor has nothing to do before it gives back the memory that is kept for use again.
+    pub idle_after: Duration,
+    /// Called then, last: the way to an allocator that keeps what was freed.
+    pub give_back: Option<fn()>,
     /// Tasks polled, from the queue or at once, between two looks at the ring, so that tasks that keep waking each other cannot starve
     /// I/O.
     pub polls_per_turn_max: usize,
@@ -42,6 +46,8 @@ impl Default for Config {
             recv_queued_bytes_max: 256 << 10,
             direct_recv_bytes_min: 24 << 10,
             spin: Duration::ZERO,
+            idle_after: Duration::from_secs(2),
+            give_back: None,
             polls_per_turn_max: 1024,
         }
     }

@@ -4,6 +4,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ashlar_block::AlignedBuf;
+use rustix::mm::{Advice, madvise};
+use rustix::param::page_size;
 
 use crate::inbox::{Inbox, Letter};
 use crate::reactor;
@@ -34,6 +36,20 @@ impl Buffers {
 
     pub(crate) fn buffer_bytes(&self) -> u32 {
         self.buffer_bytes
+    }
+
+    /// Lets the system have the memory of `buffer`, which nobody has: its bytes are zeros from now on. A buffer that does
+    /// not consist of whole pages stays as it is.
+    pub(crate) fn give_memory_back(&self, buffer: u16) {
+        let start = self.start_of(buffer).as_ptr();
+        let (page_bytes, bytes) = (page_size(), self.buffer_bytes as usize);
+        // The system would round up, and take what others have in the rest of the page.
+        if !start.addr().is_multiple_of(page_bytes) || !bytes.is_multiple_of(page_bytes) {
+            return;
+        }
+        // It may be refused, of memory that is locked for example, which changes nothing.
+        // SAFETY: private memory of the buffer's own, in which nobody reads or writes before it is taken again.
+        let _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxDontNeed) };
     }
 
     /// Where `buffer` begins.
@@ -74,3 +90,6 @@ impl Drop for Lent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

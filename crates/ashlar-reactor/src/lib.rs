@@ -19,6 +19,7 @@ mod error;
 pub mod fs;
 mod gate;
 mod handle;
+mod idle;
 mod inbox;
 mod join;
 mod lent;
@@ -44,6 +45,7 @@ use std::task::{Poll, Waker};
 pub use config::Config;
 pub use error::StartError;
 pub use handle::Handle;
+pub use idle::WhenIdle;
 pub use inbox::ReactorGone;
 pub use join::JoinHandle;
 pub use reply::Reply;
@@ -88,6 +90,15 @@ pub fn yield_now() -> impl Future<Output = ()> + 'static {
         reactor::current().tasks.yield_until_later(cx.waker().clone());
         Poll::Pending
     })
+}
+
+/// Calls `hook` each time that this thread's reactor has nothing to do any more, after it had: to give back what is kept for
+/// use again. As long as what is returned lives.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn when_idle(hook: impl Fn() + 'static) -> WhenIdle {
+    WhenIdle::new(reactor::current(), std::rc::Rc::new(hook))
 }
 
 /// The way to this thread's reactor from other threads.

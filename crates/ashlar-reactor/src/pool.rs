@@ -98,6 +98,13 @@ impl RecvPool {
         })
     }
 
+    /// Lets the system have the memory of the buffers that neither a connection nor the kernel's ring has. The kernel gets
+    /// as few from now on as at the start.
+    pub(crate) fn give_memory_back(&self) {
+        self.offered_max.set(offered_max(self.count, self.buffers.buffer_bytes()));
+        self.spare.borrow().iter().for_each(|buffer| self.buffers.give_memory_back(*buffer));
+    }
+
     /// Whether these are the buffers of this pool.
     pub(crate) fn owns(&self, buffers: &Arc<Buffers>) -> bool {
         Arc::ptr_eq(&self.buffers, buffers)

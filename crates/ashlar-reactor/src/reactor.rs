@@ -13,6 +13,7 @@ use io_uring::{opcode, squeue, types};
 use crate::config::Config;
 use crate::doorbell::Doorbell;
 use crate::error::StartError;
+use crate::idle::Idle;
 use crate::inbox::{Inbox, Letter};
 use crate::join::JoinHandle;
 use crate::lent::Buffers;
@@ -37,6 +38,7 @@ pub(crate) struct Reactor {
     /// Polls that this turn has left.
     pub(crate) polls_left: Cell<usize>,
     pub(crate) timers: Timers,
+    pub(crate) idle: Idle,
     pub(crate) pool: RecvPool,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) counters: Counters,
@@ -105,6 +107,7 @@ impl Reactor {
             tasks: Tasks::default(),
             polls_left: Cell::new(0),
             timers: Timers::default(),
+            idle: Idle::default(),
             pool,
             inbox,
             counters: Counters::default(),

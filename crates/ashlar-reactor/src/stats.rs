@@ -38,7 +38,7 @@ impl Counter {
         self.0.set(self.0.get() + count);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.get()
     }
 }

@@ -17,11 +17,16 @@ impl Reactor {
     pub(crate) fn run_tasks(&self) {
         self.counters.turns.add(1);
         self.read_letters();
-        self.timers.fire(now());
+        let now = now();
+        self.timers.fire(now);
+        let is_idle = self.tell_if_idle(now);
         self.polls_left.set(self.config.polls_per_turn_max);
         self.run_ready();
         if self.tasks.resume_yielded() {
             self.run_ready();
+        }
+        if is_idle {
+            self.give_memory_back(now);
         }
     }
 
@@ -98,7 +103,9 @@ impl Reactor {
     fn sleep_in_ring(self: &Rc<Self>) {
         Doorbell::arm(&self.doorbell, self);
         let began = now();
-        let wait = match self.timers.next_deadline() {
+        self.watch_idleness(began);
+        let deadline = self.timers.next_deadline().into_iter().chain(self.idle.due()).min();
+        let wait = match deadline {
             None => Wait::Forever,
             Some(deadline) if deadline <= began => Wait::No,
             Some(deadline) => Wait::AtMost(deadline.since(began)),

@@ -2,11 +2,10 @@
 
 mod support;
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use ashlar_nvme::fabrics::Connect;
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, Pdu};
 use ashlar_nvme::property::Configuration;
@@ -42,7 +41,7 @@ fn is_cut_off(mut queue: Queue, bytes: &[u8]) -> bool {
     queue.stream.set_read_timeout(Some(TRICKLE)).unwrap();
     bytes.iter().take(TRICKLED_MAX).any(|byte| {
         // What is sent to a connection that is closed may fail.
-        let _ = std::io::Write::write(&mut queue.stream, &[*byte]);
+        let _ = queue.stream.write(&[*byte]);
         closes(&mut queue.stream)
     })
 }
@@ -177,8 +176,7 @@ fn late_queue(rig: &Rig) -> (Queue, Queue) {
     eventually("the queue is gone", || rig.target.connected_hosts()[0].io_queues == 0);
     let mut late = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new(HOST_ID, admin.controller_id, SUBSYSTEM, HOST);
-    let connect: Connect = connect_command(2);
-    let sqe = FabricsCommand::Connect(connect).to_sqe(late.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(2)).to_sqe(late.cid(), SglDescriptor::in_capsule(1024));
     late.send_command(sqe, data.as_bytes());
     // Another one is answered after it: so it has begun.
     let mut other = Queue::shaken(rig.io, Digests::NONE);

@@ -4,6 +4,7 @@
 mod allocations;
 mod collection;
 mod daemon;
+mod directory;
 mod fill;
 mod idle;
 mod interrupt;
@@ -43,7 +44,7 @@ pub enum Section {
     Wire,
     /// Volumes of pools of level 5 and 6
     Store,
-    /// A daemon with connected hosts and nothing to do
+    /// A daemon with connected hosts and nothing to do, before and after a load
     Idle,
     /// A working connection among 2,000 that say nothing
     Silent,

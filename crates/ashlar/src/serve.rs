@@ -63,7 +63,9 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         limits: config.limits.clone(),
         several_reactors: config.reactors > 1,
     })?;
-    let reactor = ashlar_reactor::Config { spin: config.spin, ..ashlar_reactor::Config::default() };
+    let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
+    let reactor =
+        ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
     let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
     let node = Node::new(table, reactors.clone(), config.store.clone());
     let unavailable = open_pools(&node, &state, config.member_wait).await;

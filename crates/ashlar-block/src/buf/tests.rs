@@ -45,3 +45,16 @@ fn frozen_bytes_outlive_their_thread() {
     let bytes = std::thread::spawn(|| AlignedBuf::copy_of(&[7; 100]).freeze()).join().expect("no panic");
     assert_eq!(&bytes[..], &[7; 100]);
 }
+
+#[test]
+fn what_is_kept_can_be_freed() {
+    AlignedBuf::free_kept();
+    drop((AlignedBuf::stale(8192), AlignedBuf::stale(1 << 20)));
+    assert_eq!(AlignedBuf::kept_bytes(), 8192 + (1 << 20));
+    AlignedBuf::free_kept();
+    assert_eq!(AlignedBuf::kept_bytes(), 0);
+    let mut again = AlignedBuf::stale(8192);
+    again.fill(1);
+    drop(again);
+    assert_eq!(AlignedBuf::kept_bytes(), 8192);
+}

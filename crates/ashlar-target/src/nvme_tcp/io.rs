@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
 use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::zerocopy::FromBytes;
-use ashlar_reactor::spawn;
+use ashlar_reactor::{WhenIdle, spawn, when_idle};
 use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
 use bytes::Bytes;
 
@@ -98,6 +98,7 @@ pub(super) struct IoQueue<D: Door> {
     fused_first: RefCell<Option<Ticket>>,
     /// Tasks that wait for a command to execute.
     free_tasks: RefCell<Vec<Seat<D>>>,
+    _when_idle: WhenIdle,
 }
 
 /// A command and its queue.
@@ -141,13 +142,24 @@ impl<D: Door> IoQueue<D> {
         wire: Rc<Wire>,
         association: Arc<Association>,
     ) -> Rc<Self> {
-        Rc::new(IoQueue {
-            service,
-            wire,
-            association,
-            fused_first: RefCell::default(),
-            free_tasks: RefCell::default(),
+        Rc::new_cyclic(|queue: &Weak<Self>| {
+            let queue = queue.clone();
+            let give_back = move || queue.upgrade().into_iter().for_each(|queue| queue.give_back());
+            IoQueue {
+                service,
+                wire,
+                association,
+                fused_first: RefCell::default(),
+                free_tasks: RefCell::default(),
+                _when_idle: when_idle(give_back),
+            }
         })
+    }
+
+    /// Gives back what it keeps for the next commands.
+    fn give_back(&self) {
+        self.free_tasks.take().into_iter().for_each(|seat| seat.leave(None));
+        self.wire.outstanding.give_back();
     }
 
     /// Takes a command.

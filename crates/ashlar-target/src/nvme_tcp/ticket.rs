@@ -54,6 +54,11 @@ impl Outstanding {
         }
     }
 
+    /// Gives back the memory that is kept for the next commands.
+    pub(super) fn give_back(&self) {
+        self.spare.take();
+    }
+
     fn place(cid: Cid) -> (usize, u64) {
         (usize::from(cid.0 / 64), 1 << (cid.0 % 64))
     }

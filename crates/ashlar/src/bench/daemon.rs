@@ -204,6 +204,14 @@ impl Daemon {
     pub fn resident_bytes(&self) -> anyhow::Result<u64> {
         memory::resident_bytes_of(self.process.child.id())
     }
+
+    /// The most that it has had.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn resident_most_bytes(&self) -> anyhow::Result<u64> {
+        memory::resident_most_bytes_of(self.process.child.id())
+    }
 }
 
 fn spawn(state: &Path, arguments: &[String]) -> anyhow::Result<Child> {

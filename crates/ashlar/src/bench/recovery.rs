@@ -2,18 +2,16 @@
 //! read has to look at the drives for it.
 
 use std::cell::RefCell;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::Context;
 use ashlar_bench::initiator::Namespace;
 use ashlar_bench::load::Content;
 use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
 use ashlar_control::types::PoolCounters;
 use serde::Serialize;
 
-use super::daemon::{DRIVES, Daemon, PoolPlan};
+use super::daemon::{Daemon, PoolPlan};
+use super::directory::Directory;
 use super::fill::{FILL_BYTES, connect, each, write_each};
 use super::progress::Progress;
 
@@ -37,8 +35,6 @@ const STEP_WRITES: u64 = 256;
 /// Reads that are counted, and how many at a time.
 const READS: u64 = 50_000;
 const READ_DEPTH: u64 = 32;
-/// A file system in memory, if there is one: drives in files there outlive the daemon and cost no device time.
-const MEMORY_DIRECTORY: &str = "/dev/shm";
 
 /// What a map of 1 TiB costs.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -73,32 +69,6 @@ pub struct Start {
     pub cpu_seconds: f64,
 }
 
-/// The drives' directory. It goes with its owner.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> anyhow::Result<Self> {
-        let memory = Path::new(MEMORY_DIRECTORY);
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let path = parent.join(format!("ashlar-bench-{}-drives", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
-        Ok(Directory(path))
-    }
-
-    fn drives(&self) -> Vec<String> {
-        let drive = |index| format!("file:{}/{index}.img,size={DRIVE},sparse=on", self.0.display());
-        (0..DRIVES).map(drive).collect()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("{} is left: {error}", self.0.display());
-        }
-    }
-}
-
 fn arguments(map_memory: ByteSize) -> Vec<String> {
     ["--reactors", "1", "--map-memory-bytes", &map_memory.to_string()].map(str::to_owned).to_vec()
 }
@@ -110,7 +80,7 @@ fn arguments(map_memory: ByteSize) -> Vec<String> {
 pub fn measure() -> anyhow::Result<Report> {
     let directory = Directory::new()?;
     let daemon = Daemon::start(&arguments(MAP_MEMORY))?;
-    let plan = PoolPlan { name: POOL, level: "5", drives: directory.drives(), chunk_bytes: None };
+    let plan = PoolPlan { name: POOL, level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
     daemon.create_pool(plan)?;
     let server = daemon.create_volume(POOL, "v0", VOLUME)?;
     let measured = ashlar_reactor::run(ashlar_reactor::Config::default(), async move {

@@ -116,7 +116,8 @@ impl Load {
     }
 }
 
-fn options(place: &Place) -> ConnectOptions {
+/// How a host connects.
+pub fn options(place: &Place) -> ConnectOptions {
     let status = place.json(&["status"]);
     let port = status["portals"][0]["port"].as_u64().and_then(|port| u16::try_from(port).ok());
     let address = SocketAddr::from(([127, 0, 0, 1], port.expect("a port")));
