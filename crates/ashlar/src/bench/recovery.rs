@@ -8,6 +8,7 @@ use ashlar_bench::initiator::Namespace;
 use ashlar_bench::load::Content;
 use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
 use ashlar_control::types::PoolCounters;
+use ashlar_store::format::page::PageEntry;
 use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan};
@@ -25,9 +26,12 @@ const DRIVE: ByteSize = ByteSize(64 << 30);
 const POOL: &str = "bench";
 /// Memory for the map where recovery is measured: the least default.
 const MAP_MEMORY: ByteSize = ByteSize(256 << 20);
-/// Memory for the map where reads are counted; the map is more than four times as large as the part of it that is for
-/// pages.
-const SMALL_MAP_MEMORY: ByteSize = ByteSize(64 << 20);
+/// Memory for the map where reads are counted, of which half is for pages.
+const SMALL_MAP_MEMORY: ByteSize = ByteSize(24 << 20);
+/// What the map would take if all of it were in memory.
+const MAP_BYTES: u64 = entries() * size_of::<PageEntry>() as u64;
+// Otherwise the reads would say little: most of the map would be at hand.
+const _: () = assert!(MAP_BYTES >= 4 * SMALL_MAP_MEMORY.0);
 /// Part of what hosts write between two checkpoints, in percent, that is there to be replayed.
 const WINDOW_PERCENT: u64 = 95;
 /// Bytes written between two looks at how much there is to replay.
@@ -56,6 +60,8 @@ pub struct Report {
     pub map_buffered_bytes: u64,
     /// Memory for the map where reads were counted.
     pub small_map_memory_bytes: u64,
+    /// How many times as much the map would take if all of it were in memory.
+    pub map_to_memory: f64,
     /// Pages of the map read from drives for each block that was read at random.
     pub map_reads_per_read: f64,
 }
@@ -118,6 +124,7 @@ async fn measure_all(mut daemon: Daemon, nsid: u32, progress: &Progress) -> anyh
         map_resident_bytes: full_bytes.saturating_sub(empty_bytes),
         map_buffered_bytes,
         small_map_memory_bytes: SMALL_MAP_MEMORY.0,
+        map_to_memory: MAP_BYTES as f64 / SMALL_MAP_MEMORY.0 as f64,
         map_reads_per_read: count_map_reads(&daemon, nsid).await?,
     })
 }
@@ -220,7 +227,7 @@ impl Report {
              Recovery after kill -9, with {} MiB in {} blocks to replay: {:.2} s, of which {:.2} s on a processor.\n\
              A start with nothing to replay: {:.2} s, of which {:.2} s on a processor.\n\
              Memory of the map after that: {} MiB, of which {} MiB are updates and pages at hand.\n\
-             Random reads with {} of memory for the map, half of it for pages: {:.2} reads of the map each.",
+             Random reads with {} of memory for a map that is {:.1} times as large: {:.2} reads of the map each.",
             self.entries,
             mib(self.replayed_bytes),
             self.replayed_blocks,
@@ -231,6 +238,7 @@ impl Report {
             mib(self.map_resident_bytes),
             mib(self.map_buffered_bytes),
             ByteSize(self.small_map_memory_bytes),
+            self.map_to_memory,
             self.map_reads_per_read,
         )
     }
