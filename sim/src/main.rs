@@ -218,6 +218,16 @@ fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
         elapsed.as_secs_f64(),
         states as f64 / elapsed.as_secs_f64()
     );
+    report_outcome(outcome);
+    for (seed, error) in &totals.failures {
+        let crashes = if crashes { "--crashes " } else { "" };
+        println!(
+            "FAILED {error}\n  replay: cargo run --profile testing -p sim -- {crashes}--seed {seed} --verbose"
+        );
+    }
+}
+
+fn report_outcome(outcome: &Outcome) {
     println!(
         "clean stops {}  opens given up because a drive died or a file system was full {}  a drive too many away: refused {}, opened {}",
         outcome.clean_stops, outcome.given_up_opens, outcome.overdrawn_refusals, outcome.overdrawn_opens
@@ -242,12 +252,6 @@ fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
         outcome.columns_restored,
         outcome.lies_corrected
     );
-    for (seed, error) in &totals.failures {
-        let crashes = if crashes { "--crashes " } else { "" };
-        println!(
-            "FAILED {error}\n  replay: cargo run --profile testing -p sim -- {crashes}--seed {seed} --verbose"
-        );
-    }
 }
 
 #[cfg(test)]

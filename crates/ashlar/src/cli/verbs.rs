@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameHosts,
     Pool, PoolDrive, Status, Volume,
@@ -75,63 +76,79 @@ fn confirm(question: &str, yes: bool, unasked: impl FnOnce() -> anyhow::Result<(
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
         PoolCommand::Create { name, level, drives, force, chunk_size } => {
-            let drives = drives.iter().map(|drive| absolute(drive)).collect::<anyhow::Result<_>>()?;
-            let chunk_bytes = chunk_size.map(|size| u32::try_from(size.0)).transpose();
-            let chunk_bytes = chunk_bytes.context("a chunk of that size cannot be: choose 64KiB to 64MiB")?;
-            if let Some((_, why)) = Level::instead_of_groups(&level) {
-                eprintln!("note: {why}");
-            }
-            let request = CreatePool { name, level, drives, force, chunk_bytes };
-            let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
-            print(output, &pool, |pool| tables::opened_pool("created", pool))
+            let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
+            create_pool(client, CreatePool { name, level, drives, force, chunk_bytes }, output).await
         }
         PoolCommand::List => {
             let pools: Vec<Pool> = client.get("/pools").await?;
             print(output, &pools, |pools| tables::pools(pools))
         }
         PoolCommand::Show { pool } => {
-            let pool: Pool = client.get(&format!("/pools/{}", segment(&pool)?)).await?;
+            let pool: Pool = client.get(&path_of_pool(&pool)?).await?;
             print(output, &pool, tables::pool)
         }
         PoolCommand::Import { pool, drives, degraded } => {
-            let drives = drives.iter().map(|drive| absolute(drive)).collect::<anyhow::Result<_>>()?;
-            let request = ImportPool { pool, drives, degraded };
+            let request = ImportPool { pool, drives: all_absolute(&drives)?, degraded };
             let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
             print(output, &pool, |pool| tables::opened_pool("opened", pool))
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
-            let path = format!("/pools/{}/drives", segment(&pool)?);
+            let path = format!("{}/drives", path_of_pool(&pool)?);
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             print(output, &pool, tables::pool)
         }
         PoolCommand::Set { pool, settings } => {
             let change = super::settings::parse(&settings)?;
-            let path = format!("/pools/{}", segment(&pool)?);
-            let pool: Pool = client.send_body(Method::PATCH, &path, &change).await?;
+            let pool: Pool = client.send_body(Method::PATCH, &path_of_pool(&pool)?, &change).await?;
             print(output, &pool, tables::pool)
         }
         PoolCommand::Rebuild { pool, wait } => {
-            let path = format!("/pools/{}", segment(&pool)?);
+            let path = path_of_pool(&pool)?;
             let pool =
                 if wait { super::rebuild::wait(client, &path).await? } else { client.get(&path).await? };
             print(output, &pool, tables::rebuild)
         }
-        PoolCommand::Export { pool } => {
-            client.command(Method::POST, &format!("/pools/{}/export", segment(&pool)?)).await?;
-            say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));
-            Ok(())
-        }
-        PoolCommand::Destroy { pool, yes } => {
-            let path = format!("/pools/{}", segment(&pool)?);
-            confirm(&format!("Everything in pool '{pool}' will be lost. Destroy it?"), yes, || {
-                bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
-            })?;
-            client.command(Method::DELETE, &path).await?;
-            say(output, &format!("pool '{pool}' is destroyed and its drives carry no label any more"));
-            Ok(())
-        }
+        PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
+        PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
+}
+
+fn path_of_pool(pool: &str) -> anyhow::Result<String> {
+    Ok(format!("/pools/{}", segment(pool)?))
+}
+
+fn all_absolute(drives: &[String]) -> anyhow::Result<Vec<String>> {
+    drives.iter().map(|drive| absolute(drive)).collect()
+}
+
+fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
+    let bytes = size.map(|size| u32::try_from(size.0)).transpose();
+    bytes.context("a chunk of that size cannot be: choose 64KiB to 64MiB")
+}
+
+async fn create_pool(client: &Client, request: CreatePool, output: Output) -> anyhow::Result<()> {
+    if let Some((_, why)) = Level::instead_of_groups(&request.level) {
+        eprintln!("note: {why}");
+    }
+    let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
+    print(output, &pool, |pool| tables::opened_pool("created", pool))
+}
+
+async fn export_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
+    client.command(Method::POST, &format!("{}/export", path_of_pool(pool)?)).await?;
+    say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));
+    Ok(())
+}
+
+async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    confirm(&format!("Everything in pool '{pool}' will be lost. Destroy it?"), yes, || {
+        bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
+    })?;
+    client.command(Method::DELETE, &path).await?;
+    say(output, &format!("pool '{pool}' is destroyed and its drives carry no label any more"));
+    Ok(())
 }
 
 async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow::Result<()> {
