@@ -31,12 +31,14 @@ pub struct Small {
     pub collected: u64,
     /// Blocks that were moved for each that hosts overwrote.
     pub moved: f64,
+    /// Memory that the map takes in the end.
+    pub map_bytes: u64,
 }
 
 /// Fills a pool with such blocks until it refuses them, and overwrites a part.
-pub fn fill_and_overwrite() -> Result<Small, String> {
+pub fn fill_and_overwrite(options: Options) -> Result<Small, String> {
     let drives = GoodDrives { count: 5, chunks: 96, chunk_bytes: 256 << 10 };
-    drives.run(Options::default(), async move |good| {
+    drives.run(options, async move |good| {
         let id = good.make_volume(VOLUME_BLOCKS, true).await?;
         let filled = fill(&good, id).await?;
         overwrite(&good, id, filled * STEADY_PERCENT / 100).await
@@ -75,6 +77,7 @@ async fn overwrite(good: &Good, id: VolumeId, live: u64) -> Result<Small, String
     good.write(id, load).await.map_err(|error| format!("overwriting at {STEADY_PERCENT} %: {error}"))?;
     let after = good.pool.status().counters;
     Ok(Small {
+        map_bytes: good.pool.status().map_bytes,
         collected: after.segments_collected - before.segments_collected,
         moved: (after.fragments_moved - before.fragments_moved) as f64
             / (after.blocks_written - before.blocks_written) as f64,

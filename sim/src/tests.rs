@@ -1,5 +1,6 @@
 use crate::plan::Plan;
 use crate::scenario::run;
+use ashlar_store::Options;
 
 #[test]
 fn a_full_pool_reads_and_trims_on_and_is_written_again() {
@@ -34,8 +35,19 @@ fn a_clock_that_jumps_by_ten_years_costs_nothing() {
 /// pool that promised room for their data had none for their records.
 #[test]
 fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
-    let small = crate::small::fill_and_overwrite().unwrap_or_else(|error| panic!("{error}"));
+    let small =
+        crate::small::fill_and_overwrite(Options::default()).unwrap_or_else(|error| panic!("{error}"));
     assert!(small.collected > 0 && small.moved < 2.0, "{small:?}");
+}
+
+/// Collection had all the time of a pool that was busy and nearly full, and the map outgrew its memory.
+#[test]
+fn a_busy_pool_that_is_nearly_full_keeps_its_map_within_its_memory() {
+    let map_memory_bytes = 4 << 20;
+    let options = Options { map_memory_bytes, ..Options::default() };
+    let small = crate::small::fill_and_overwrite(options).unwrap_or_else(|error| panic!("{error}"));
+    assert!(small.map_bytes < map_memory_bytes as u64 * 5 / 4, "{small:?}");
+    assert!(small.moved < 3.0, "{small:?}");
 }
 
 #[test]

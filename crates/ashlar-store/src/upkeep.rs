@@ -56,6 +56,8 @@ pub(crate) struct Orders {
     drive_lost: Cell<bool>,
     hosts_want_window: Cell<bool>,
     moves_want_window: Cell<bool>,
+    /// Collection has had its turn since the map's own upkeep had one.
+    map_turn: Cell<bool>,
     /// Collection has had its turn since the rebuild had one.
     rebuild_turn: Cell<bool>,
     room_wanted: Cell<bool>,
@@ -188,12 +190,16 @@ impl<W: World> Pool<W> {
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
-            Task::Distribute(shard) => self.distribute(shard).await,
+            Task::Distribute(shard) => {
+                self.orders.map_turn.set(false);
+                self.distribute(shard).await
+            }
             Task::Compact(shard) => {
                 self.compact(shard).await;
                 Ok(())
             }
             Task::Merge(shard, group) => {
+                self.orders.map_turn.set(false);
                 self.orders.merged.set((shard, group));
                 self.merge(shard, group).await.map(drop)
             }
@@ -201,6 +207,7 @@ impl<W: World> Pool<W> {
             Task::Purge(volume) => self.purge(volume).await,
             Task::Collect(victim) => {
                 self.orders.rebuild_turn.set(true);
+                self.orders.map_turn.set(true);
                 self.collect_one(victim).await
             }
             Task::Rebuild(task) => {
@@ -411,6 +418,7 @@ impl<W: World> Pool<W> {
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
+            map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },
         }

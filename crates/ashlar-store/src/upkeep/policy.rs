@@ -50,6 +50,8 @@ pub(crate) struct Situation {
     pub sweep: SweepNeed,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
+    /// If collection and the map both have something to do while there is no space, it is the map's turn.
+    pub map_turn: bool,
     /// If both collection and rebuild have something to do, it is the rebuild's turn.
     pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
@@ -86,7 +88,19 @@ impl Situation {
     /// is never time for them otherwise, and they grow until they are all that is left.
     fn for_space(&self) -> Option<Task> {
         let thin = self.thin_shard.filter(|_| self.map_has_room());
-        thin.map(Task::Compact).or(self.victim.map(Task::Collect))
+        thin.map(Task::Compact).or(self.for_the_map_in_turn()).or(self.victim.map(Task::Collect))
+    }
+
+    /// What returns the space of what the map hides and keeps it within its memory, after each collection: collecting alone, a
+    /// pool that is busy and nearly full would never do it, and alone it would take all the space that is collected. Merging
+    /// first: distribution takes space and makes more to merge.
+    fn for_the_map_in_turn(&self) -> Option<Task> {
+        if !self.map_turn || !self.map_has_room() {
+            return None;
+        }
+        let too_large = self.buffer_bytes > self.buffer_bytes_max;
+        let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
+        merge.or(self.fullest_shard.filter(|_| too_large).map(Task::Distribute))
     }
 
     /// What makes room for data beyond what is counted as living, or says that there is none.

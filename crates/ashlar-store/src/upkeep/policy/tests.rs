@@ -36,6 +36,7 @@ fn calm() -> Situation {
         deleting: None,
         sweep: SweepNeed::None,
         rebuild: None,
+        map_turn: false,
         rebuild_turn: false,
         victim: None,
     }
@@ -181,6 +182,23 @@ fn deltas_are_compacted_before_anything_is_collected() {
         let without_room = Situation { window_empty: true, window_can_grow: false, ..short.clone() };
         assert_eq!(choose(&without_room), Task::Collect(SegmentId(7)), "{short:?}");
         assert_eq!(choose(&Situation { fresh_entries: 1001, ..short }), Task::Checkpoint);
+    }
+}
+
+#[test]
+fn the_map_has_a_turn_after_each_collection_while_there_is_no_space() {
+    let large = Situation { buffer_bytes: 1001, victim: Some(SegmentId(7)), ..calm() };
+    let busy = Situation { free_segments: 6, map_turn: true, ..large };
+    let waiting = Situation { hosts_want_window: true, ..busy.clone() };
+    let moving = Situation { moves_want_window: true, ..busy.clone() };
+    for short in [busy, waiting, moving] {
+        assert_eq!(choose(&short), Task::Distribute(ShardId(3)), "{short:?}");
+        let hiding = Situation { unmerged: Some((ShardId(1), GROUP)), ..short.clone() };
+        assert_eq!(choose(&hiding), Task::Merge(ShardId(1), GROUP), "{short:?}");
+        let without_room = Situation { window_empty: true, window_can_grow: false, ..short.clone() };
+        for other in [Situation { map_turn: false, ..short }, without_room] {
+            assert_eq!(choose(&other), Task::Collect(SegmentId(7)), "{other:?}");
+        }
     }
 }
 
