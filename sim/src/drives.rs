@@ -24,6 +24,8 @@ pub enum Held {
     Lost,
     /// Nothing counts on it any more.
     Released,
+    /// It is no member any more.
+    Removed,
 }
 
 /// The drives, and what is known to be wrong with them.
@@ -35,7 +37,7 @@ pub struct Drives {
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
-    /// Drives that the pool needs no more.
+    /// Drives that the pool needs no more, members or not.
     released: BTreeSet<usize>,
     parity: usize,
     /// At this start. Holds the liars and the suspects.
@@ -180,7 +182,7 @@ impl Drives {
         };
         let are = |wanted: Held| (0..held.len()).filter(move |drive| held[*drive] == wanted);
         self.members = held.len();
-        self.released.extend(are(Held::Released));
+        self.released.extend(are(Held::Released).chain(are(Held::Removed)));
         let before = std::mem::take(&mut self.suspects);
         self.suspects = are(Held::Lost).filter(|drive| self.bad.contains(drive)).collect();
         self.bad = &self.bad - &self.released;

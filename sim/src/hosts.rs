@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, DeviceError, IoError, Lba, Spawn, VolumeId};
-use ashlar_store::{AddError, OpenError, Settings};
+use ashlar_store::{AddError, OpenError, RemoveError, Settings};
 use bytes::Bytes;
 
 use crate::content;
@@ -186,7 +186,8 @@ impl Run {
             let result: Rc<Cell<Option<Result<(), String>>>> = Rc::default();
             let (this, pool, own) = (self.clone(), pool.clone(), result.clone());
             self.world.spawn(async move {
-                let work = if worker == 0 { this.add_spare(&pool).await } else { this.host(&pool).await };
+                let work =
+                    if worker == 0 { this.change_members(&pool).await } else { this.host(&pool).await };
                 own.set(Some(work));
             });
             done.push(result);
@@ -202,10 +203,35 @@ impl Run {
         Ok(())
     }
 
+    async fn change_members(&self, pool: &Pool) -> Result<(), String> {
+        self.add_spare(pool).await?;
+        if self.plan.shrinks && self.world.once_in(3) { self.remove_one(pool).await } else { Ok(()) }
+    }
+
+    /// Removes a drive, and may think better of it.
+    async fn remove_one(&self, pool: &Pool) -> Result<(), String> {
+        self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;
+        // Not the last: its number would be another's, and is what it is known by here.
+        let drives = pool.status().drives;
+        let drive = drives[self.world.below(drives.len() as u64 - 1) as usize].drive;
+        let removed = pool.remove_drive(drive).await;
+        tracing::debug!("removing {drive}: {removed:?}");
+        let mut done = removed;
+        if done.is_ok() && self.world.once_in(4) {
+            self.world.sleep(Duration::from_micros(self.world.below(20_000))).await;
+            done = pool.keep_drive(drive).await;
+        }
+        match done {
+            Err(RemoveError::Pool(error)) if !may_fail(&error) => Err(format!("removing a drive: {error}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds a drive, at some time, in one of three starts.
     async fn add_spare(&self, pool: &Pool) -> Result<(), String> {
         // A power cut may have come between the root that names it and the end of the last attempt.
-        let is_none_yet = |(number, _): &(usize, SimDrive)| pool.status().drives.len() == *number;
+        let last = pool.status().drives.last().map(|drive| usize::from(drive.drive.0));
+        let is_none_yet = |(number, _): &(usize, SimDrive)| last.is_some_and(|last| last + 1 == *number);
         let spare = self.spare.take().filter(|spare| self.world.once_in(3) && is_none_yet(spare));
         let Some((_, spare)) = spare else { return Ok(()) };
         self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;

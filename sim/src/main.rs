@@ -243,12 +243,13 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  columns restored {}  lies corrected {}",
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  removed {}  columns restored {}  lies corrected {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
         outcome.drives_healed,
         outcome.drives_added,
+        outcome.drives_removed,
         outcome.columns_restored,
         outcome.lies_corrected
     );

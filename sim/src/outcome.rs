@@ -41,6 +41,8 @@ pub struct Outcome {
     pub drives_lost: u64,
     /// Drives that were added.
     pub drives_added: u64,
+    /// Starts at whose end a drive was no member any more.
+    pub drives_removed: u64,
     /// Columns of segments that were restored on other drives.
     pub columns_restored: u64,
     /// Drives that had been bad, and of which a start has healed.
@@ -76,6 +78,7 @@ impl AddAssign for Outcome {
         self.sweeps += other.sweeps;
         self.drives_lost += other.drives_lost;
         self.drives_added += other.drives_added;
+        self.drives_removed += other.drives_removed;
         self.columns_restored += other.columns_restored;
         self.drives_healed += other.drives_healed;
         self.lies_corrected += other.lies_corrected;

@@ -91,6 +91,8 @@ pub struct Plan {
     pub stall_once_in: u64,
     /// The drives are files, and what they lie on is full now and then.
     pub sparse: bool,
+    /// Drives are removed while hosts are at work.
+    pub shrinks: bool,
     /// Starts.
     pub starts: u64,
     /// One of so many operations goes to any island, the others to the first eighth of them; likewise within an island.
@@ -126,6 +128,7 @@ impl Plan {
             liars: Vec::new(),
             stall_once_in: 0,
             sparse: false,
+            shrinks: false,
             starts: 1,
             cold_once_in: 2,
         }
@@ -185,6 +188,7 @@ impl Plan {
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stall_once_in: [50, 2000, 0, 0, 0, 0][rng.below(6) as usize],
             sparse: rng.below(8) == 0,
+            shrinks: drives > 1 && rng.below(3) == 0,
             starts: 4 + rng.below(14),
             cold_once_in: match (is_scattered, is_cold) {
                 (true, _) => 8,

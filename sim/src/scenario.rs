@@ -220,9 +220,9 @@ impl Scenario {
         });
         let status = pool?.status();
         let held = held(&status);
-        let is_lost = |drive: &usize| held[*drive] != Held::Online;
+        let is_lost = |drive: &usize| !matches!(held[*drive], Held::Online | Held::Removed);
         if let Some(lost) = self.drives.must_stay().into_iter().find(is_lost) {
-            self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives[lost]));
+            self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives));
         }
         if let Some(why) = status.halted.filter(|_| !run.is_closing()) {
             self.known.fail(format!("the pool halted: {why}"));
@@ -234,6 +234,7 @@ impl Scenario {
             outcome.drives_lost += held.iter().filter(|held| **held == Held::Lost).count() as u64;
             outcome.columns_restored += status.counters.columns_restored;
             outcome.drives_added += u64::from(run.has_added());
+            outcome.drives_removed += held.iter().filter(|held| **held == Held::Removed).count() as u64;
         });
         Some(held)
     }
@@ -241,10 +242,13 @@ impl Scenario {
 
 /// What the drives are to the pool.
 fn held(status: &PoolStatus) -> Vec<Held> {
-    let held = |drive: &DriveStatus| match drive.condition {
-        DriveCondition::Online => Held::Online,
+    let condition = |drive: &DriveStatus| match drive.condition {
+        DriveCondition::Online | DriveCondition::Leaving => Held::Online,
         DriveCondition::Failed(_) | DriveCondition::Absent => Held::Lost,
         DriveCondition::Released => Held::Released,
     };
-    status.drives.iter().map(held).collect()
+    let numbers = status.drives.iter().map(|drive| usize::from(drive.drive.0));
+    let mut all = vec![Held::Removed; numbers.max().map_or(0, |last| last + 1)];
+    status.drives.iter().for_each(|drive| all[usize::from(drive.drive.0)] = condition(drive));
+    all
 }

@@ -16,7 +16,7 @@ use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, Status, Version, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Version, Volume,
 };
 
 /// What all paths begin with.
@@ -46,6 +46,8 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .routes(routes!(export_pool))
         .routes(routes!(add_drive))
         .routes(routes!(fail_drive))
+        .routes(routes!(remove_drive))
+        .routes(routes!(replace_drive))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
@@ -160,6 +162,26 @@ async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 async fn fail_drive(State(node): Node, Path(pool): Path<String>, body: Body<FailDrive>) -> Answer<Pool> {
     let Json(request) = body?;
     node.fail_drive(pool, request).await.map(Json)
+}
+
+/// Removes a drive of a pool once what lives on it is on others.
+#[utoipa::path(post, path = "/pools/{pool}/remove-drive", request_body = RemoveDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn remove_drive(State(node): Node, Path(pool): Path<String>, body: Body<RemoveDrive>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.remove_drive(pool, request).await.map(Json)
+}
+
+/// Takes a drive into a pool instead of another one.
+#[utoipa::path(post, path = "/pools/{pool}/replace-drive", request_body = ReplaceDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn replace_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<ReplaceDrive>,
+) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.replace_drive(pool, request).await.map(Json)
 }
 
 /// The drives of all pools.

@@ -308,6 +308,30 @@ pub struct FailDrive {
     pub force: bool,
 }
 
+/// A drive of a pool, to be removed once what lives on it is on others.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemoveDrive {
+    /// Its name, its number, or how it was given.
+    pub drive: String,
+    /// Let it stay instead, if it is being removed.
+    #[serde(default)]
+    pub cancel: bool,
+}
+
+/// A drive to be taken instead of another one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaceDrive {
+    /// The one that goes: its name, its number, or how it was given.
+    pub drive: String,
+    /// The one that comes.
+    pub with: String,
+    /// Take it although it holds something: that is lost.
+    #[serde(default)]
+    pub force: bool,
+}
+
 /// A volume to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -141,6 +141,13 @@ impl<D: Device> Array<D> {
         assert!(members[index].replace(Rc::new(member)).is_none(), "{drive} is a member already");
     }
 
+    /// The drive is no member any more. Its device is free once what goes on with it has ended.
+    pub fn remove(&self, drive: DriveId) {
+        if let Some(member) = self.members.borrow_mut().get_mut(usize::from(drive.0)) {
+            *member = None;
+        }
+    }
+
     /// The member, working or not.
     pub fn member(&self, drive: DriveId) -> Option<Rc<Member<D>>> {
         self.members.borrow().get(usize::from(drive.0)).cloned().flatten()

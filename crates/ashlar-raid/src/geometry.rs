@@ -92,4 +92,9 @@ impl Geometry {
     pub fn parity(&self) -> usize {
         self.columns.len() - self.data()
     }
+
+    /// Whether every column is on one of `drives`.
+    pub fn lies_on(&self, drives: &[DriveId]) -> bool {
+        self.columns.iter().all(|column| drives.contains(&column.drive))
+    }
 }

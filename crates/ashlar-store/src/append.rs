@@ -139,7 +139,7 @@ impl<W: World> Pool<W> {
     /// Data columns of the stripes that can be made of the drives that work.
     pub fn striped_data_columns(&self) -> usize {
         let stripe = self.segments.borrow().stripe();
-        stripe.data.min(self.array.working_count().saturating_sub(stripe.parity)).max(1)
+        stripe.data.min(self.homes().len().saturating_sub(stripe.parity)).max(1)
     }
 
     /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
@@ -261,11 +261,12 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Seals the open segments that have a column on a drive which does not work.
+    /// Seals the open segments that have a column on a drive which takes nothing new: it does not work, or is leaving.
     pub fn seal_off_lost_drives(&self) {
+        let homes = self.homes();
         for stream in StreamId::ALL {
-            let degraded = |open: &OpenSegment| self.array.missing(&open.geometry).count() > 0;
-            if self.streams.0[stream as usize].open.borrow().as_ref().is_some_and(degraded) {
+            let is_off = |open: &OpenSegment| !open.geometry.lies_on(&homes);
+            if self.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
                 self.seal_open(stream);
             }
         }

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Cause, IoError, World};
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
 use futures_util::future::{Either, select};
 
 use crate::format::location::SLOT_BYTES;
@@ -76,16 +76,16 @@ impl<W: World> Pool<W> {
     /// Striped segments that are not in use.
     pub fn free_segments(&self) -> u64 {
         let segments = self.segments.borrow();
-        segments.placeable(&self.drives()) + segments.usable_striped()
+        segments.placeable(&self.homes()) + segments.usable_striped()
     }
 
     pub fn marks(&self) -> Marks {
-        marks(self.segments.borrow().placeable_when_empty(&self.drives()).0)
+        marks(self.segments.borrow().placeable_when_empty(&self.homes()).0)
     }
 
     /// Whether the pool is large enough for what is written to be sorted by temperature.
     fn sorts(&self) -> bool {
-        self.segments.borrow().placeable_when_empty(&self.drives()).0 >= self.options.sorted_segments_min
+        self.segments.borrow().placeable_when_empty(&self.homes()).0 >= self.options.sorted_segments_min
     }
 
     /// Whether hosts may open a segment.
@@ -95,7 +95,7 @@ impl<W: World> Pool<W> {
 
     /// The pool's space as it is now.
     pub fn space(&self) -> Space {
-        let drives = self.drives();
+        let drives = self.homes();
         let segments = self.segments.borrow();
         let (total, data) = segments.placeable_when_empty(&drives);
         let segment_bytes = self.segment_bytes(data);
@@ -120,6 +120,12 @@ impl<W: World> Pool<W> {
             safe_to_write: room,
             full: room == 0 || self.array.out_of_room(),
         }
+    }
+
+    /// Bytes that may live on these drives.
+    pub fn limit_on(&self, drives: &[DriveId]) -> u64 {
+        let (total, data) = self.segments.borrow().placeable_when_empty(drives);
+        limit(total, self.segment_bytes(data), self.options.over_provisioning_percent)
     }
 
     /// Bytes that may live, from what drives there are. To be refreshed when those change.
@@ -174,7 +180,7 @@ impl<W: World> Pool<W> {
 
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes, there is none.
     fn enough_drives(&self) -> Result<(), IoError> {
-        let (left, needed) = (self.array.working_count(), self.segments.borrow().stripe().parity + 1);
+        let (left, needed) = (self.homes().len(), self.segments.borrow().stripe().parity + 1);
         if left >= needed {
             return Ok(());
         }

@@ -35,6 +35,8 @@ const CATALOG_PAGE_BYTES: usize = 4096;
 struct Noted {
     floor: Lsn,
     drives: Vec<DriveId>,
+    /// Those of them that new segments may lie on.
+    homes: Vec<DriveId>,
     table: BTreeMap<SegmentId, TableEntry>,
     reclaimable: Vec<SegmentId>,
     catalog: Vec<u8>,
@@ -105,6 +107,7 @@ impl<W: World> Pool<W> {
         Ok(Noted {
             floor,
             drives,
+            homes: self.homes(),
             table: segments.table(),
             reclaimable: segments.reclaimable(floor),
             catalog: catalog.encode(),
@@ -116,14 +119,14 @@ impl<W: World> Pool<W> {
 
     /// The members as they are now; those that have become absent, since this root.
     fn members(&self, generation: RootGeneration) -> Result<Vec<MemberRecord>, CheckpointError> {
-        let drives = self.drives();
-        let changed = |member: &MemberRecord| {
-            let lost = member.state == MemberState::Present && !drives.contains(&member.drive);
-            if lost {
+        let (drives, leaving) = (self.drives(), self.leaving.borrow());
+        let changed = |member: &MemberRecord| match member.state {
+            MemberState::Absent | MemberState::Released => *member,
+            _ if !drives.contains(&member.drive) => {
                 MemberRecord { state: MemberState::Absent, since: generation, ..*member }
-            } else {
-                *member
             }
+            _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
+            _ => MemberRecord { state: MemberState::Present, ..*member },
         };
         let root = self.root.borrow();
         let members: Vec<MemberRecord> = root.members.iter().map(changed).chain(self.joining.get()).collect();
@@ -266,15 +269,15 @@ impl<W: World> Pool<W> {
         for freed in noted.reclaimable.iter().map(|id| segments.free(*id)).filter(|freed| freed.hot) {
             self.temper.hot_segment_lived(freed.last_lsn, self.log.next());
         }
-        segments.drop_window_off(&noted.drives);
+        segments.drop_window_off(&noted.homes);
         let next_lsn = self.log.next();
-        let (total, _) = segments.placeable_when_empty(&noted.drives);
+        let (total, _) = segments.placeable_when_empty(&noted.homes);
         let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX);
-        let striped = segments.form_window(Shape::Striped, wanted, &noted.drives, next_lsn);
+        let striped = segments.form_window(Shape::Striped, wanted, &noted.homes, next_lsn);
         // In a pool that is nearly full small commits go to the stripes, and no room is spent on a journal.
-        let roomy = segments.placeable(&noted.drives) > crate::capacity::marks(total).collect;
+        let roomy = segments.placeable(&noted.homes) > crate::capacity::marks(total).collect;
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
-        let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.drives, next_lsn);
+        let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.homes, next_lsn);
         let entries = segments.table().into_iter().map(|(id, now)| noted.entry(id, now)).collect();
         (
             Table { entries, resting: segments.numbers().resting().collect() },
@@ -296,7 +299,7 @@ impl<W: World> Pool<W> {
         // Not before: a drive that has failed since the note lacks pages that this root names.
         let mut members = self.members(noted.generation)?;
         if self.could_restore() {
-            release(&mut members, table, noted.generation);
+            members = released(members, &self.leaving.borrow(), table, noted.generation);
         }
         let table = TableRoot {
             area,
@@ -363,12 +366,12 @@ impl<W: World> Pool<W> {
     // --- step 6 -------------------------------------------------------------------------------------------------
 
     fn install(&self, noted: Noted, root: Root, window: Window) {
-        let absent = |member: &&MemberRecord| member.state != MemberState::Present;
+        let absent = |member: &&MemberRecord| !member.state.takes_part();
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
         if self.joining.get().is_some_and(|joining| root.members.contains(&joining)) {
             self.joining.set(None);
         }
-        *self.root.borrow_mut() = root;
+        let before = self.root.replace(root).members;
         let mut segments = self.segments.borrow_mut();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
@@ -386,6 +389,7 @@ impl<W: World> Pool<W> {
             // A drive has failed since the note: the root says so, but its window still lies on it.
             self.orders.drive_lost();
         }
+        self.let_go_of_drives(&before);
         self.root_changed.notify_waiters();
     }
 
@@ -406,19 +410,26 @@ struct Window {
     retired: Vec<ChunkAddr>,
 }
 
-/// No segment of the root's table counts on a drive that is lost: it may be forgotten. What the root says is as of its
-/// note, its table included.
-fn release(members: &mut [MemberRecord], table: &Table, since: RootGeneration) {
+/// The members, if no segment of the root's table counts on them: who is lost is released, who is `leaving` is none any
+/// more. What the root says is as of its note, its table included.
+fn released(
+    members: Vec<MemberRecord>,
+    leaving: &BTreeSet<DriveId>,
+    table: &Table,
+    since: RootGeneration,
+) -> Vec<MemberRecord> {
     let used: BTreeSet<DriveId> = table
         .entries
         .iter()
         .flat_map(|entry| entry.geometry.columns.iter().map(|column| column.drive))
         .collect();
-    let forgotten =
-        |member: &&mut MemberRecord| member.state == MemberState::Absent && !used.contains(&member.drive);
-    for member in members.iter_mut().filter(forgotten) {
-        (member.state, member.since) = (MemberState::Released, since);
-    }
+    let kept = |member: MemberRecord| match member.state {
+        _ if used.contains(&member.drive) => Some(member),
+        MemberState::Absent => Some(MemberRecord { state: MemberState::Released, since, ..member }),
+        MemberState::Leaving | MemberState::Released if leaving.contains(&member.drive) => None,
+        _ => Some(member),
+    };
+    members.into_iter().filter_map(kept).collect()
 }
 
 impl Noted {

@@ -60,8 +60,8 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
     match (on_line, record.state) {
-        (true, MemberState::Present) => Standing::Member,
-        (true, MemberState::Absent | MemberState::Released) => Standing::Stale,
+        (true, state) if state.takes_part() => Standing::Member,
+        (true, _) => Standing::Stale,
         (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
         (false, _) => Standing::Stale,
     }
@@ -70,20 +70,18 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
-    own.members.iter().any(|member| {
-        member.state != MemberState::Present && state_in(root, member.drive) == Some(MemberState::Present)
-    })
+    own.members.iter().any(|member| !member.state.takes_part() && takes_part_in(root, member.drive))
 }
 
-fn state_in(root: &Root, drive: DriveId) -> Option<MemberState> {
-    root.members.iter().find(|member| member.drive == drive).map(|member| member.state)
+fn takes_part_in(root: &Root, drive: DriveId) -> bool {
+    root.members.iter().any(|member| member.drive == drive && member.state.takes_part())
 }
 
 /// Whether the line of `own` could have opened the pool with `others`, none of which is on the newest root's line. If it
 /// could not, nothing was ever acknowledged on it: its root came to few drives, and the power failed before it came to
 /// the others. A drive that `own` names absent was never on its line again.
 fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
-    let on_line = others.iter().filter(|drive| state_in(own, **drive) == Some(MemberState::Present));
+    let on_line = others.iter().filter(|drive| takes_part_in(own, **drive));
     on_line.count() + parity >= own.counted().count()
 }
 

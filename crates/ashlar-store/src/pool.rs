@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, DriveId, IoError, PoolUuid, VolumeId, World, wait_for};
+use ashlar_block::{Cause, DriveId, DriveUuid, IoError, PoolUuid, VolumeId, World, wait_for};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
 use tokio::sync::{Mutex, Notify};
@@ -15,7 +15,7 @@ use crate::batch::{self, Item};
 use crate::catalog::Catalog;
 use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::root::{MemberRecord, Root};
+use crate::format::root::{MemberRecord, MemberState, Root};
 use crate::format::superblock::{Secret, Superblock};
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -131,7 +131,11 @@ pub(crate) struct Pool<W: World> {
     pub root: RefCell<Root>,
     /// Drives whose absence is in it.
     pub absent: RefCell<BTreeSet<DriveId>>,
-    /// Rung when either of the two has changed.
+    /// Drives that work and that are to be members no more: nothing new goes to them. See `leave.rs`.
+    pub leaving: RefCell<BTreeSet<DriveId>>,
+    /// Drives that the pool has let go of, until their owner asks for them.
+    pub departed: RefCell<Vec<DriveUuid>>,
+    /// Rung when the root or the absent drives have changed.
     pub root_changed: Notify,
     pub orders: Orders,
     pub rebuild: Rebuild,
@@ -183,6 +187,11 @@ pub(crate) struct Parts<W: World> {
     pub absent: BTreeSet<DriveId>,
 }
 
+fn leaving_in(root: &Root) -> BTreeSet<DriveId> {
+    let leaving = root.members.iter().filter(|member| member.state == MemberState::Leaving);
+    leaving.map(|member| member.drive).collect()
+}
+
 impl<W: World> Pool<W> {
     /// A pool of these parts. Nothing runs yet.
     pub fn new(parts: Parts<W>) -> Rc<Self> {
@@ -205,6 +214,8 @@ impl<W: World> Pool<W> {
             batch_scratch: RefCell::default(),
             striping: Striping::default(),
             catalog: RefCell::new(parts.catalog),
+            leaving: RefCell::new(leaving_in(&parts.root)),
+            departed: RefCell::default(),
             root: RefCell::new(parts.root),
             absent: RefCell::new(parts.absent),
             root_changed: Notify::new(),
@@ -242,9 +253,15 @@ impl<W: World> Pool<W> {
         self.counters.set(counters);
     }
 
-    /// Drives that are used: members of the pool that work.
+    /// Drives that are used: members of the pool that work, those that are leaving as well.
     pub fn drives(&self) -> Vec<DriveId> {
         self.array.working_drives()
+    }
+
+    /// Drives that new segments may lie on.
+    pub fn homes(&self) -> Vec<DriveId> {
+        let leaving = self.leaving.borrow();
+        self.array.working_drives().into_iter().filter(|drive| !leaving.contains(drive)).collect()
     }
 
     /// Members that are not used.

@@ -1,4 +1,5 @@
-//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level says.
+//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level says; and what lives on
+//! drives that are leaving is moved there in the same way.
 //!
 //! Only rows that hold batches of segments in which something lives are read. Each batch is checked by its header's and
 //! its fragments' checksums before anything is made of it, so that what a drive lies about is never copied. A restored
@@ -15,7 +16,7 @@ use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
 
 use crate::format::location::SegmentId;
-use crate::format::root::MemberState;
+use crate::format::root::{MemberRecord, MemberState};
 use crate::format::table::SegmentState;
 use crate::gc::Collected;
 use crate::pages::AppendError;
@@ -87,61 +88,63 @@ enum Step {
 }
 
 impl<W: World> Pool<W> {
-    /// Drives that are lost and that segments still count on.
+    /// Drives that segments still lie on and are not to: those that are lost, and those that are leaving.
     pub fn unreleased(&self) -> Vec<DriveId> {
-        let root = self.root.borrow();
-        let absent = root.members.iter().filter(|member| member.state == MemberState::Absent);
-        absent.map(|member| member.drive).collect()
+        let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
+        let is_to_go =
+            |member: &&MemberRecord| member.state == MemberState::Absent || leaving.contains(&member.drive);
+        root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
     }
 
     /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is on lost drives would only
     /// lose the chance that they come back.
     pub fn could_restore(&self) -> bool {
-        self.array.working_count() > self.identity.level.parity()
+        self.homes().len() > self.identity.level.parity()
     }
 
     fn damaged<'a>(
         &'a self,
         segments: &'a Segments,
-        lost: &'a [DriveId],
+        unreleased: &'a [DriveId],
         floor: Lsn,
     ) -> impl Iterator<Item = Damaged> + 'a {
         let now = self.world.now();
         let postponed = self.rebuild.postponed.borrow().clone();
         segments.iter().filter_map(move |(id, segment)| {
-            let count = segment.columns_on(lost);
+            let columns = segment.columns_on(unreleased);
             let waits = segment.last_lsn >= floor || postponed.get(&id).is_some_and(|until| *until > now);
             let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
             let is_empty = segment.is_reclaimable(floor);
-            (count > 0).then_some(Damaged { id, lost: count, is_empty, is_ready })
+            let lost = self.array.missing(&segment.geometry).count();
+            (columns > 0).then_some(Damaged { id, lost, columns, is_empty, is_ready })
         })
     }
 
-    /// What is to be done about lost drives.
+    /// What is to be done about drives that are lost or leaving. `drives`: where to it may be moved.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
-        let lost = self.unreleased();
+        let unreleased = self.unreleased();
         let waits = self.world.now() < self.rebuild.next_step_at.get();
-        if lost.is_empty() || waits || !self.could_restore() {
+        if unreleased.is_empty() || waits || !self.could_restore() {
             return None;
         }
         let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
-        if let Some(next) = most_endangered(self.damaged(segments, &lost, floor), begun) {
-            if begun == Some(next.id) || segments.could_move(next.id, next.lost, drives) {
+        if let Some(next) = most_endangered(self.damaged(segments, &unreleased, floor), begun) {
+            if begun == Some(next.id) || segments.could_move(next.id, next.columns, drives) {
                 return Some(RebuildTask::Move(next.id));
             }
             if !self.unmovable.borrow().contains(&next.id) {
                 return Some(RebuildTask::Collect(next.id));
             }
         }
-        let emptied = self.damaged(segments, &lost, floor).any(|segment| segment.is_empty);
-        let released = lost.iter().any(|drive| !segments.is_used(*drive));
+        let emptied = self.damaged(segments, &unreleased, floor).any(|segment| segment.is_empty);
+        let released = unreleased.iter().any(|drive| !segments.is_used(*drive));
         (emptied || released || self.rebuild.unsettled.get()).then_some(RebuildTask::Settle)
     }
 
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
     pub fn rebuild_waits(&self) -> Option<Duration> {
-        let lost = self.unreleased();
-        if lost.is_empty() || !self.could_restore() {
+        let unreleased = self.unreleased();
+        if unreleased.is_empty() || !self.could_restore() {
             return None;
         }
         let pause = self.rebuild.next_step_at.get().since(self.world.now());
@@ -149,7 +152,7 @@ impl<W: World> Pool<W> {
             return Some(pause);
         }
         let segments = self.segments.borrow();
-        let waits = self.damaged(&segments, &lost, self.log.floor()).any(|segment| !segment.is_ready);
+        let waits = self.damaged(&segments, &unreleased, self.log.floor()).any(|segment| !segment.is_ready);
         waits.then_some(READY_POLL)
     }
 
@@ -221,9 +224,10 @@ impl<W: World> Pool<W> {
         }
         let mut segments = self.segments.borrow_mut();
         let geometry = segments.get(id)?.geometry.clone();
-        let missing = self.array.missing(&geometry);
-        let columns: Vec<usize> = (0..geometry.columns.len()).filter(|column| missing.has(*column)).collect();
-        let places = segments.reserve_columns(id, &columns, &self.drives())?;
+        let homes = self.homes();
+        let is_off = |column: &usize| !homes.contains(&geometry.columns[*column].drive);
+        let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
+        let places = segments.reserve_columns(id, &columns, &homes)?;
         Some(Moving { segment: id, places, next_row: 0 })
     }
 

@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
-use crate::format::root::{MemberState, Root};
+use crate::format::root::Root;
 use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table};
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
@@ -165,7 +165,7 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
         log: Log::new(root.next_lsn),
         catalog: Catalog::default(),
         catalog_pages: Vec::new(),
-        absent: root.members.iter().filter(|m| m.state != MemberState::Present).map(|m| m.drive).collect(),
+        absent: root.members.iter().filter(|m| !m.state.takes_part()).map(|m| m.drive).collect(),
         root,
     })
 }

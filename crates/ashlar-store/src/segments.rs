@@ -261,6 +261,14 @@ impl Segments {
         self.stripe = stripe;
     }
 
+    /// The drive, on which no segment lies, is no part of the pool any more.
+    pub fn remove_drive(&mut self, drive: DriveId, stripe: Stripe) {
+        assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
+        self.chunks_total.remove(&drive);
+        self.free_chunks.remove(&drive);
+        self.stripe = stripe;
+    }
+
     /// The pool's shape.
     pub fn stripe(&self) -> Stripe {
         self.stripe
@@ -380,9 +388,7 @@ impl Segments {
     /// Gives back reserved segments that lie on a drive which is not in `drives`.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {
-            let on_drives = |id: &SegmentId| {
-                self.entries[id].geometry.columns.iter().all(|column| drives.contains(&column.drive))
-            };
+            let on_drives = |id: &SegmentId| self.entries[id].geometry.lies_on(drives);
             let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
             self.usable[shape] = keep.into();
             give_back.into_iter().for_each(|id| drop(self.free(id)));

@@ -23,6 +23,8 @@ pub enum DriveCondition {
     Absent,
     /// It was lost, and all that lived on it has been restored on others.
     Released,
+    /// It is used, and what lives on it is being moved to others: then it is no member any more.
+    Leaving,
 }
 
 /// A member drive.
@@ -77,7 +79,7 @@ impl PoolStatus {
     /// Something lacks redundancy that a lost drive held.
     pub fn is_degraded(&self) -> bool {
         let whole = |drive: &DriveStatus| {
-            matches!(drive.condition, DriveCondition::Online | DriveCondition::Released)
+            !matches!(drive.condition, DriveCondition::Failed(_) | DriveCondition::Absent)
         };
         !self.drives.iter().all(whole)
     }
@@ -96,7 +98,7 @@ pub struct RebuildProgress {
 
 fn is_reduced(members: &[MemberRecord]) -> bool {
     let released = members.iter().filter(|member| member.state == MemberState::Released).count();
-    let added = |member: &&MemberRecord| member.state == MemberState::Present && member.since > FIRST_ROOT;
+    let added = |member: &&MemberRecord| member.state.takes_part() && member.since > FIRST_ROOT;
     released > members.iter().filter(added).count()
 }
 
@@ -129,7 +131,9 @@ impl<W: World> Pool<W> {
         let condition = match (failure, record.state) {
             (_, MemberState::Released) => DriveCondition::Released,
             (Some(failure), _) => DriveCondition::Failed(failure),
-            (None, MemberState::Present) if member.is_some() => DriveCondition::Online,
+            (None, state) if member.is_some() && state.takes_part() => {
+                self.condition_of_working(record.drive)
+            }
             _ => DriveCondition::Absent,
         };
         let figure = |figure: fn(&Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
@@ -142,12 +146,17 @@ impl<W: World> Pool<W> {
         }
     }
 
+    fn condition_of_working(&self, drive: DriveId) -> DriveCondition {
+        if self.leaving.borrow().contains(&drive) { DriveCondition::Leaving } else { DriveCondition::Online }
+    }
+
     fn rebuild_progress(&self) -> Option<RebuildProgress> {
-        let lost = self.unreleased();
+        let unreleased = self.unreleased();
         let segments = self.segments.borrow();
         let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
-        let bytes =
-            |segment: &Segment| u64::from(segment.rows) * (segment.columns_on(&lost) * SECTOR_BYTES) as u64;
+        let bytes = |segment: &Segment| {
+            u64::from(segment.rows) * (segment.columns_on(&unreleased) * SECTOR_BYTES) as u64
+        };
         let all: u64 = damaged.map(|(_, segment)| bytes(segment)).sum();
         let bytes_left = all.saturating_sub(self.rebuild.bytes_begun());
         let (bytes_done, time) = self.rebuild.done(self.world.now());

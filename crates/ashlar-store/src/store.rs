@@ -16,6 +16,7 @@ use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
 use crate::format::location::SLOT_BYTES;
+use crate::leave::{FailError, RemoveError};
 use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
@@ -24,7 +25,7 @@ use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
 use crate::status::PoolStatus;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
-use crate::widen::{AddError, FailError};
+use crate::widen::AddError;
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
@@ -149,6 +150,27 @@ impl<W: World> Store<W> {
     /// [`FailError`]; nothing has changed then, unless the pool cannot be written.
     pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
         self.pool.fail_drive(drive, force).await
+    }
+
+    /// Removes a drive: what lives on it is moved to the others, and then it is no member any more. Returns when it is decided.
+    ///
+    /// # Errors
+    /// [`RemoveError`]; nothing has changed then, unless the pool cannot be written.
+    pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        self.pool.remove_drive(drive).await
+    }
+
+    /// Drives that are no members any more since the last call: the pool has let go of them.
+    pub fn take_departed(&self) -> Vec<DriveUuid> {
+        self.pool.departed.take()
+    }
+
+    /// A drive that was to be removed stays.
+    ///
+    /// # Errors
+    /// [`RemoveError`]; nothing has changed then, unless the pool cannot be written.
+    pub async fn keep_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        self.pool.keep_drive(drive).await
     }
 
     /// What an operator has chosen.

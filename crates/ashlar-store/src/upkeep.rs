@@ -240,7 +240,7 @@ impl<W: World> Pool<W> {
     /// the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
         let segments = self.segments.borrow();
-        segments.placeable(&self.drives()) > 0 || !segments.reclaimable(self.log.floor()).is_empty()
+        segments.placeable(&self.homes()) > 0 || !segments.reclaimable(self.log.floor()).is_empty()
     }
 
     /// Collects one segment, and notes whether that leads anywhere.
@@ -362,7 +362,7 @@ impl<W: World> Pool<W> {
 
     fn situation(&self) -> Situation {
         let floor = self.log.floor();
-        let drives = self.drives();
+        let drives = self.homes();
         let shards = self.shards.borrow();
         let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
         let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);

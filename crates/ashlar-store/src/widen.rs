@@ -1,7 +1,9 @@
-//! Taking a drive into an open pool, and giving one up.
+//! Taking a drive into an open pool.
 //!
-//! For a drive that is taken the order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
+//! The order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
 //! names it. A crash between the two leaves a drive that is not believed, and a pool that does not know it.
+
+use std::collections::BTreeSet;
 
 use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World};
 use ashlar_raid::{DriveLayout, Member};
@@ -45,42 +47,7 @@ pub enum AddError {
     Pool(#[from] IoError),
 }
 
-/// Why a drive was not given up.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum FailError {
-    /// The pool does not use it.
-    #[error("the pool does not use {0}")]
-    NotUsed(DriveId),
-    /// Data would be lost until it is back.
-    #[error(
-        "the pool has lost {lost} drives, as many as its level survives: without {drive} data cannot be read"
-    )]
-    TooMany {
-        /// The drive in question.
-        drive: DriveId,
-        /// Drives that are lost.
-        lost: usize,
-    },
-    /// The pool cannot be written.
-    #[error("{0}")]
-    Pool(#[from] IoError),
-}
-
 impl<W: World> Pool<W> {
-    /// Gives a drive up. `force`: also if data cannot be read without it.
-    pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
-        self.running()?;
-        if self.array.working(drive).is_none() {
-            return Err(FailError::NotUsed(drive));
-        }
-        let lost = self.root.borrow().counted().filter(|drive| self.array.working(*drive).is_none()).count();
-        if lost >= self.identity.level.parity() && !force {
-            return Err(FailError::TooMany { drive, lost });
-        }
-        self.array.give_up(drive, DeviceError::Gone);
-        Ok(self.checkpoint_now().await?)
-    }
-
     /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
     /// well, and rebuilds go to it.
     pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
@@ -99,10 +66,14 @@ impl<W: World> Pool<W> {
         Ok(superblock.drive_uuid)
     }
 
+    /// A number that no member has: a new one, as long as there are any.
     fn next_drive(&self) -> Result<DriveId, AddError> {
         let root = self.root.borrow();
-        let next = root.members.iter().map(|member| usize::from(member.drive.0) + 1).max().unwrap_or(0);
-        if next < DRIVES_MAX { Ok(DriveId(next as u16)) } else { Err(AddError::TooManyDrives) }
+        let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
+        let next = taken.last().map_or(0, |last| last + 1);
+        let is_free = |number: &u16| !taken.contains(number);
+        let mut numbers = (next..DRIVES_MAX as u16).chain(0..next.min(DRIVES_MAX as u16));
+        numbers.find(is_free).map(DriveId).ok_or(AddError::TooManyDrives)
     }
 
     fn layout_of(&self, size_bytes: u64) -> Result<DriveLayout, AddError> {

@@ -1,13 +1,13 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError};
-use ashlar_store::{AddError, CreateError, FailError, OpenError};
+use ashlar_store::{AddError, CreateError, FailError, OpenError, RemoveError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
 use crate::name::InvalidName;
 
-/// Why something that an administrator asked for was not done. Nothing has changed then.
+/// Why something that an administrator asked for was not done. Nothing has changed then, unless the variant says so.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NodeError {
     /// No pool of that name or UUID is open.
@@ -101,6 +101,17 @@ pub enum NodeError {
     /// The store refused to give a drive up.
     #[error("{0}")]
     FailDrive(#[from] FailError),
+    /// The store refused to remove a drive.
+    #[error("{0}")]
+    RemoveDrive(#[from] RemoveError),
+    /// A drive was taken instead of another one, which cannot be removed.
+    #[error("{with} is part of the pool now, but the other cannot be removed: {error}")]
+    ReplaceDrive {
+        /// The drive that was added.
+        with: String,
+        /// Why the other stays.
+        error: Box<NodeError>,
+    },
     /// The store refused to open a pool.
     #[error("pool '{name}': {error}{why}")]
     Open {

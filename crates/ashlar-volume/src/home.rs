@@ -52,6 +52,15 @@ struct OpenVolume<B: DriveBay> {
     used_bytes: Arc<AtomicU64>,
 }
 
+/// What becomes of a drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Removal {
+    /// It is to be removed.
+    Begin,
+    /// It stays.
+    Cancel,
+}
+
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
     name: String,
@@ -123,6 +132,24 @@ impl<B: DriveBay> Home<B> {
         Ok(self.pool(uuid)?.store.fail_drive(drive, force).await?)
     }
 
+    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn remove_drive(
+        &self,
+        uuid: PoolUuid,
+        drive: DriveId,
+        removal: Removal,
+    ) -> Result<(), NodeError> {
+        let store = &self.pool(uuid)?.store;
+        match removal {
+            Removal::Begin => store.remove_drive(drive).await?,
+            Removal::Cancel => store.keep_drive(drive).await?,
+        }
+        Ok(())
+    }
+
     /// Changes what an operator has chosen for a pool.
     ///
     /// # Errors
@@ -187,6 +214,7 @@ impl<B: DriveBay> OpenPool<B> {
             uuid: self.uuid,
             name: self.name.clone(),
             drives: drives.iter().map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            members: self.store.status().drives.iter().map(|drive| drive.uuid).collect(),
             is_volatile: drives.iter().any(|member| member.drive.facts.is_volatile),
         }
     }

@@ -38,7 +38,7 @@ pub use door::{
     VolumeIo,
 };
 pub use error::NodeError;
-pub use home::{AccessChange, CreateRequest, DriveReading, Home, NewVolume, OpenRequest};
+pub use home::{AccessChange, CreateRequest, DriveReading, Home, NewVolume, OpenRequest, Removal};
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};

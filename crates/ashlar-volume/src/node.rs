@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::PoolUuid;
-use ashlar_store::{OpenPolicy, Options};
+use ashlar_store::{DriveCondition, OpenPolicy, Options};
 
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::door::Nsid;
 use crate::error::NodeError;
-use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest};
+use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest, Removal};
 use crate::name::VolumeName;
 use crate::report::{DriveReport, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::table::{ReactorIndex, Table};
@@ -145,19 +145,63 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn fail_drive(&self, pool: &str, name: String, force: bool) -> Result<PoolReport, NodeError> {
         let report = self.report(pool).await?;
-        let is_named = |drive: &&DriveReport| {
-            let number = drive.status.drive.0.to_string();
-            let names = [number.clone(), drive.name()];
-            names.contains(&name) || drive.facts.as_ref().is_some_and(|facts| path_of(&facts.spec) == name)
-        };
-        let Some(drive) = report.drives.iter().find(is_named).map(|drive| drive.status.drive) else {
-            return Err(NodeError::NoSuchDrive { pool: report.status.name, drive: name });
-        };
+        let drive = drive_named(&report, &name)?.status.drive;
         let (home, uuid) = (report.home, report.status.uuid);
         self.courier
             .call(home, move |home| async move { home.fail_drive(uuid, drive, force).await })
             .await??;
         self.report(&uuid.to_string()).await
+    }
+
+    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed. Returns when
+    /// that is decided, not when it is done.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn remove_drive(
+        &self,
+        pool: &str,
+        name: String,
+        removal: Removal,
+    ) -> Result<PoolReport, NodeError> {
+        let report = self.report(pool).await?;
+        let drive = drive_named(&report, &name)?.status.drive;
+        let (home, uuid) = (report.home, report.status.uuid);
+        self.courier
+            .call(home, move |home| async move { home.remove_drive(uuid, drive, removal).await })
+            .await??;
+        self.report(&uuid.to_string()).await
+    }
+
+    /// Takes a drive into a pool, as [`Self::add_drive`], and removes another one unless it is lost: what lived on that one is
+    /// being rebuilt anyway.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn replace_drive(
+        &self,
+        pool: &str,
+        name: String,
+        spec: String,
+        force: bool,
+    ) -> Result<PoolRecord, NodeError> {
+        let old = drive_named(&self.report(pool).await?, &name)?.status.clone();
+        let record = self.add_drive(pool, spec.clone(), force).await?;
+        if matches!(old.condition, DriveCondition::Failed(_) | DriveCondition::Absent) {
+            return Ok(record);
+        }
+        let removed = self.remove_drive(pool, old.drive.0.to_string(), Removal::Begin).await;
+        let cannot = |error| NodeError::ReplaceDrive { with: spec, error: Box::new(error) };
+        removed.map_err(cannot).map(|_| record)
+    }
+
+    /// What has to be remembered of a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn record(&self, pool: &str) -> Result<PoolRecord, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.record(uuid) }).await?
     }
 
     /// Changes what an operator has chosen for a pool.
@@ -305,6 +349,17 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier.call(home, move |home| async move { home.delete_volume(uuid, name).await }).await?
     }
+}
+
+/// The drive of a pool that is named by its number, its name or as it was given.
+fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport, NodeError> {
+    let is_named = |drive: &&DriveReport| {
+        let number = drive.status.drive.0.to_string();
+        let path = drive.facts.as_ref().map(|facts| path_of(&facts.spec));
+        number == name || drive.name() == name || path == Some(name)
+    };
+    let no_such = || NodeError::NoSuchDrive { pool: report.status.name.clone(), drive: name.to_owned() };
+    report.drives.iter().find(is_named).ok_or_else(no_such)
 }
 
 /// Refuses drives that a pool of this daemon has, whatever reactor it lives on.

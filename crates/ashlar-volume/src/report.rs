@@ -114,8 +114,10 @@ pub struct PoolRecord {
     pub uuid: PoolUuid,
     /// Its name.
     pub name: String,
-    /// How its drives are named, each with its identity.
+    /// How the drives are named that are there, each with its identity.
     pub drives: Vec<(String, DriveUuid)>,
+    /// Its members, those that are not there as well.
+    pub members: Vec<DriveUuid>,
     /// A drive of it is lost with the process.
     pub is_volatile: bool,
 }

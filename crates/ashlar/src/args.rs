@@ -235,6 +235,41 @@ Of a directory every file that is a drive of a pool is taken.")]
         #[arg(long)]
         force: bool,
     },
+    /// Remove a drive from a pool: what lives on it is moved to the others first, under load
+    #[command(
+        name = "remove-drive",
+        after_help = "Examples:
+  ashlar pool remove-drive tank drive-2
+  ashlar pool remove-drive tank drive-2 --wait
+  ashlar pool remove-drive tank drive-2 --cancel"
+    )]
+    RemoveDrive {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as ashlar pool show names it
+        drive: String,
+        /// Let it stay instead, if it is being removed
+        #[arg(long, conflicts_with = "wait")]
+        cancel: bool,
+        /// Wait until it is no member any more
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Take a drive into a pool instead of another one, which may be lost or still work
+    #[command(after_help = "Examples:
+  ashlar pool replace tank drive-2 /dev/nvme4n1
+  ashlar pool replace tank drive-2 file:/d/9.img,size=4GiB")]
+    Replace {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive that goes, as ashlar pool show names it
+        drive: String,
+        /// The drive that comes, as when a pool is created
+        with: String,
+        /// Take it although it holds something: that is lost
+        #[arg(long)]
+        force: bool,
+    },
     /// Change how a pool works
     #[command(after_help = "Settings:
   recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent

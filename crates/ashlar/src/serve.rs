@@ -80,6 +80,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     }
     let appliance = NodeAppliance::new(node.clone(), target, state, unavailable, config.reactors);
     let appliance = Arc::new(appliance);
+    appliance.follow_removals().await;
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
     let api = tokio::spawn(socket.serve(router(appliance.clone()), stop));

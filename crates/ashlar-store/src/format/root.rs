@@ -27,14 +27,22 @@ pub enum MemberState {
     Absent,
     /// It was lost, and what was on it is on others: no segment counts on it any more.
     Released,
+    /// It takes part, and what lives on it is being moved to others: then it is no member any more.
+    Leaving,
 }
 
 impl MemberState {
+    /// It holds what it should.
+    pub fn takes_part(self) -> bool {
+        matches!(self, MemberState::Present | MemberState::Leaving)
+    }
+
     fn code(self) -> u8 {
         match self {
             MemberState::Present => 0,
             MemberState::Absent => 1,
             MemberState::Released => 2,
+            MemberState::Leaving => 3,
         }
     }
 }
@@ -48,7 +56,7 @@ pub struct MemberRecord {
     pub uuid: DriveUuid,
     /// Whether it takes part.
     pub state: MemberState,
-    /// The root that said so first.
+    /// The root that said first that it takes part, or that it does not any more.
     pub since: RootGeneration,
 }
 
@@ -226,6 +234,7 @@ fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
         0 => MemberState::Present,
         1 => MemberState::Absent,
         2 => MemberState::Released,
+        3 => MemberState::Leaving,
         _ => return Err(r.malformed()),
     };
     Ok(MemberRecord { drive, uuid, state, since: RootGeneration(r.u64()?) })

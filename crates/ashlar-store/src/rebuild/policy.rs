@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::format::location::SegmentId;
 
-/// What is to be done about lost drives.
+/// What is to be done about drives that are lost or leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RebuildTask {
     /// Restore the segment's lost columns on other drives.
@@ -15,12 +15,14 @@ pub(crate) enum RebuildTask {
     Settle,
 }
 
-/// A segment with columns on lost drives.
+/// A segment with columns on drives that are lost or leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Damaged {
     pub id: SegmentId,
-    /// Columns on lost drives.
+    /// Columns that cannot be read.
     pub lost: usize,
+    /// Columns that are to be elsewhere: those, and those on drives that are leaving.
+    pub columns: usize,
     /// Nothing of it lives, or everything has been copied: the next root frees it.
     pub is_empty: bool,
     /// It may be read and moved now.

@@ -4,7 +4,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use ashlar_block::{Clock, Spawn};
-use ashlar_store::PoolStatus;
+use ashlar_store::{DriveCondition, PoolStatus};
 
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::DriveBay;
@@ -27,6 +27,7 @@ impl<B: DriveBay> Home<B> {
                     return;
                 }
                 look_at_drives(&bay, &pool).await;
+                part_with_drives(&pool).await;
             }
         });
     }
@@ -47,7 +48,8 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     let status = pool.store.status();
     let online = |uuid| {
         let member = status.drives.iter().find(|drive| drive.uuid == uuid);
-        member.is_some_and(|drive| drive.condition == ashlar_store::DriveCondition::Online)
+        member
+            .is_some_and(|drive| matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving))
     };
     // Each is looked at, so that one root is written without all that are gone.
     let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);
@@ -59,6 +61,26 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     tracing::error!(pool = pool.name, drives = lost.join(", "), "drives are gone");
     if let Err(error) = pool.store.checkpoint().await {
         tracing::error!(pool = pool.name, %error, "writing the pool's root without them");
+    }
+}
+
+/// Takes the label off drives that the pool has let go of, and lets go of them.
+async fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
+    let Some(pool) = pool.upgrade() else { return };
+    for uuid in pool.store.take_departed() {
+        let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
+        let Some(place) = place else { continue };
+        let departed = pool.drives.borrow_mut().remove(place);
+        let spec = &departed.drive.facts.spec;
+        match ashlar_store::wipe(&departed.drive.device, departed.pool_bytes).await {
+            Ok(()) => {
+                tracing::info!(pool = pool.name, drive = spec, "the drive has been removed and is empty")
+            }
+            // It may have been lost long ago.
+            Err(error) => {
+                tracing::warn!(pool = pool.name, drive = spec, %error, "the drive has been removed, and carries its label still");
+            }
+        }
     }
 }
 

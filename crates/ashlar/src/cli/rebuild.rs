@@ -1,4 +1,4 @@
-//! `ashlar pool rebuild --wait`.
+//! `ashlar pool rebuild --wait`, and what else waits for data to be moved.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other drives.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
-/// Returns the pool at `path` once all that lived on lost drives is on others.
+/// Returns the pool at `path` once it has left `state`: degraded, or evacuating.
 ///
 /// # Errors
-/// When the pool cannot rebuild, with the reason.
-pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
+/// When the pool cannot move what it would have to, with the reason.
+pub async fn wait(client: &Client, path: &str, state: &str) -> anyhow::Result<Pool> {
     let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
     let bar = ProgressBar::new(1000).with_style(style);
     let mut busy_at = Instant::now();
     loop {
         let pool: Pool = client.get(path).await?;
-        if !pool.states.iter().any(|state| state == "degraded") {
+        if !pool.states.iter().any(|is| is == state) {
             bar.finish_and_clear();
             return Ok(pool);
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameHosts,
-    Pool, PoolDrive, Status, Volume,
+    Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -94,21 +94,21 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
-            let path = format!("{}/drives", path_of_pool(&pool)?);
-            let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
-            print(output, &pool, tables::pool)
+            change_pool(client, Method::POST, &pool, "/drives", &request, output).await
+        }
+        PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
+            let request = RemoveDrive { drive, cancel };
+            remove_drive(client, &path_of_pool(&pool)?, &request, wait, output).await
+        }
+        PoolCommand::Replace { pool, drive, with, force } => {
+            let request = ReplaceDrive { drive, with: absolute(&with)?, force };
+            change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
         }
         PoolCommand::Set { pool, settings } => {
             let change = super::settings::parse(&settings)?;
-            let pool: Pool = client.send_body(Method::PATCH, &path_of_pool(&pool)?, &change).await?;
-            print(output, &pool, tables::pool)
+            change_pool(client, Method::PATCH, &pool, "", &change, output).await
         }
-        PoolCommand::Rebuild { pool, wait } => {
-            let path = path_of_pool(&pool)?;
-            let pool =
-                if wait { super::rebuild::wait(client, &path).await? } else { client.get(&path).await? };
-            print(output, &pool, tables::rebuild)
-        }
+        PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
         PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
@@ -133,6 +133,38 @@ async fn create_pool(client: &Client, request: CreatePool, output: Output) -> an
     }
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
+}
+
+/// Sends `request` to the pool, and prints how the pool is then.
+async fn change_pool(
+    client: &Client,
+    method: Method,
+    pool: &str,
+    what: &str,
+    request: &impl Serialize,
+    output: Output,
+) -> anyhow::Result<()> {
+    let path = format!("{}{what}", path_of_pool(pool)?);
+    let pool: Pool = client.send_body(method, &path, request).await?;
+    print(output, &pool, tables::pool)
+}
+
+async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
+    let pool =
+        if wait { super::rebuild::wait(client, path, "degraded").await? } else { client.get(path).await? };
+    print(output, &pool, tables::rebuild)
+}
+
+async fn remove_drive(
+    client: &Client,
+    path: &str,
+    request: &RemoveDrive,
+    wait: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
+    let pool = if wait { super::rebuild::wait(client, path, "evacuating").await? } else { pool };
+    print(output, &pool, tables::pool)
 }
 
 async fn export_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {

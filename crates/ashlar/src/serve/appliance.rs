@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, Status, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -59,6 +59,13 @@ impl NodeAppliance {
     /// Where it listens.
     pub fn portals(&self) -> Vec<Portal> {
         self.shared.target.portals()
+    }
+
+    /// Goes on with what is to be remembered of removals that an earlier daemon began.
+    pub async fn follow_removals(&self) {
+        for report in self.shared.node.reports().await.unwrap_or_default() {
+            tokio::spawn(self.shared.clone().forget_removed(report.status.uuid.to_string()));
+        }
     }
 
     /// What hosts connect to.
@@ -179,6 +186,14 @@ impl Appliance for NodeAppliance {
 
     fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool> {
         self.change(|node| async move { node.fail_drive(pool, request).await })
+    }
+
+    fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.remove_drive(pool, request).await })
+    }
+
+    fn replace_drive(&self, pool: String, request: ReplaceDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.replace_drive(pool, request).await })
     }
 
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>> {

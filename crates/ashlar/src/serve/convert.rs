@@ -65,7 +65,8 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let states = [
         ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
-        ("rebuilding", status.rebuild.is_some()),
+        ("rebuilding", status.rebuild.is_some() && status.is_degraded()),
+        ("evacuating", status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)),
         ("reduced", status.is_reduced),
         ("read-only", is_read_only),
         ("full", status.space.full),
@@ -104,6 +105,7 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
         DriveCondition::Absent => ("absent", None),
         DriveCondition::Released => ("released", None),
+        DriveCondition::Leaving => ("evacuating", None),
     };
     let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];
     let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());

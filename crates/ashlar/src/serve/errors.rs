@@ -33,6 +33,8 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive(_) => (Conflict, "cannot_fail"),
+        NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
+        NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_volume::PoolRecord;
 
-use super::state::{PoolState, StateDir};
+use super::state::{DriveState, PoolState, StateDir};
 
 /// What is remembered, and what is missing of it.
 pub struct Memory {
@@ -31,9 +31,15 @@ impl Memory {
         self.state.node.pools.iter().filter(|pool| self.unavailable.contains_key(&pool.uuid)).find(named)
     }
 
-    /// Remembers a pool. It is open all the same if that fails: the error says what is to be done.
+    /// Remembers a pool, and where members were that are not there. It is open all the same if that fails: the error says what is to be done.
     pub fn remember(&mut self, record: &PoolRecord) -> Result<(), ApiError> {
-        let pool = PoolState::of(record);
+        let mut pool = PoolState::of(record);
+        let is_away = |drive: &&DriveState| {
+            let is_member = record.members.iter().any(|member| member.to_string() == drive.uuid);
+            is_member && record.drives.iter().all(|(_, there)| there.to_string() != drive.uuid)
+        };
+        let known = self.pool(&pool.uuid).map_or(&[][..], |known| known.drives.as_slice());
+        pool.drives.extend(known.iter().filter(is_away).cloned());
         self.unavailable.remove(&pool.uuid);
         let changed = self.state.change(|node| {
             node.pools.retain(|known| known.uuid != pool.uuid);
@@ -69,3 +75,6 @@ impl Memory {
 fn not_remembered(what: &str, error: &anyhow::Error) -> ApiError {
     ApiError::new(ErrorKind::Internal, "state_not_written", format!("{what}: {error:#}"))
 }
+
+#[cfg(test)]
+mod tests;

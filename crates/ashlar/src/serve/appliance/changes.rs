@@ -1,18 +1,22 @@
 //! What changes the node: each is done, durable and remembered when its method returns.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
-    NameHosts, Pool, Volume,
+    NameHosts, Pool, RemoveDrive, ReplaceDrive, Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::OpenPolicy;
-use ashlar_volume::{AccessChange, NodeError, PoolRecord};
+use ashlar_store::{DriveCondition, OpenPolicy};
+use ashlar_volume::{AccessChange, NodeError, PoolRecord, Removal};
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
 use super::Shared;
+
+/// How often it is looked whether drives have been removed.
+const REMOVAL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Shared {
     pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
@@ -85,6 +89,58 @@ impl Shared {
         let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
         let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
         Ok(convert::pool(&report, remembered.as_ref()))
+    }
+
+    pub(super) async fn remove_drive(
+        self: Arc<Self>,
+        pool: String,
+        request: RemoveDrive,
+    ) -> Result<Pool, ApiError> {
+        self.check_available(&pool)?;
+        let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
+        let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
+        let uuid = report.status.uuid.to_string();
+        tokio::spawn(self.clone().forget_removed(uuid.clone()));
+        let remembered = self.memory().pool(&uuid).cloned();
+        Ok(convert::pool(&report, remembered.as_ref()))
+    }
+
+    pub(super) async fn replace_drive(
+        self: Arc<Self>,
+        pool: String,
+        request: ReplaceDrive,
+    ) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let ReplaceDrive { drive, with, force } = request;
+        let replaced = self.node.replace_drive(&pool, drive, with, force).await;
+        // The new drive may have come although the old one cannot go.
+        let record = self.node.record(&pool).await.map_err(api_error)?;
+        tokio::spawn(self.clone().forget_removed(record.uuid.to_string()));
+        let remembered = self.remember(&record).await;
+        replaced.map_err(api_error)?;
+        remembered
+    }
+
+    /// Remembers a pool without the drives that are being removed from it, once they are.
+    pub(super) async fn forget_removed(self: Arc<Self>, uuid: String) {
+        loop {
+            tokio::time::sleep(REMOVAL_LOOK_INTERVAL).await;
+            let Ok(report) = self.node.report(&uuid).await else { return };
+            if report.drives.iter().any(|drive| drive.status.condition == DriveCondition::Leaving) {
+                continue;
+            }
+            let _changing = self.changing.lock().await;
+            let Ok(record) = self.node.record(&uuid).await else { return };
+            if let Err(error) = self.memory().remember(&record) {
+                tracing::error!(
+                    pool = record.name,
+                    error = error.body.message,
+                    "remembering a pool without a drive"
+                );
+            }
+            return;
+        }
     }
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {

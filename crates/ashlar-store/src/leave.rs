@@ -1,0 +1,147 @@
+//! Drives that leave an open pool: given up at once, or emptied first.
+//!
+//! What lives on a drive that is to be removed is moved by rebuild as if the drive were lost, except that it is still read. Once
+//! no segment lies on it a root names it no more; then, and not before, its owner may wipe its label. A crash between the two
+//! leaves a drive that is not believed.
+
+use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
+
+use crate::format::root::{MemberRecord, MemberState};
+use crate::pool::Pool;
+use crate::segments::Stripe;
+
+/// Why a drive was not given up.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FailError {
+    /// The pool does not use it.
+    #[error("the pool does not use {0}")]
+    NotUsed(DriveId),
+    /// Data would be lost until it is back.
+    #[error(
+        "the pool has lost {lost} drives, as many as its level survives: without {drive} data cannot be read"
+    )]
+    TooMany {
+        /// The drive in question.
+        drive: DriveId,
+        /// Drives that are lost.
+        lost: usize,
+    },
+    /// The pool cannot be written.
+    #[error("{0}")]
+    Pool(#[from] IoError),
+}
+
+/// Why a drive is not removed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RemoveError {
+    /// It is none of the pool's.
+    #[error("the pool has no {0}")]
+    NotMember(DriveId),
+    /// It was not to be removed.
+    #[error("{0} was not to be removed")]
+    NotLeaving(DriveId),
+    /// It is lost, and what lived on it is not yet on others.
+    #[error("{0} is lost and what lived on it is not yet restored: it can be removed after the rebuild")]
+    Lost(DriveId),
+    /// The level needs more drives than would be left.
+    #[error(
+        "{left} drives would be left, and the pool's level needs {needed}: add one first, or replace {drive}"
+    )]
+    TooFew {
+        /// The drive in question.
+        drive: DriveId,
+        /// Drives that would take new data.
+        left: usize,
+        /// How many the level needs.
+        needed: usize,
+    },
+    /// What lives has no room on the others.
+    #[error(
+        "{} are live, and without {drive} there would be room for {}: delete or trim data, or add a drive first",
+        ByteSize(*live), ByteSize(*limit)
+    )]
+    NoRoom {
+        /// The drive in question.
+        drive: DriveId,
+        /// Bytes that live.
+        live: u64,
+        /// Bytes that may live without it.
+        limit: u64,
+    },
+    /// The pool cannot be written.
+    #[error("{0}")]
+    Pool(#[from] IoError),
+}
+
+impl<W: World> Pool<W> {
+    /// Gives a drive up. `force`: also if data cannot be read without it.
+    pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
+        self.running()?;
+        if self.array.working(drive).is_none() {
+            return Err(FailError::NotUsed(drive));
+        }
+        let lost = self.root.borrow().counted().filter(|drive| self.array.working(*drive).is_none()).count();
+        if lost >= self.identity.level.parity() && !force {
+            return Err(FailError::TooMany { drive, lost });
+        }
+        self.array.give_up(drive, DeviceError::Gone);
+        Ok(self.checkpoint_now().await?)
+    }
+
+    /// Removes a drive: nothing new goes to it, and once all that lives on it is on others it is no member any more. One that
+    /// was lost and released is forgotten. Returns when that is decided for good, not when it is done.
+    pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        let state = self.root.borrow().members.iter().find(|it| it.drive == drive).map(|it| it.state);
+        match state.ok_or(RemoveError::NotMember(drive))? {
+            MemberState::Absent => return Err(RemoveError::Lost(drive)),
+            MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
+                return Err(RemoveError::Lost(drive));
+            }
+            MemberState::Present => self.could_do_without(drive)?,
+            MemberState::Leaving | MemberState::Released => {}
+        }
+        self.leaving.borrow_mut().insert(drive);
+        self.rebuild_at_once();
+        Ok(self.checkpoint_now().await?)
+    }
+
+    /// A drive that was to be removed stays.
+    pub async fn keep_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        if !self.leaving.borrow_mut().remove(&drive) {
+            return Err(RemoveError::NotLeaving(drive));
+        }
+        self.checkpoint_now().await?;
+        // The root without it may have been on its way.
+        let stays = self.root.borrow().members.iter().any(|member| member.drive == drive);
+        if stays { Ok(()) } else { Err(RemoveError::NotMember(drive)) }
+    }
+
+    /// Whether level and data allow that the drive goes.
+    fn could_do_without(&self, drive: DriveId) -> Result<(), RemoveError> {
+        let mut left = self.homes();
+        left.retain(|home| *home != drive);
+        let needed = self.identity.level.drives_min();
+        if left.len() < needed {
+            return Err(RemoveError::TooFew { drive, left: left.len(), needed });
+        }
+        let (live, limit) = (self.segments.borrow().live().bytes(), self.limit_on(&left));
+        if live > limit { Err(RemoveError::NoRoom { drive, live, limit }) } else { Ok(()) }
+    }
+
+    /// Lets go of those of the members `before` that the newest root does not name.
+    pub fn let_go_of_drives(&self, before: &[MemberRecord]) {
+        let root = self.root.borrow();
+        let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.uuid != member.uuid);
+        for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
+            let stripe = Stripe::of(self.identity.level, root.counted().count());
+            self.leaving.borrow_mut().remove(drive);
+            self.segments.borrow_mut().remove_drive(*drive, stripe);
+            self.array.remove(*drive);
+            self.departed.borrow_mut().push(*uuid);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Drives are removed and replaced under load: the host sees no error and no wrong byte, and what was removed is empty.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod hosts;
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::fs;
+
+use hosts::{Load, Volume};
+use support::Place;
+
+/// Drives of the pool, of 48 MiB each.
+const DRIVES: usize = 5;
+/// The one that goes.
+const GOES: usize = 1;
+/// The one that comes.
+const COMES: usize = DRIVES;
+/// Blocks of the volume: 32 MiB.
+const BLOCKS: u64 = 8192;
+
+fn make_pool(place: &Place) {
+    place.create_pool("tank", 0..DRIVES);
+    let size = (BLOCKS * 4096).to_string();
+    place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+}
+
+fn names(place: &Place) -> Vec<String> {
+    let pool = place.json(&["pool", "show", "tank"]);
+    let drives = pool["drives"].as_array().expect("drives").clone();
+    drives.iter().map(|drive| drive["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// The drive's file can be used for something else.
+fn is_empty(place: &Place, index: usize) -> bool {
+    let shown = place.run(&["drive", "show", &place.file(index), "--output", "json"]);
+    shown.status.success() && support::text(&shown.stdout).contains("\"blank\"")
+}
+
+#[test]
+fn a_drive_is_removed_under_load_and_is_empty_then() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 31)], 1);
+    load.await_rounds();
+    let name = format!("drive-{GOES}");
+    place.ok(&["pool", "remove-drive", "tank", &name, "--wait"]);
+    assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    place.wait_until("the drive is empty", |place| is_empty(place, GOES));
+    fs::remove_file(place.image(GOES)).expect("a file");
+    load.await_rounds();
+    let volumes = load.join().0;
+    daemon.kill();
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    fs::remove_file(place.image(0)).expect("a file");
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 37)], 1);
+    let volumes = load.join().0;
+    place.ok(&["pool", "remove-drive", "tank", "drive-1"]);
+    daemon.kill();
+    let daemon = place.start();
+    // Little lives on it: it may be no member by now.
+    let cancelled = place.run(&["pool", "remove-drive", "tank", "drive-1", "--cancel"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    assert_eq!(names(&place).contains(&"drive-1".to_owned()), cancelled.status.success());
+    if cancelled.status.success() {
+        let said = place.refused(&["pool", "remove-drive", "tank", "drive-1", "--cancel"]);
+        assert!(said.contains("was not to be removed"), "{said}");
+        place.ok(&["pool", "set", "tank", "recon-prio=100"]);
+        place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait"]);
+    }
+    place.wait_until("the drive is empty", |place| is_empty(place, GOES));
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn a_drive_is_replaced_whether_it_works_or_not() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 41)], 1);
+    place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(COMES)]);
+    place.wait_until("the drive is no member", |place| !names(place).contains(&"drive-1".to_owned()));
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    place.ok(&["drive", "fail", "tank/drive-0"]);
+    place.ok(&["pool", "replace", "tank", "drive-0", &place.drive(COMES + 1)]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    // What is left of the lost one is a name, which goes on demand.
+    place.ok(&["pool", "remove-drive", "tank", "drive-0"]);
+    assert_eq!(names(&place), ["drive-2", "drive-3", "drive-4", "drive-5", "drive-6"]);
+    let volumes = load.join().0;
+    daemon.kill();
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn what_cannot_be_removed_is_refused_with_the_reason_and_stays() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    let said = place.refused(&["pool", "remove-drive", "tank", "drive-9"]);
+    assert!(said.contains("pool 'tank' has no drive 'drive-9'"), "{said}");
+    let said = place.refused(&["pool", "remove-drive", "tank", "drive-1"]);
+    assert!(said.contains("2 drives would be left, and the pool's level needs 3"), "{said}");
+    let said = place.refused(&["pool", "replace", "tank", "drive-1", &place.file(9)]);
+    assert!(said.contains("there is no such file"), "{said}");
+    assert_eq!(names(&place), ["drive-0", "drive-1", "drive-2"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+}
