@@ -6,8 +6,7 @@
 
 use crate::field::{exp, inverse, multiply};
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
-use crate::kernels::Kernel;
-pub use crate::kernels::TILE_BYTES;
+pub use crate::kernels::{Kernel, TILE_BYTES};
 
 /// Parity columns for which every pattern of losses is solvable.
 pub const PARITY_MAX: usize = 4;
@@ -19,9 +18,14 @@ fn coefficient(parity: usize, column: usize) -> u8 {
 
 /// Computes `parities` from `data`. All slices have one length, a multiple of [`TILE_BYTES`].
 pub fn encode(data: &[&[u8]], parities: &mut [&mut [u8]]) {
+    encode_with(Kernel::best(), data, parities);
+}
+
+/// The same by a certain kernel.
+pub fn encode_with(kernel: Kernel, data: &[&[u8]], parities: &mut [&mut [u8]]) {
     assert!(parities.len() <= PARITY_MAX, "{} parities", parities.len());
     if !parities.is_empty() {
-        Kernel::best().combine(data, coefficient, parities);
+        kernel.combine(data, coefficient, parities);
     }
 }
 
@@ -40,6 +44,18 @@ pub fn reconstruct(
     target: usize,
     out: &mut [u8],
 ) {
+    reconstruct_with(Kernel::best(), data_columns, sources, columns, target, out);
+}
+
+/// The same by a certain kernel.
+pub fn reconstruct_with(
+    kernel: Kernel,
+    data_columns: usize,
+    sources: ColumnMask,
+    columns: &[&[u8]],
+    target: usize,
+    out: &mut [u8],
+) {
     assert_eq!(sources.count(), data_columns, "as many sources as data columns");
     let recipe = recipe(data_columns, sources, target);
     let mut read: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
@@ -48,7 +64,7 @@ pub fn reconstruct(
     for (nth, column) in chosen.enumerate() {
         (read[nth], factors[nth]) = (columns[column], recipe.factors[column]);
     }
-    Kernel::best().combine(&read[..data_columns], |_, source| factors[source], &mut [out]);
+    kernel.combine(&read[..data_columns], |_, source| factors[source], &mut [out]);
 }
 
 /// Solves for `target`: the rows of the generator matrix that belong to the sources are inverted, and the

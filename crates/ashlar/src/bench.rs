@@ -9,6 +9,7 @@ mod fill;
 mod idle;
 mod interrupt;
 mod memory;
+mod parity;
 mod parts;
 mod progress;
 mod reactors;
@@ -40,6 +41,8 @@ const ROUNDS_MAX: u32 = 100;
 /// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Section {
+    /// Parity and reconstruction by every kernel, beside Intel's ISA-L and a plain copy
+    Parity,
     /// A volume that keeps nothing: operations, latency, spinning, digests
     Wire,
     /// Volumes of pools of level 5 and 6
@@ -79,6 +82,8 @@ pub struct Report {
     version: &'static str,
     /// Processors that the servers and the load had between them.
     processors: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parity: Option<parity::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     wire: Option<wire::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,6 +149,7 @@ impl Report {
     /// Measures one section. Returns its figures for people.
     fn measure(&mut self, section: Section, settings: &Settings) -> anyhow::Result<String> {
         Ok(match section {
+            Section::Parity => self.parity.insert(parity::measure(settings)?).table(),
             Section::Wire => self.wire.insert(wire::measure(settings)?).table(),
             Section::Store => self.store.insert(store::measure(settings)?).table(),
             Section::Idle => self.idle.insert(idle::measure()?).table(),
