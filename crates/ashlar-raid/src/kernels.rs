@@ -53,7 +53,7 @@ impl Kernel {
     ///
     /// # Panics
     /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], if there are more than [`COLUMNS_MAX`]
-    /// sources, or no sums or more than [`SUMS_MAX`].
+    /// sources, or no sums or more than [`PARITY_MAX`].
     pub fn combine(self, sources: &[&[u8]], factor: impl Fn(usize, usize) -> u8, sums: &mut [&mut [u8]]) {
         let bytes = sums.first().map_or(0, |sum| sum.len());
         let alike = sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
