@@ -163,6 +163,18 @@ impl Drives {
         self.bad.clone_from(&self.suspects);
     }
 
+    /// A start with all drives there, and nothing that goes wrong any more.
+    pub fn let_all_in(&mut self) {
+        self.heal();
+        self.bad = self.liars.union(&self.suspects).copied().collect();
+        self.away.clear();
+    }
+
+    /// Whatever drives have lied about has been made right.
+    pub fn believe_all(&mut self) {
+        self.liars.clear();
+    }
+
     /// The last starts: as many drives as the level survives are away, or lie; the bad ones first.
     pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();

@@ -78,6 +78,10 @@ pub struct Run {
     closing: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
     overdrawn: bool,
+    /// It is scrubbed until nothing is found any more.
+    scrubs: bool,
+    /// That was so, and no drive was missing.
+    pub is_pristine: Cell<bool>,
     /// A drive that may be added, and what its number would be.
     spare: RefCell<Option<(usize, SimDrive)>>,
     has_added: Cell<bool>,
@@ -93,6 +97,8 @@ impl Run {
             pool: RefCell::new(None),
             closing: Cell::new(false),
             overdrawn: false,
+            scrubs: false,
+            is_pristine: Cell::new(false),
             spare: RefCell::new(None),
             has_added: Cell::new(false),
         }
@@ -101,6 +107,11 @@ impl Run {
     /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
     pub fn overdrawn(self) -> Self {
         Run { overdrawn: true, ..self }
+    }
+
+    /// The same with scrubs before anything else.
+    pub fn scrubbing(self) -> Self {
+        Run { scrubs: true, ..self }
     }
 
     /// The same with a drive that may be added while hosts are at work.
@@ -141,8 +152,9 @@ impl Run {
         }
     }
 
-    async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let wanted = Settings { recon_prio: self.plan.recon_prio };
+    pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
+        let Plan { recon_prio, scrub_prio, .. } = *self.plan;
+        let wanted = Settings { recon_prio, scrub_prio, scrub_interval: None };
         if pool.settings() == wanted {
             return Ok(());
         }
@@ -152,6 +164,9 @@ impl Run {
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
+        if self.scrubs {
+            self.scrub_twice(pool).await?;
+        }
         if self.actions_left.get() > 0 {
             self.choose_settings(pool).await?;
             self.delete_volumes(pool).await?;
@@ -257,6 +272,7 @@ impl Run {
                 11 | 12 => self.zero(pool, id).await?,
                 13 if self.world.once_in(40) => drop(pool.checkpoint().await),
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
+                13 if self.world.once_in(8) => drop(pool.start_scrub()),
                 14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,
                 _ => self.read(pool, id).await?,
             }

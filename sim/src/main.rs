@@ -17,6 +17,7 @@ mod overwritten;
 mod plan;
 mod platter;
 mod scenario;
+mod scrubs;
 #[cfg(test)]
 mod small;
 mod start;
@@ -243,7 +244,7 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  removed {}  columns restored {}  lies corrected {}",
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  removed {}  columns restored {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
@@ -251,7 +252,8 @@ fn report_outcome(outcome: &Outcome) {
         outcome.drives_added,
         outcome.drives_removed,
         outcome.columns_restored,
-        outcome.lies_corrected
+        outcome.lies_corrected,
+        outcome.sectors_repaired
     );
 }
 

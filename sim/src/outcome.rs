@@ -47,6 +47,8 @@ pub struct Outcome {
     pub columns_restored: u64,
     /// Drives that had been bad, and of which a start has healed.
     pub drives_healed: u64,
+    /// Sectors that were wrong or could not be read, and were written anew.
+    pub sectors_repaired: u64,
     /// Wrong bytes that were corrected.
     pub lies_corrected: u64,
 }
@@ -81,6 +83,7 @@ impl AddAssign for Outcome {
         self.drives_removed += other.drives_removed;
         self.columns_restored += other.columns_restored;
         self.drives_healed += other.drives_healed;
+        self.sectors_repaired += other.sectors_repaired;
         self.lies_corrected += other.lies_corrected;
     }
 }

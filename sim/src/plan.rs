@@ -80,6 +80,8 @@ pub struct Plan {
     pub sorted_segments_min: u64,
     /// How fast what was on lost drives is restored: one percent of the time is as good as never.
     pub recon_prio: u8,
+    /// Part of the time that scrubs have, in percent.
+    pub scrub_prio: u8,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
@@ -123,6 +125,7 @@ impl Plan {
             map_memory_bytes: 1 << 20,
             sorted_segments_min: Options::default().sorted_segments_min,
             recon_prio: 100,
+            scrub_prio: 100,
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
@@ -176,6 +179,7 @@ impl Plan {
             volume,
             hosts: 1 + rng.below(12),
             recon_prio: if rng.below(2) == 0 { 100 } else { 1 },
+            scrub_prio: if rng.below(2) == 0 { 100 } else { 10 },
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: match rng.below(2) {

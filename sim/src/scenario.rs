@@ -15,6 +15,8 @@ use crate::plan::{Kind, Plan};
 use crate::start;
 use crate::world::{Ended, SimWorld, WallClock};
 
+mod scrub;
+
 /// Drive operations of the making of a pool, or a few more.
 const CREATION_OPERATIONS: u64 = 80;
 /// What hosts do before a start is closed in order, and after everything else.
@@ -63,6 +65,9 @@ impl Scenario {
             if ended == Ended::Cut {
                 self.overdraw()?;
             }
+        }
+        if self.rng.below(2) == 0 {
+            self.scrub()?;
         }
         // Everything is read without the drives that may be missing; once more after a clean stop.
         let again = if self.plan.kind == Kind::Full { 0 } else { CLEAN_ACTIONS / 4 };
@@ -231,6 +236,7 @@ impl Scenario {
             outcome.collected += status.counters.segments_collected;
             outcome.sweeps += status.counters.sweeps;
             outcome.lies_corrected += status.counters.lies_corrected;
+            outcome.sectors_repaired += status.counters.sectors_repaired;
             outcome.drives_lost += held.iter().filter(|held| **held == Held::Lost).count() as u64;
             outcome.columns_restored += status.counters.columns_restored;
             outcome.drives_added += u64::from(run.has_added());

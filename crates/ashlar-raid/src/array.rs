@@ -45,9 +45,14 @@ impl<D> Member<D> {
         self.read_errors.get()
     }
 
-    /// Reads that the drive answered with wrong bytes.
+    /// Times that the drive gave wrong bytes.
     pub fn lies(&self) -> u64 {
         self.lies.get()
+    }
+
+    /// It was seen to give wrong bytes, so many times.
+    pub fn note_lies(&self, times: u64) {
+        self.lies.set(self.lies.get() + times);
     }
 }
 
@@ -267,6 +272,32 @@ impl<D: Device> Array<D> {
         retry.await;
     }
 
+    /// Writes sectors of one column anew, where they are, and reads them back. True: they are what was written. A drive that
+    /// refuses is not given up: it may be good for all else.
+    pub async fn rewrite_sectors(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: Range<u32>,
+        bytes: Bytes,
+    ) -> bool {
+        let addr = geometry.columns[column];
+        for _ in 0..WRITE_TRIES {
+            let Some(member) = self.working(addr.drive) else { return false };
+            let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
+            match member.device.write(offset, bytes.clone(), Durability::Stable).await {
+                Ok(()) => {}
+                Err(DeviceError::Gone) => self.give_up(addr.drive, DeviceError::Gone),
+                Err(_) => continue,
+            }
+            let read = self.read_sectors(geometry, column, &sectors).await;
+            if read.is_ok_and(|read| read[..] == bytes[..]) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given up.
     pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
         loop {
@@ -311,7 +342,7 @@ impl<D: Device> Array<D> {
         if source == Source::Lie
             && let Some(member) = self.member(geometry.columns[column].drive)
         {
-            member.lies.set(member.lies.get() + 1);
+            member.note_lies(1);
         }
         Ok((buf, source))
     }

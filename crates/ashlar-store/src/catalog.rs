@@ -1,12 +1,14 @@
 //! The volumes of a pool, as far as the store must know them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ashlar_block::{Lba, VolumeId};
 use bytes::Bytes;
 
 use crate::format::codec::{Malformed, Reader, Writer};
 use crate::ledger::Usage;
+use crate::scrub::{Findings, ScrubRecord};
 use crate::types::{Family, Layer};
 
 /// How far a volume is in its life.
@@ -47,16 +49,23 @@ impl VolumeEntry {
 pub struct Settings {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
     pub recon_prio: u8,
+    /// Part of the time that scrubs may have, in percent: 1 to 100.
+    pub scrub_prio: u8,
+    /// From the end of one scrub to the next. None: there is one only when it is asked for. Whole seconds.
+    pub scrub_interval: Option<Duration>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { recon_prio: RECON_PRIO_MAX }
+        Settings { recon_prio: PRIO_MAX, scrub_prio: 5, scrub_interval: Some(SCRUB_INTERVAL) }
     }
 }
 
-/// The highest priority of a rebuild: it takes what hosts leave.
-pub const RECON_PRIO_MAX: u8 = 100;
+/// The highest priority of a rebuild or a scrub: it takes what hosts leave.
+pub const PRIO_MAX: u8 = 100;
+
+/// How often a pool is scrubbed of which nobody has said anything else.
+const SCRUB_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -69,6 +78,8 @@ pub struct Catalog {
     pub usages: BTreeMap<Family, Usage>,
     /// What an operator has chosen.
     pub settings: Settings,
+    /// The last scrub.
+    pub scrub: ScrubRecord,
 }
 
 impl Catalog {
@@ -80,7 +91,9 @@ impl Catalog {
     }
 
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
-    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`.
+    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
+    /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
+    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`. What was written before there were scrubs ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -99,7 +112,9 @@ impl Catalog {
         for (family, usage) in &self.usages {
             w.u32(family.0).u64(usage.blocks).u64(usage.slots);
         }
-        w.u8(self.settings.recon_prio);
+        let Settings { recon_prio, scrub_prio, scrub_interval } = self.settings;
+        w.u8(recon_prio).u8(scrub_prio).u64(scrub_interval.map_or(0, |interval| interval.as_secs()));
+        put_scrub(&mut w, &self.scrub);
         w.0
     }
 
@@ -111,12 +126,33 @@ impl Catalog {
         let usages = (0..r.u32()?)
             .map(|_| Ok((Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? })))
             .collect::<Result<_, Malformed>>()?;
-        let settings = Settings { recon_prio: r.u8()? };
-        if !(1..=RECON_PRIO_MAX).contains(&settings.recon_prio) {
+        let mut settings = Settings { recon_prio: r.u8()?, ..Settings::default() };
+        let mut scrub = ScrubRecord::default();
+        if !r.rest().is_empty() {
+            settings.scrub_prio = r.u8()?;
+            settings.scrub_interval = Some(r.u64()?).filter(|seconds| *seconds > 0).map(Duration::from_secs);
+            scrub = take_scrub(&mut r)?;
+        }
+        let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
+        if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {
             return Err(r.malformed());
         }
-        Ok(Catalog { volumes, next_id, usages, settings })
+        Ok(Catalog { volumes, next_id, usages, settings, scrub })
     }
+}
+
+fn put_scrub(w: &mut Writer, scrub: &ScrubRecord) {
+    let ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings } = *scrub;
+    w.u64(counted_from).u64(started_at).u64(finished_at).u64(bytes_checked);
+    let Findings { wrong, unreadable, repaired, unrepaired } = findings;
+    w.u64(wrong).u64(unreadable).u64(repaired).u64(unrepaired);
+}
+
+fn take_scrub(r: &mut Reader<'_>) -> Result<ScrubRecord, Malformed> {
+    let (counted_from, started_at, finished_at, bytes_checked) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
+    let (wrong, unreadable, repaired, unrepaired) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
+    let findings = Findings { wrong, unreadable, repaired, unrepaired };
+    Ok(ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings })
 }
 
 fn take_volume(r: &mut Reader<'_>) -> Result<(VolumeId, VolumeEntry), Malformed> {

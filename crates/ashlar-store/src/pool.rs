@@ -25,6 +25,7 @@ use crate::options::Options;
 use crate::read::Found;
 use crate::rebuild::Rebuild;
 use crate::recycle::Recycler;
+use crate::scrub::Scrub;
 use crate::segments::Segments;
 use crate::striping::Striping;
 use crate::sweep::Sweep;
@@ -96,6 +97,8 @@ pub struct Counters {
     pub blocks_reconstructed: u64,
     /// Blocks that a drive returned wrong and that were reconstructed.
     pub lies_corrected: u64,
+    /// Sectors that were wrong or could not be read, and were written anew.
+    pub sectors_repaired: u64,
     /// Blocks that could not be read right.
     pub blocks_unrecovered: u64,
 }
@@ -139,6 +142,7 @@ pub(crate) struct Pool<W: World> {
     pub root_changed: Notify,
     pub orders: Orders,
     pub rebuild: Rebuild,
+    pub scrub: Scrub,
     pub temper: Temper,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
@@ -221,6 +225,7 @@ impl<W: World> Pool<W> {
             root_changed: Notify::new(),
             orders: Orders::default(),
             rebuild: Rebuild::default(),
+            scrub: Scrub::default(),
             temper: Temper::default(),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),

@@ -170,20 +170,53 @@ impl<'a, W: World> Image<'a, W> {
 
     /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there gives it back.
     pub async fn examine(&mut self, found: &Found) -> Option<Examined> {
-        let header = &found.header;
-        self.load(header.row, header.row + header.rows).await;
-        let columns = (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
-        let mut content = Content { columns, header: found, first_row: header.row };
-        let suspects = content.suspects(self);
-        if !suspects.is_empty() && !self.repair(&mut content, &suspects) {
-            return None;
-        }
+        let (content, suspects) = self.content(found).await;
+        let content = content?;
         let present_suspect = suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
         let unreadable = suspects
             .iter()
             .any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
         let redundant = !present_suspect && !unreadable && self.parity_is_right(&content);
         Some(Examined { columns: content.columns, redundant })
+    }
+
+    /// Looks at every byte of a batch and says what it should be, parity included.
+    pub async fn inspect(&mut self, found: &Found) -> Inspected {
+        let (content, suspects) = self.content(found).await;
+        let Some(content) = content else {
+            let wrong = suspects.into_iter().filter(|(column, _)| self.is_present(*column));
+            let wrong = wrong.map(|(column, row)| self.wrong_sector(column, row)).collect();
+            return Inspected::Lost { wrong };
+        };
+        let mut columns = content.as_written();
+        let parities = self.parities_of(&columns);
+        columns.extend(parities);
+        let rows = || found.header.row..found.header.row + found.header.rows;
+        let is_wrong = |column: usize, row: u32| {
+            let at = (row - found.header.row) as usize * SECTOR_BYTES;
+            self.sector(column, row) != Some(&columns[column][at..at + SECTOR_BYTES])
+        };
+        let present = (0..columns.len()).filter(|column| self.is_present(*column));
+        let wrong = present.flat_map(|column| rows().map(move |row| (column, row)));
+        let wrong = wrong.filter(|(column, row)| is_wrong(*column, *row));
+        let wrong = wrong.map(|(column, row)| self.wrong_sector(column, row)).collect();
+        Inspected::Known { columns, wrong }
+    }
+
+    fn wrong_sector(&self, column: usize, row: u32) -> WrongSector {
+        WrongSector { column, row, is_unreadable: self.sector(column, row).is_none() }
+    }
+
+    /// The data columns of a batch, unless no combination of what is there gives them; and which sectors could not be
+    /// right as they were.
+    async fn content<'f>(&mut self, found: &'f Found) -> (Option<Content<'f>>, Vec<(usize, u32)>) {
+        let header = &found.header;
+        self.load(header.row, header.row + header.rows).await;
+        let columns = (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
+        let mut content = Content { columns, header: found, first_row: header.row };
+        let suspects = content.suspects(self);
+        let is_whole = suspects.is_empty() || self.repair(&mut content, &suspects);
+        (is_whole.then_some(content), suspects)
     }
 
     fn is_present(&self, column: usize) -> bool {
@@ -197,33 +230,31 @@ impl<'a, W: World> Image<'a, W> {
             .collect()
     }
 
-    /// Replaces the suspect sectors by what the others make of them, in every way until all is right.
+    /// Replaces the suspect sectors by what the others make of them, in every way until all is right: with all parities,
+    /// and then with each choice of them that is taken last.
     fn repair(&self, content: &mut Content<'_>, suspects: &[(usize, u32)]) -> bool {
         let before = content.columns.clone();
-        let parities = self.geometry.parity();
-        for preferred in 0..parities.max(1) {
+        (0..1u32 << self.geometry.parity()).map(ColumnMask).any(|last| {
             content.columns.clone_from(&before);
             let rebuilt = suspects.iter().all(|(column, row)| {
-                let sector = self.rebuild(content, suspects, (*column, *row), preferred);
+                let sector = self.rebuild(content, suspects, (*column, *row), last);
                 sector.is_some_and(|sector| content.put(*column, *row, &sector))
             });
-            if rebuilt && content.is_right() {
-                return true;
-            }
-        }
-        false
+            rebuilt && content.is_right()
+        })
     }
 
-    /// One suspect sector from the columns of its row that are not suspect, with the parity `preferred` first.
+    /// One suspect sector from the columns of its row that are not suspect, with the parities in `last` behind the others.
     fn rebuild(
         &self,
         content: &Content<'_>,
         suspects: &[(usize, u32)],
         (column, row): (usize, u32),
-        preferred: usize,
+        last: ColumnMask,
     ) -> Option<Vec<u8>> {
         let (data, total) = (self.geometry.data(), self.geometry.columns.len());
-        let parities = (0..total - data).map(|nth| data + (preferred + nth) % (total - data));
+        let which = |in_last: bool| (0..total - data).filter(move |nth| last.has(*nth) == in_last);
+        let parities = which(false).chain(which(true)).map(|nth| data + nth);
         let mut sources = ColumnMask::default();
         let mut columns: Vec<&[u8]> = vec![&[]; total];
         for other in (0..data).chain(parities) {
@@ -244,12 +275,17 @@ impl<'a, W: World> Image<'a, W> {
         })
     }
 
+    fn parities_of(&self, data: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let mut parities = vec![vec![0; sources[0].len()]; self.geometry.parity()];
+        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        parities
+    }
+
     /// Whether every parity sector on a drive that is present is what the data make it.
     fn parity_is_right(&self, content: &Content<'_>) -> bool {
         let (data, total) = (self.geometry.data(), self.geometry.columns.len());
-        let sources: Vec<&[u8]> = content.columns.iter().map(Vec::as_slice).collect();
-        let mut parities = vec![vec![0; sources[0].len()]; total - data];
-        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        let parities = self.parities_of(&content.columns);
         (data..total).filter(|column| self.is_present(*column)).all(|column| {
             let header = &content.header.header;
             (header.row..header.row + header.rows).all(|row| {
@@ -308,6 +344,31 @@ pub(crate) struct Examined {
     pub redundant: bool,
 }
 
+/// What a look at every byte of a batch has shown.
+pub(crate) enum Inspected {
+    /// It is known what they should be.
+    Known {
+        /// The bytes of all its columns, as they were written.
+        columns: Vec<Vec<u8>>,
+        /// Sectors on drives that are present that are otherwise, by column and row.
+        wrong: Vec<WrongSector>,
+    },
+    /// No combination of what is there gives the batch back.
+    Lost {
+        /// Sectors on drives that are present that cannot be right.
+        wrong: Vec<WrongSector>,
+    },
+}
+
+/// A sector that is not what was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct WrongSector {
+    pub column: usize,
+    pub row: u32,
+    /// Its drive refuses to read it.
+    pub is_unreadable: bool,
+}
+
 /// The data columns of a batch, as far as they are known.
 struct Content<'a> {
     columns: Vec<Vec<u8>>,
@@ -324,6 +385,20 @@ impl Content<'_> {
         self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
             .copy_from_slice(sector);
         true
+    }
+
+    /// The columns to the last byte: what no checksum covers was written as zeros.
+    fn as_written(&self) -> Vec<Vec<u8>> {
+        let mut columns: Vec<Vec<u8>> = self.columns.iter().map(|column| vec![0; column.len()]).collect();
+        let header = &self.header.header_bytes;
+        columns[0][..header.len()].copy_from_slice(header);
+        for location in self.header.header.records.iter().filter_map(|record| record.location) {
+            let start = (location.slot() as usize - self.first_row as usize * 64) * 64;
+            let bytes = start..start + location.bytes();
+            columns[location.column()][bytes.clone()]
+                .copy_from_slice(&self.columns[location.column()][bytes]);
+        }
+        columns
     }
 
     /// Sectors that cannot be right: unreadable, of a fragment with a wrong checksum, of a header that differs, or

@@ -10,6 +10,7 @@ use crate::catalog::Settings;
 use crate::create::FIRST_ROOT;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
+use crate::scrub::ScrubReport;
 use crate::segments::Segment;
 
 /// A member drive's condition.
@@ -67,6 +68,8 @@ pub struct PoolStatus {
     pub unclean_starts: u64,
     /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
     pub rebuild: Option<RebuildProgress>,
+    /// The scrub that is under way, or else the last one.
+    pub scrub: Option<ScrubReport>,
     /// More drives were released than were added: nothing lacks redundancy, and there is less room than there was.
     pub is_reduced: bool,
     /// What an operator has chosen.
@@ -119,6 +122,7 @@ impl<W: World> Pool<W> {
             out_of_room: self.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),
+            scrub: self.scrub_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (buffered + self.pages.bytes()) as u64,

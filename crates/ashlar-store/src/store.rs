@@ -173,6 +173,19 @@ impl<W: World> Store<W> {
         self.pool.keep_drive(drive).await
     }
 
+    /// Begins a scrub, unless one is under way: [`PoolStatus::scrub`] tells how far it is.
+    ///
+    /// # Errors
+    /// When the pool takes no writes: nothing could be repaired.
+    pub fn start_scrub(&self) -> Result<(), IoError> {
+        self.pool.start_scrub()
+    }
+
+    /// Stops the scrub that is under way, if one is.
+    pub fn stop_scrub(&self) {
+        self.pool.stop_scrub();
+    }
+
     /// What an operator has chosen.
     pub fn settings(&self) -> Settings {
         self.pool.catalog.borrow().settings
@@ -183,6 +196,7 @@ impl<W: World> Store<W> {
         self.pool.running()?;
         self.pool.catalog.borrow_mut().settings = settings;
         self.pool.rebuild_at_once();
+        self.pool.scrub_at_once();
         self.pool.checkpoint_now().await
     }
 

@@ -214,6 +214,7 @@ impl<W: World> Pool<W> {
                 self.orders.rebuild_turn.set(false);
                 self.rebuild_step(task).await
             }
+            Task::Scrub => return self.scrub_step().await,
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
@@ -319,7 +320,7 @@ impl<W: World> Pool<W> {
     async fn rest(&self) {
         let failed = pin!(self.array.changed());
         let ready = async {
-            match self.rebuild_waits() {
+            match self.rebuild_waits().into_iter().chain(self.scrub_waits()).min() {
                 Some(pause) => self.world.sleep(pause).await,
                 None => std::future::pending().await,
             }
@@ -418,6 +419,7 @@ impl<W: World> Pool<W> {
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
+            scrub: self.scrub_is_ready(),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, floor) } else { None },

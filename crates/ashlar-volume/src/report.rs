@@ -1,5 +1,7 @@
 //! What there is to say of pools and volumes.
 
+use std::time::Duration;
+
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Settings, Usage};
 
@@ -71,12 +73,20 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
 pub struct SettingsChange {
     /// See [`Settings::recon_prio`].
     pub recon_prio: Option<u8>,
+    /// See [`Settings::scrub_prio`].
+    pub scrub_prio: Option<u8>,
+    /// See [`Settings::scrub_interval`].
+    pub scrub_interval: Option<Option<Duration>>,
 }
 
 impl SettingsChange {
     /// The settings after it.
     pub fn of(self, before: Settings) -> Settings {
-        Settings { recon_prio: self.recon_prio.unwrap_or(before.recon_prio) }
+        Settings {
+            recon_prio: self.recon_prio.unwrap_or(before.recon_prio),
+            scrub_prio: self.scrub_prio.unwrap_or(before.scrub_prio),
+            scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
+        }
     }
 }
 

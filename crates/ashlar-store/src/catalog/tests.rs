@@ -1,5 +1,8 @@
 use super::*;
 
+/// What a catalog says of scrubs.
+const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
+
 #[test]
 fn a_catalog_reads_back() {
     let volume = VolumeEntry {
@@ -14,9 +17,24 @@ fn a_catalog_reads_back() {
         volumes: BTreeMap::from([(VolumeId(4), volume)]),
         next_id: 9,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
-        settings: Settings { recon_prio: 10 },
+        settings: Settings { recon_prio: 10, scrub_prio: 7, scrub_interval: Some(Duration::from_secs(3600)) },
+        scrub: ScrubRecord {
+            counted_from: 5,
+            started_at: 3,
+            finished_at: 4,
+            bytes_checked: 1 << 40,
+            findings: Findings { wrong: 3, unreadable: 1, repaired: 2, unrepaired: 2 },
+        },
     };
     let bytes = catalog.encode();
-    assert_eq!(Catalog::decode(&bytes), Ok(catalog));
-    assert!((0..bytes.len()).all(|end| Catalog::decode(&bytes[..end]).is_err()));
+    assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
+    let before_scrubs = bytes.len() - SCRUB_BYTES;
+    let ends = (0..bytes.len()).filter(|end| *end != before_scrubs);
+    assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
+    let old = Catalog {
+        settings: Settings { recon_prio: 10, ..Settings::default() },
+        scrub: ScrubRecord::default(),
+        ..catalog
+    };
+    assert_eq!(Catalog::decode(&bytes[..before_scrubs]), Ok(old), "as it was before there were scrubs");
 }

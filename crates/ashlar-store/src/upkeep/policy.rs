@@ -50,6 +50,8 @@ pub(crate) struct Situation {
     pub sweep: SweepNeed,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
+    /// There is something to be looked at by a scrub.
+    pub scrub: bool,
     /// If collection and the map both have something to do while there is no space, it is the map's turn.
     pub map_turn: bool,
     /// If both collection and rebuild have something to do, it is the rebuild's turn.
@@ -170,6 +172,8 @@ pub(crate) enum Task {
     Refuse,
     /// Restore a part of what was on lost drives.
     Rebuild(RebuildTask),
+    /// Look whether drives hold what they should, and make it right.
+    Scrub,
     /// Say that no more room can be made.
     DeclareFull,
     /// Wait.
@@ -228,6 +232,9 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     if now.room_wanted {
         return now.for_writes_without_room();
+    }
+    if now.scrub {
+        return Task::Scrub;
     }
     if now.sweep == SweepNeed::Idle && now.map_has_room() {
         return Task::Sweep;

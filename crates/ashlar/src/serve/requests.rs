@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, RECON_PRIO_MAX};
+use ashlar_store::{NewPool, PRIO_MAX};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
 const ANY: &str = "any";
@@ -36,12 +36,12 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
     let ChangePool { recon_prio } = request;
     if let Some(prio) = recon_prio
-        && !(1..=RECON_PRIO_MAX).contains(&prio)
+        && !(1..=PRIO_MAX).contains(&prio)
     {
-        let why = format!("recon-prio={prio} cannot be: choose 1 to {RECON_PRIO_MAX} percent of the time");
+        let why = format!("recon-prio={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time");
         return Err(invalid("invalid_setting", why));
     }
-    Ok(SettingsChange { recon_prio })
+    Ok(SettingsChange { recon_prio, ..SettingsChange::default() })
 }
 
 /// What volume is to be made.

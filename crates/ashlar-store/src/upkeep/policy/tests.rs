@@ -38,6 +38,7 @@ fn calm() -> Situation {
         rebuild: None,
         map_turn: false,
         rebuild_turn: false,
+        scrub: false,
         victim: None,
     }
 }

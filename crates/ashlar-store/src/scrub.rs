@@ -1,0 +1,282 @@
+//! Scrub: all that is stored is read, every column of it, and what is wrong is made right in place.
+//!
+//! A batch says itself what each byte of it should be: its header has a MAC, its fragments have checksums, what is between
+//! them is zeros, and parity follows from those. So only sectors that are wrong are written, with the bytes that were there
+//! before; rows never change their meaning, and a power cut in the middle leaves a sector that is as wrong as it was. What must
+//! not happen is that such a write comes into a chunk that belongs to another segment by then. Upkeep alone frees segments and
+//! moves their columns, and does one thing at a time; where a segment lies is looked up anew in each step, and it is pinned
+//! until the step ends.
+
+mod repair;
+mod report;
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{IoError, Nanos, SECTOR_BYTES, World};
+use ashlar_raid::Geometry;
+
+use crate::format::location::SegmentId;
+use crate::format::table::{Occupancy, RowExtent, SegmentState};
+use crate::pool::Pool;
+use crate::rebuild::policy::pause_after;
+use crate::scan::{Expected, Image};
+use crate::segments::{Pin, Segment, pin};
+use crate::types::Lsn;
+use repair::BatchCheck;
+pub use report::{Findings, ScrubRecord, ScrubReport, ScrubState};
+
+/// Rows that are looked at before somebody else has a turn; fewer where chunks are small.
+const STEP_ROWS_MAX: u32 = 256;
+
+/// How often it is looked whether the next scrub is due: the clock on the wall may be set.
+const DUE_POLL: Duration = Duration::from_secs(3600);
+
+/// One scrub, under way.
+struct Pass {
+    /// Tells it from one that was stopped.
+    number: u64,
+    report: ScrubReport,
+    /// What was written from then on has been written a moment ago.
+    end: Lsn,
+    /// Rows before it are done.
+    next: (SegmentId, u32),
+    rows_done: u64,
+    rows_total: u64,
+}
+
+/// What is known of scrubs between two steps.
+#[derive(Default)]
+pub(crate) struct Scrub {
+    pass: RefCell<Option<Pass>>,
+    passes: Cell<u64>,
+    /// The last one that has ended since the pool was opened.
+    last: RefCell<Option<ScrubReport>>,
+    /// When the next step may begin: the others' share of the time is until then.
+    next_step_at: Cell<Nanos>,
+}
+
+impl Scrub {
+    /// Which pass is under way, where it is, and where it ends.
+    fn position(&self) -> Option<(u64, (SegmentId, u32), Lsn)> {
+        self.pass.borrow().as_ref().map(|pass| (pass.number, pass.next, pass.end))
+    }
+}
+
+/// A part of a segment that one step looks at.
+struct Stretch {
+    /// The pass that it is of.
+    number: u64,
+    id: SegmentId,
+    /// From the first of these rows to where the first batch behind them begins.
+    rows: Range<u32>,
+    /// Rows of the segment that hold batches.
+    extents: Vec<RowExtent>,
+    /// Batches from then on may be on their way to the drives.
+    floor: Lsn,
+    /// All of the segment's batches are below that.
+    is_settled: bool,
+    geometry: Rc<Geometry>,
+    _pin: Pin,
+}
+
+impl<W: World> Pool<W> {
+    /// Begins a scrub, unless one is under way.
+    ///
+    /// # Errors
+    /// When the pool takes no writes: nothing could be repaired.
+    pub fn start_scrub(&self) -> Result<(), IoError> {
+        self.running()?;
+        if self.scrub.pass.borrow().is_none() {
+            self.begin_pass();
+        }
+        self.scrub_at_once();
+        Ok(())
+    }
+
+    fn begin_pass(&self) {
+        let number = self.scrub.passes.get() + 1;
+        self.scrub.passes.set(number);
+        let end = self.log.next();
+        let segments = self.segments.borrow();
+        let rows_total = segments.iter().filter(|(_, segment)| is_to_be_scrubbed(segment, end));
+        let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
+        let report = ScrubReport::new(self.world.unix_seconds());
+        let next = (SegmentId(0), 0);
+        self.scrub.pass.replace(Some(Pass { number, report, end, next, rows_done: 0, rows_total }));
+    }
+
+    /// Stops the scrub that is under way, if one is. The next one is due when as much time has passed as after a whole one.
+    pub fn stop_scrub(&self) {
+        self.end_pass(ScrubState::Stopped);
+    }
+
+    fn end_pass(&self, state: ScrubState) {
+        let Some(Pass { mut report, .. }) = self.scrub.pass.take() else { return };
+        let now = self.world.unix_seconds();
+        report.state = state;
+        report.finished_at = Some(now);
+        let record = &mut self.catalog.borrow_mut().scrub;
+        record.counted_from = now;
+        if state == ScrubState::Finished {
+            report.part_done = 1.0;
+            let ScrubReport { started_at, bytes_checked, findings, .. } = report;
+            *record = ScrubRecord { started_at, finished_at: now, bytes_checked, findings, ..*record };
+        }
+        let Findings { wrong, unreadable, repaired, unrepaired } = report.findings;
+        let (pool, bytes) = (&self.identity.name, report.bytes_checked);
+        tracing::info!(
+            pool, bytes, wrong, unreadable, repaired, unrepaired, drives = ?report.drives, "scrub: {state:?}"
+        );
+        self.scrub.last.replace(Some(report));
+    }
+
+    /// The scrub that is under way, or else the last one.
+    pub fn scrub_report(&self) -> Option<ScrubReport> {
+        let running = |pass: &Pass| ScrubReport {
+            part_done: (pass.rows_done as f64 / pass.rows_total.max(1) as f64).min(1.0),
+            ..pass.report.clone()
+        };
+        let running = self.scrub.pass.borrow().as_ref().map(running);
+        running.or_else(|| self.scrub.last.borrow().clone()).or_else(|| self.catalog.borrow().scrub.report())
+    }
+
+    // --- when -----------------------------------------------------------------------------------------------------
+
+    /// How long it is until the next scrub is due by the schedule. `None`: there is none.
+    fn scrub_due_in(&self) -> Option<Duration> {
+        let catalog = self.catalog.borrow();
+        let due_at = catalog.scrub.counted_from + catalog.settings.scrub_interval?.as_secs();
+        Some(Duration::from_secs(due_at.saturating_sub(self.world.unix_seconds())))
+    }
+
+    fn scrub_is_wanted(&self) -> bool {
+        self.scrub.pass.borrow().is_some() || self.scrub_due_in().is_some_and(|wait| wait.is_zero())
+    }
+
+    /// Whether there is something to be looked at now.
+    pub fn scrub_is_ready(&self) -> bool {
+        self.scrub.next_step_at.get() <= self.world.now() && self.scrub_is_wanted()
+    }
+
+    /// When to look again whether there is.
+    pub fn scrub_waits(&self) -> Option<Duration> {
+        if self.halted().is_some() {
+            return None;
+        }
+        if self.scrub_is_wanted() {
+            return Some(self.scrub.next_step_at.get().since(self.world.now()));
+        }
+        self.scrub_due_in().map(|wait| wait.min(DUE_POLL))
+    }
+
+    /// The share of the time has changed: what was to be waited for by the old one is not.
+    pub fn scrub_at_once(&self) {
+        self.scrub.next_step_at.set(self.world.now());
+        self.orders.ring();
+    }
+
+    // --- a step ---------------------------------------------------------------------------------------------------
+
+    /// Looks at some rows, and leaves the others their share of the time.
+    pub async fn scrub_step(&self) {
+        let begun = self.world.now();
+        if self.scrub.pass.borrow().is_none() {
+            self.begin_as_scheduled();
+        }
+        self.scrub_some().await;
+        let ended = self.world.now();
+        let prio = self.catalog.borrow().settings.scrub_prio;
+        let pause = pause_after(ended.since(begun), prio);
+        self.scrub.next_step_at.set(Nanos(ended.0 + pause.as_nanos() as u64));
+    }
+
+    fn begin_as_scheduled(&self) {
+        let is_first_start = self.catalog.borrow().scrub.counted_from == 0;
+        if is_first_start {
+            self.catalog.borrow_mut().scrub.counted_from = self.world.unix_seconds();
+        } else if self.scrub_is_wanted() {
+            self.begin_pass();
+        }
+    }
+
+    async fn scrub_some(&self) {
+        let Some((number, at, end)) = self.scrub.position() else { return };
+        match self.next_stretch(number, at, end) {
+            Some(stretch) => {
+                let next = self.scrub_stretch(&stretch).await;
+                self.with_pass(number, |pass| pass.next = next);
+            }
+            None => self.end_pass(ScrubState::Finished),
+        }
+    }
+
+    /// Changes the pass, if it has not been stopped.
+    fn with_pass(&self, number: u64, change: impl FnOnce(&mut Pass)) {
+        if let Some(pass) = self.scrub.pass.borrow_mut().as_mut().filter(|pass| pass.number == number) {
+            change(pass);
+        }
+    }
+
+    /// What the next step looks at. `None`: everything has been looked at.
+    fn next_stretch(&self, number: u64, (at, row): (SegmentId, u32), end: Lsn) -> Option<Stretch> {
+        let segments = self.segments.borrow();
+        let mut left = segments.iter().filter(|(id, segment)| *id >= at && is_to_be_scrubbed(segment, end));
+        let (id, segment) = left.next()?;
+        let (floor, extents) = (self.log.floor(), segment.accepted_rows());
+        let (first, is_settled) = (if id == at { row } else { 0 }, segment.last_lsn < floor);
+        drop(left);
+        drop(segments);
+        let (pin, geometry) = pin(&self.segments, id).expect("just seen");
+        let rows = first..first + (self.identity.segment_rows / 4).min(STEP_ROWS_MAX);
+        Some(Stretch { number, id, rows, extents, floor, is_settled, geometry, _pin: pin })
+    }
+
+    /// Returns where the next step goes on.
+    async fn scrub_stretch(&self, stretch: &Stretch) -> (SegmentId, u32) {
+        let mut image = Image::new(self, &stretch.geometry);
+        for extent in &stretch.extents {
+            let mut row = extent.row.max(stretch.rows.start);
+            while row < extent.row + extent.rows {
+                if row >= stretch.rows.end {
+                    return (stretch.id, row);
+                }
+                row += self.scrub_batch(stretch, &mut image, row).await;
+            }
+        }
+        (SegmentId(stretch.id.0 + 1), 0)
+    }
+
+    /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that settles.
+    async fn scrub_batch(&self, stretch: &Stretch, image: &mut Image<'_, W>, row: u32) -> u32 {
+        let (segment, generation) = (stretch.id, self.generation(stretch.id));
+        let expected = Expected { segment, generation, secret: &self.identity.secret };
+        let (rows, check) = match image.batch_at(&expected, row).await {
+            Some(found) if found.header.lsn < stretch.floor => {
+                (found.header.rows, self.check_batch(image, &stretch.geometry, &found).await)
+            }
+            Some(found) => (found.header.rows, BatchCheck::default()),
+            // Its header may be on its way.
+            None => (1, BatchCheck { lost: u64::from(stretch.is_settled), ..BatchCheck::default() }),
+        };
+        let missing = self.array.missing(&stretch.geometry).count();
+        let columns = stretch.geometry.columns.len() - missing;
+        self.with_pass(stretch.number, |pass| {
+            pass.rows_done += u64::from(rows);
+            pass.report.bytes_checked += u64::from(rows) * (columns * SECTOR_BYTES) as u64;
+            pass.report.add(&check);
+        });
+        rows
+    }
+}
+
+/// Whether a scrub looks at a segment: something lives in it, and it was begun before `end`.
+fn is_to_be_scrubbed(segment: &Segment, end: Lsn) -> bool {
+    let has_rows = matches!(segment.state, SegmentState::Sealed | SegmentState::Open) && segment.rows > 0;
+    has_rows && segment.first_lsn < end && segment.live != Occupancy::default()
+}
+
+#[cfg(test)]
+mod tests;

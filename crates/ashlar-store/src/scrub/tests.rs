@@ -1,0 +1,206 @@
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DriveId, Durability, Lba};
+use ashlar_raid::Level;
+use bytes::Bytes;
+
+use super::*;
+use crate::append::StreamId;
+use crate::batch::Item;
+use crate::compress::compress_blocks;
+use crate::format::header::RecordKind;
+use crate::segments::Claim;
+use crate::testing::{Drives, StillWorld, at_once};
+use crate::types::{Family, Key, Layer};
+
+/// Blocks that are written, each in a batch of its own.
+const BATCHES: u64 = 12;
+
+/// A pool with some batches of incompressible blocks in one segment.
+struct Written {
+    drives: Drives,
+    pool: Rc<Pool<StillWorld>>,
+    segment: SegmentId,
+}
+
+impl Written {
+    fn new(level: Level, drives: usize) -> Self {
+        let drives = Drives::new(level, drives);
+        let pool = drives.open();
+        (0..BATCHES).for_each(|nth| append(&pool, nth, true));
+        at_once(pool.checkpoint(false)).expect("good drives");
+        let of_data =
+            |(id, segment): (SegmentId, &Segment)| (u64::from(segment.rows) == BATCHES).then_some(id);
+        let segment = pool.segments.borrow().iter().find_map(of_data).expect("they are in one");
+        Written { drives, pool, segment }
+    }
+
+    /// Where a sector of the segment lies.
+    fn place(&self, column: usize, row: u32) -> (DriveId, u64) {
+        let geometry = self.pool.segments.borrow().get(self.segment).expect("it is there").geometry.clone();
+        let at = geometry.columns[column];
+        let layout = self.pool.array.member(at.drive).expect("it works").layout;
+        (at.drive, layout.offset(at.chunk, row * SECTOR_BYTES as u32))
+    }
+
+    fn sector(&self, column: usize, row: u32) -> AlignedBuf {
+        let (drive, offset) = self.place(column, row);
+        let device = &self.drives.devices[usize::from(drive.0)];
+        at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES))).1
+    }
+
+    /// Flips a bit of a sector behind the pool. Returns whose it is.
+    fn spoil(&self, column: usize, row: u32, byte: usize) -> DriveId {
+        let (drive, offset) = self.place(column, row);
+        let mut sector = self.sector(column, row);
+        sector[byte] ^= 1;
+        let device = &self.drives.devices[usize::from(drive.0)];
+        at_once(device.write(offset, sector.freeze(), Durability::Stable)).expect("a good drive");
+        drive
+    }
+
+    /// A scrub from its begin to its end.
+    fn scrub(&self) -> ScrubReport {
+        self.pool.start_scrub().expect("it takes writes");
+        while self.pool.scrub.pass.borrow().is_some() {
+            at_once(self.pool.scrub_step());
+        }
+        self.pool.scrub_report().expect("there was one")
+    }
+}
+
+fn append(pool: &Rc<Pool<StillWorld>>, nth: u64, published: bool) {
+    let block: Vec<u8> = (0..BLOCK_BYTES as u64).map(|byte| ((byte * byte * (nth + 7)) >> 5) as u8).collect();
+    let key = Key { family: Family(1), lba: Lba(nth), layer: Layer(0) };
+    let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
+    let mut items = vec![Item { kind: RecordKind::Write, key, fragment }];
+    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
+    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room");
+    at_once(pool.write(&mut appended)).expect("good drives");
+    if published {
+        pool.log.durable(appended.lsn);
+        for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+            pool.publish_item(item, *pointer);
+        }
+        pool.log.published(appended.lsn);
+    }
+}
+
+fn found(wrong: u64, repaired: u64) -> Findings {
+    Findings { wrong, unreadable: 0, repaired, unrepaired: wrong - repaired }
+}
+
+#[test]
+fn what_a_drive_has_spoiled_is_found_and_repaired_and_counted_as_its_own() {
+    let written = Written::new(Level::RAID5, 4);
+    let before: Vec<AlignedBuf> = (0..4).map(|column| written.sector(column, 3)).collect();
+    // A header, a block, and parity.
+    for (column, row) in [(0, 3), (1, 3), (3, 3)] {
+        let drive = written.spoil(column, row, 100);
+        let report = written.scrub();
+        assert_eq!((report.state, report.findings), (ScrubState::Finished, found(1, 1)), "column {column}");
+        assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(drive, found(1, 1))]);
+        assert!(written.sector(column, row)[..] == before[column][..], "column {column}");
+        let again = written.scrub();
+        assert_eq!((again.findings, again.drives.len()), (found(0, 0), 0), "column {column}");
+        assert!(again.bytes_checked > BATCHES * 4 * SECTOR_BYTES as u64, "{again:?}");
+    }
+}
+
+/// Parity computed from such bytes would be another, and the drives that hold it would be blamed.
+#[test]
+fn bytes_that_no_checksum_covers_are_set_right_as_well() {
+    let written = Written::new(Level::RAID6, 5);
+    let header_end = (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
+    let drive = written.spoil(0, 2, header_end + 1);
+    let report = written.scrub();
+    assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(drive, found(1, 1))]);
+    assert_eq!(written.sector(0, 2)[header_end + 1], 0);
+}
+
+#[test]
+fn lies_of_as_many_drives_as_the_level_survives_are_repaired_in_each_row() {
+    let written = Written::new(Level::RAID7_3, 6);
+    for row in 0..9 {
+        for drive in [0, 1, 3] {
+            written.spoil((row as usize + drive) % 6, row, 9);
+        }
+    }
+    assert_eq!(written.scrub().findings, found(27, 27));
+    assert_eq!(written.scrub().findings, found(0, 0));
+}
+
+#[test]
+fn what_nothing_can_be_made_of_is_counted_and_left_alone() {
+    let written = Written::new(Level::RAID5, 3);
+    written.spoil(0, 5, 700);
+    written.spoil(1, 5, 700);
+    let before = [0, 1, 2].map(|column| written.sector(column, 5));
+    let report = written.scrub();
+    assert_eq!(report.state, ScrubState::Finished);
+    assert!(report.findings.unrepaired > 0 && report.findings.repaired == 0, "{report:?}");
+    let after = [0, 1, 2].map(|column| written.sector(column, 5));
+    assert!(before.iter().zip(&after).all(|(before, after)| before[..] == after[..]));
+}
+
+/// What is on its way is not there yet, and looks like a lie.
+#[test]
+fn batches_that_are_on_their_way_are_left_alone() {
+    let written = Written::new(Level::RAID5, 3);
+    append(&written.pool, BATCHES, false);
+    append(&written.pool, BATCHES + 1, true);
+    let rows = written.pool.segments.borrow().get(written.segment).expect("it is open").rows;
+    for row in [rows - 2, rows - 1] {
+        written.spoil(0, row, 0);
+        let before = written.sector(0, row);
+        assert_eq!(written.scrub().findings, found(0, 0), "row {row} of {rows}");
+        assert!(written.sector(0, row)[..] == before[..]);
+    }
+}
+
+#[test]
+fn a_scrub_that_is_stopped_says_so_and_the_next_one_begins_anew() {
+    let written = Written::new(Level::RAID5, 3);
+    written.pool.start_scrub().expect("it takes writes");
+    at_once(written.pool.scrub_step());
+    let running = written.pool.scrub_report().expect("it has begun");
+    assert_eq!(running.state, ScrubState::Running);
+    assert!(running.part_done > 0.0 && running.part_done <= 1.0, "{running:?}");
+    written.pool.stop_scrub();
+    assert_eq!(written.pool.scrub_report().expect("it was stopped").state, ScrubState::Stopped);
+    assert!(!written.pool.scrub_is_wanted());
+    let whole = written.scrub();
+    assert_eq!((whole.state, whole.part_done), (ScrubState::Finished, 1.0));
+}
+
+#[test]
+fn the_next_scrub_is_due_an_interval_after_the_last() {
+    let drives = Drives::new(Level::RAID5, 3);
+    let pool = drives.open();
+    let set = |counted_from, interval| {
+        let mut catalog = pool.catalog.borrow_mut();
+        catalog.scrub.counted_from = counted_from;
+        catalog.settings.scrub_interval = interval;
+    };
+    let seconds = Duration::from_secs;
+    // It is the year 1970.
+    set(100, Some(seconds(50)));
+    assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, Some(seconds(150))));
+    set(100, Some(seconds(1 << 20)));
+    assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, Some(DUE_POLL)));
+    set(100, None);
+    assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, None));
+    set(0, Some(Duration::ZERO));
+    assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (true, Some(Duration::ZERO)));
+}
+
+#[test]
+fn the_last_scrub_is_known_after_a_restart() {
+    let mut written = Written::new(Level::RAID5, 3);
+    written.spoil(1, 4, 0);
+    let mut report = written.scrub();
+    report.drives.clear();
+    report.finished_at = Some(1);
+    written.pool.catalog.borrow_mut().scrub.finished_at = 1;
+    at_once(written.pool.checkpoint(true)).expect("good drives");
+    written.pool = written.drives.open();
+    assert_eq!(written.pool.scrub_report(), Some(report));
+}

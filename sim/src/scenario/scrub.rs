@@ -1,0 +1,25 @@
+//! A start in which everything is made right.
+
+use std::rc::Rc;
+
+use super::Scenario;
+use crate::hosts::Run;
+
+impl Scenario {
+    /// A start with all drives, which lie no more: it is scrubbed, and then nothing may be wrong any more. Whichever drives
+    /// are missed later, those that have lied are as good as any.
+    pub(super) fn scrub(&mut self) -> Result<(), String> {
+        self.drives.let_all_in();
+        let world = self.world();
+        let run = Rc::new(Run::new(&world, &self.plan, &self.known, 0).scrubbing());
+        let main = run.clone().whole(self.drives.present(&world));
+        let ended = self.run(&world, main, u64::MAX)?;
+        let held = self.look_at(&run, ended);
+        world.stop();
+        self.drives.settle(held.as_deref());
+        if run.is_pristine.get() {
+            self.drives.believe_all();
+        }
+        self.known.failure()
+    }
+}

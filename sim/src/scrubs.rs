@@ -1,0 +1,36 @@
+//! Scrubs of which the simulation waits for the end.
+
+use std::time::Duration;
+
+use ashlar_block::Clock;
+use ashlar_store::{DriveCondition, Findings, ScrubReport, ScrubState};
+
+use crate::hosts::Run;
+use crate::start::Pool;
+
+impl Run {
+    /// Scrubs the pool, and once more: then nothing may be found. The drives do not lie any more.
+    pub async fn scrub_twice(&self, pool: &Pool) -> Result<(), String> {
+        self.choose_settings(pool).await?;
+        let first = self.scrub(pool).await?;
+        let second = self.scrub(pool).await?;
+        tracing::debug!(?first, ?second, "scrubbed");
+        if second.findings != Findings::default() {
+            return Err(format!("a scrub finds what the one before has left: {first:?}, {second:?}"));
+        }
+        let drives = pool.status().drives;
+        self.is_pristine.set(drives.iter().all(|drive| drive.condition == DriveCondition::Online));
+        Ok(())
+    }
+
+    async fn scrub(&self, pool: &Pool) -> Result<ScrubReport, String> {
+        pool.start_scrub().map_err(|error| format!("scrub: {error}"))?;
+        loop {
+            let report = pool.status().scrub.filter(|scrub| scrub.state != ScrubState::Running);
+            match report {
+                Some(report) => return Ok(report),
+                None => self.world.sleep(Duration::from_millis(10)).await,
+            }
+        }
+    }
+}
