@@ -47,6 +47,9 @@ impl<W: World> Pool<W> {
         let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
         let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
         self.note_read(1, &read.as_ref().map(|(_, source)| *source));
+        if let Ok((_, source)) = &read {
+            self.heal_after(&geometry, location, *source);
+        }
         let (sectors, _) =
             read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
         Ok(sectors[location.within_sectors()].to_vec())

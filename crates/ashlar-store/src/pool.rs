@@ -99,6 +99,8 @@ pub struct Counters {
     pub lies_corrected: u64,
     /// Sectors that were wrong or could not be read, and were written anew.
     pub sectors_repaired: u64,
+    /// Those of them that a read has found, and no scrub.
+    pub sectors_healed: u64,
     /// Blocks that could not be read right.
     pub blocks_unrecovered: u64,
 }

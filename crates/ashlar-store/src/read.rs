@@ -100,6 +100,7 @@ impl<W: World> Pool<W> {
         let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
         self.note_read(blocks.len() as u64, &read.as_ref().map(|(_, source)| *source));
         let (read, source) = read?;
+        self.heal_after(geometry, location, source);
         if source == Source::Lie {
             self.tell_of_lie(geometry.columns[location.column()].drive);
         }

@@ -168,6 +168,17 @@ impl<'a, W: World> Image<'a, W> {
         Some(Found { header, header_bytes })
     }
 
+    /// The batch that `row` is of.
+    pub async fn batch_around(&mut self, expected: &Expected<'_>, row: u32) -> Option<Found> {
+        let rows_max = batch_rows_max(self.geometry.data(), self.rows);
+        for first in (row.saturating_sub(rows_max - 1)..=row).rev() {
+            if let Some(found) = self.batch_at(expected, first).await {
+                return (row < first + found.header.rows).then_some(found);
+            }
+        }
+        None
+    }
+
     /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there gives it back.
     pub async fn examine(&mut self, found: &Found) -> Option<Examined> {
         let (content, suspects) = self.content(found).await;

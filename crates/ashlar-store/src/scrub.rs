@@ -7,6 +7,7 @@
 //! moves their columns, and does one thing at a time; where a segment lies is looked up anew in each step, and it is pinned
 //! until the step ends.
 
+mod heal;
 mod repair;
 mod report;
 
@@ -25,6 +26,7 @@ use crate::rebuild::policy::pause_after;
 use crate::scan::{Expected, Image};
 use crate::segments::{Pin, Segment, pin};
 use crate::types::Lsn;
+use heal::Wounds;
 use repair::BatchCheck;
 pub use report::{Findings, ScrubRecord, ScrubReport, ScrubState};
 
@@ -47,11 +49,19 @@ struct Pass {
     rows_total: u64,
 }
 
+impl Pass {
+    fn report(&self) -> ScrubReport {
+        let part_done = (self.rows_done as f64 / self.rows_total.max(1) as f64).min(1.0);
+        ScrubReport { part_done, ..self.report.clone() }
+    }
+}
+
 /// What is known of scrubs between two steps.
 #[derive(Default)]
 pub(crate) struct Scrub {
     pass: RefCell<Option<Pass>>,
     passes: Cell<u64>,
+    wounds: Wounds,
     /// The last one that has ended since the pool was opened.
     last: RefCell<Option<ScrubReport>>,
     /// When the next step may begin: the others' share of the time is until then.
@@ -114,7 +124,9 @@ impl<W: World> Pool<W> {
     }
 
     fn end_pass(&self, state: ScrubState) {
-        let Some(Pass { mut report, .. }) = self.scrub.pass.take() else { return };
+        let Some(pass) = self.scrub.pass.take() else { return };
+        let mut report = pass.report();
+        self.scrub.wounds.hope_again();
         let now = self.world.unix_seconds();
         report.state = state;
         report.finished_at = Some(now);
@@ -135,11 +147,7 @@ impl<W: World> Pool<W> {
 
     /// The scrub that is under way, or else the last one.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
-        let running = |pass: &Pass| ScrubReport {
-            part_done: (pass.rows_done as f64 / pass.rows_total.max(1) as f64).min(1.0),
-            ..pass.report.clone()
-        };
-        let running = self.scrub.pass.borrow().as_ref().map(running);
+        let running = self.scrub.pass.borrow().as_ref().map(Pass::report);
         running.or_else(|| self.scrub.last.borrow().clone()).or_else(|| self.catalog.borrow().scrub.report())
     }
 
@@ -152,8 +160,13 @@ impl<W: World> Pool<W> {
         Some(Duration::from_secs(due_at.saturating_sub(self.world.unix_seconds())))
     }
 
+    fn scrub_is_due(&self) -> bool {
+        self.scrub_due_in().is_some_and(|wait| wait.is_zero())
+    }
+
     fn scrub_is_wanted(&self) -> bool {
-        self.scrub.pass.borrow().is_some() || self.scrub_due_in().is_some_and(|wait| wait.is_zero())
+        let is_begun = self.scrub.pass.borrow().is_some() || !self.scrub.wounds.is_empty();
+        is_begun || self.scrub_is_due()
     }
 
     /// Whether there is something to be looked at now.
@@ -183,6 +196,7 @@ impl<W: World> Pool<W> {
     /// Looks at some rows, and leaves the others their share of the time.
     pub async fn scrub_step(&self) {
         let begun = self.world.now();
+        self.heal_some().await;
         if self.scrub.pass.borrow().is_none() {
             self.begin_as_scheduled();
         }
@@ -197,7 +211,7 @@ impl<W: World> Pool<W> {
         let is_first_start = self.catalog.borrow().scrub.counted_from == 0;
         if is_first_start {
             self.catalog.borrow_mut().scrub.counted_from = self.world.unix_seconds();
-        } else if self.scrub_is_wanted() {
+        } else if self.scrub_is_due() {
             self.begin_pass();
         }
     }

@@ -1,5 +1,5 @@
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DriveId, Durability, Lba};
-use ashlar_raid::Level;
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DeviceError, DriveId, Durability, Lba};
+use ashlar_raid::{Level, Source};
 use bytes::Bytes;
 
 use super::*;
@@ -7,6 +7,7 @@ use crate::append::StreamId;
 use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::format::header::RecordKind;
+use crate::format::location::{Codec, Location};
 use crate::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::types::{Family, Key, Layer};
@@ -169,6 +170,71 @@ fn a_scrub_that_is_stopped_says_so_and_the_next_one_begins_anew() {
     assert!(!written.pool.scrub_is_wanted());
     let whole = written.scrub();
     assert_eq!((whole.state, whole.part_done), (ScrubState::Finished, 1.0));
+}
+
+/// The first block is in the first batch, the row of which begins with a header.
+fn first_block(written: &Written) -> Location {
+    Location::new(written.segment, 1, 0, BLOCK_BYTES, Codec::Raw)
+}
+
+#[test]
+fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
+    let written = Written::new(Level::RAID5, 3);
+    let before = written.sector(1, 0);
+    let drive = written.spoil(1, 0, 17);
+    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    // Twice: it is made right once.
+    for _ in 0..2 {
+        written.pool.heal_after(&geometry, first_block(&written), Source::Lie);
+    }
+    assert!(written.pool.scrub_is_ready());
+    at_once(written.pool.scrub_step());
+    assert!(!written.pool.scrub_is_wanted());
+    assert!(written.sector(1, 0)[..] == before[..]);
+    assert_eq!(written.pool.counters.get().sectors_healed, 1);
+    assert_eq!(written.pool.array.member(drive).expect("it works").lies(), 1);
+    assert_eq!(written.scrub().findings, found(0, 0));
+}
+
+#[test]
+fn what_cannot_be_healed_is_not_tried_again_before_the_next_scrub() {
+    let written = Written::new(Level::RAID5, 3);
+    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    written.spoil(0, 0, 700);
+    written.spoil(1, 0, 700);
+    let order = || {
+        written.pool.heal_after(&geometry, first_block(&written), Source::Lie);
+        written.pool.scrub_is_wanted()
+    };
+    assert!(order());
+    at_once(written.pool.scrub_step());
+    assert!(!order());
+    assert!(written.scrub().findings.unrepaired > 0);
+    assert!(order());
+}
+
+#[test]
+fn what_was_read_right_and_what_is_on_a_lost_drive_orders_nothing() {
+    let written = Written::new(Level::RAID5, 3);
+    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    written.pool.heal_after(&geometry, first_block(&written), Source::Direct);
+    written.pool.array.give_up(geometry.columns[1].drive, DeviceError::Gone);
+    written.pool.heal_after(&geometry, first_block(&written), Source::Missing);
+    assert!(!written.pool.scrub_is_wanted());
+}
+
+/// The number may be another segment's by the time.
+#[test]
+fn a_place_that_is_gone_when_its_turn_comes_is_forgotten() {
+    let written = Written::new(Level::RAID5, 3);
+    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    for (segment, row) in [(SegmentId(9999), 0), (written.segment, 15)] {
+        let gone = Location::new(segment, 1, row * 64, BLOCK_BYTES, Codec::Raw);
+        written.pool.heal_after(&geometry, gone, Source::Lie);
+    }
+    at_once(written.pool.scrub_step());
+    assert!(!written.pool.scrub_is_wanted());
+    assert_eq!(written.pool.counters.get().sectors_repaired, 0);
 }
 
 #[test]
