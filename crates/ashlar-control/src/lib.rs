@@ -7,11 +7,15 @@
 
 mod appliance;
 mod error;
+mod events;
 mod listen;
 mod routes;
 pub mod types;
+mod watch;
 
 pub use appliance::{Answer, Appliance};
 pub use error::{ApiError, ErrorBody, ErrorKind};
+pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};
 pub use listen::{ListenError, Socket};
 pub use routes::{API_ROOT, router};
+pub use watch::Watcher;

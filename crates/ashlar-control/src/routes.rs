@@ -19,6 +19,10 @@ use crate::types::{
     NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Version, Volume,
 };
 
+use crate::watch::Watcher;
+
+mod events;
+
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
 
@@ -34,8 +38,13 @@ type Body<T> = Result<Json<T>, JsonRejection>;
 ))]
 struct Document;
 
-/// The API of `appliance`.
-pub fn router(appliance: Arc<dyn Appliance>) -> Router {
+/// The API of `appliance`, which `watcher` watches.
+pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
+    let look = axum::middleware::from_fn_with_state(watcher.clone(), events::look_after_change);
+    let seen = OpenApiRouter::new()
+        .routes(routes!(events::events))
+        .routes(routes!(events::follow_events))
+        .with_state(watcher);
     let paths = OpenApiRouter::new()
         .routes(routes!(version))
         .routes(routes!(status))
@@ -54,7 +63,8 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .routes(routes!(volumes, create_volume))
         .routes(routes!(volume, change_volume, delete_volume))
         .routes(routes!(allow))
-        .routes(routes!(deny));
+        .routes(routes!(deny))
+        .merge(seen);
     let api = OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths);
     let (router, document) = api.split_for_parts();
     let document = get(move || std::future::ready(Json(document.clone())));
@@ -62,6 +72,7 @@ pub fn router(appliance: Arc<dyn Appliance>) -> Router {
         .route(&format!("{API_ROOT}/openapi.json"), document)
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_path)
+        .layer(look)
         .with_state(appliance)
 }
 

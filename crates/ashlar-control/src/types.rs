@@ -254,6 +254,50 @@ pub struct Host {
     pub kind: String,
 }
 
+/// Something that has happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    /// Grows by one from event to event, and from one start of the daemon to the next, unless its clock was set back.
+    pub seq: u64,
+    /// When it was noticed: RFC 3339, UTC.
+    pub time: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
+    /// `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`, `rebuild_began`, `rebuild_progress` (each tenth),
+    /// `rebuild_ended`, the same of `evacuation`, `host_connected`, `host_disconnected`, `hosts`.
+    pub kind: String,
+    /// The pool's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// The drive's name within the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
+    /// The host's NQN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The state that was entered or left, in the words of pools and drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Part of a rebuild that is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u8>,
+    /// For people.
+    pub message: String,
+}
+
+/// How bad an event is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// To know.
+    Info,
+    /// To look at.
+    Warning,
+    /// To do something about.
+    Error,
+}
+
 /// A pool to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

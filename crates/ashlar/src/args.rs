@@ -73,6 +73,20 @@ pub enum ClientCommand {
     /// Look at connected hosts
     #[command(subcommand)]
     Host(HostCommand),
+    /// Show what has happened, the oldest first
+    #[command(after_help = "Examples:
+  ashlar events
+  ashlar events --follow
+  ashlar events --follow --output json | jq .message
+The daemon keeps its newest 1024 events, from its start on.")]
+    Events {
+        /// Go on with what happens from now on, within a second; as JSON an event a line
+        #[arg(long)]
+        follow: bool,
+        /// Only events with a greater number
+        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        after: u64,
+    },
     /// Everything at a glance
     #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
     Status,

@@ -1,6 +1,7 @@
 //! The verbs that speak to a daemon.
 
 mod client;
+mod events;
 mod rebuild;
 mod settings;
 mod tables;

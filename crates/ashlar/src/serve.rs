@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use ashlar_control::{Socket, router};
+use ashlar_control::{Socket, Watcher, router};
 use ashlar_store::OpenPolicy;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
 use ashlar_volume::{Node, Table};
@@ -45,6 +45,8 @@ pub struct Running {
     node: MachineNode,
     reactors: Reactors,
     threads: Threads,
+    watcher: Arc<Watcher>,
+    watching: JoinHandle<()>,
     stop_api: oneshot::Sender<()>,
     api: JoinHandle<std::io::Result<()>>,
 }
@@ -83,8 +85,13 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     appliance.follow_removals().await;
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
-    let api = tokio::spawn(socket.serve(router(appliance.clone()), stop));
-    Ok(Running { appliance, node, reactors, threads, stop_api, api })
+    let watcher = Arc::new(Watcher::new(appliance.clone()));
+    let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stop));
+    let watching = tokio::spawn({
+        let watcher = watcher.clone();
+        async move { watcher.run().await }
+    });
+    Ok(Running { appliance, node, reactors, threads, watcher, watching, stop_api, api })
 }
 
 /// Opens the pools that the node has, within `member_wait` where drives are late. What keeps one from opening
@@ -120,6 +127,8 @@ impl Running {
     /// Takes the node apart, in the reverse order: hosts are answered and let go, pools closed, and the next
     /// start has nothing to replay.
     pub async fn stop(self) {
+        self.watching.abort();
+        self.watcher.end();
         let _ = self.stop_api.send(());
         if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
             tracing::warn!("connections did not end in time and are cut off");

@@ -47,6 +47,18 @@ impl Client {
         read(self.send(Method::GET, path, Bytes::new()).await?).await
     }
 
+    /// What is at `path`, as it comes.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub async fn stream(&self, path: &str) -> anyhow::Result<hyper::body::Incoming> {
+        let response = self.send(Method::GET, path, Bytes::new()).await?;
+        if !response.status().is_success() {
+            return Err(refusal(response).await);
+        }
+        Ok(response.into_body())
+    }
+
     /// Sends `body` to `path`.
     ///
     /// # Errors

@@ -3,7 +3,9 @@
 use std::io::IsTerminal;
 
 use ashlar_block::ByteSize;
-use ashlar_control::types::{Access, DriveInfo, Host, Pool, PoolDrive, Rebuild, Status, Volume};
+use ashlar_control::types::{
+    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Severity, Status, Volume,
+};
 use comfy_table::{Cell, Color, Table, presets};
 
 fn table(header: &[&str]) -> Table {
@@ -250,6 +252,21 @@ pub fn hosts(hosts: &[Host]) -> String {
         ]);
     }
     trimmed(&table)
+}
+
+/// Events, a line each.
+pub fn events(events: &[Event]) -> String {
+    events.iter().map(event).collect::<Vec<_>>().join("\n")
+}
+
+/// An event on a line.
+pub fn event(event: &Event) -> String {
+    let severity = match event.severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    format!("{}  {severity:7}  {:18}  {}", event.time, event.kind, event.message)
 }
 
 fn duration(seconds: u64) -> String {

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameHosts,
-    Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
+    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -27,6 +27,11 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             let hosts: Vec<Host> = client.get("/hosts").await?;
             print(output, &hosts, |hosts| tables::hosts(hosts))
         }
+        ClientCommand::Events { follow: false, after } => {
+            let events: Vec<Event> = client.get(&format!("/events?after={after}")).await?;
+            print(output, &events, |events| tables::events(events))
+        }
+        ClientCommand::Events { follow: true, after } => super::events::follow(client, after, output).await,
         ClientCommand::Status => {
             let status: Status = client.get("/status").await?;
             print(output, &status, tables::status)

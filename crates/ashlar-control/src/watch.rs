@@ -1,0 +1,89 @@
+//! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an event.
+//!
+//! So no part of the node has to tell anything. What begins and ends between two looks is not seen, only what has become
+//! of it; each change by the API is followed by a look, and so is each question for events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use crate::appliance::Appliance;
+use crate::events::{EventLog, Happening};
+use crate::types::{Host, Pool, Severity};
+
+mod compare;
+
+/// How often it looks while somebody follows, and while nobody does.
+const FOLLOWED_INTERVAL: Duration = Duration::from_secs(1);
+const ALONE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Looks at a node.
+pub struct Watcher {
+    appliance: Arc<dyn Appliance>,
+    /// What it has seen.
+    pub log: Arc<EventLog>,
+    seen: Mutex<Seen>,
+}
+
+/// What a look sees.
+#[derive(Default)]
+struct Seen {
+    pools: Vec<Pool>,
+    hosts: Vec<Host>,
+    /// By the pools' UUIDs.
+    moving: BTreeMap<String, Moving>,
+}
+
+/// What of a pool is being moved, and has been told of.
+#[derive(Clone, Copy)]
+struct Moving {
+    what: What,
+    /// Of it that are done.
+    tenths: u8,
+}
+
+/// Why something is moved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// It lived on a lost drive.
+    Rebuild,
+    /// It lives on a drive that is to go.
+    Evacuation,
+}
+
+impl Watcher {
+    /// A watcher of a node that has just been started.
+    pub fn new(appliance: Arc<dyn Appliance>) -> Self {
+        let log = Arc::new(EventLog::new());
+        let version = env!("CARGO_PKG_VERSION");
+        log.add(vec![Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"))]);
+        Watcher { appliance, log, seen: Mutex::default() }
+    }
+
+    /// Looks for as long as it is polled.
+    pub async fn run(&self) {
+        loop {
+            self.look().await;
+            let followed = self.log.followers() > 0;
+            tokio::time::sleep(if followed { FOLLOWED_INTERVAL } else { ALONE_INTERVAL }).await;
+        }
+    }
+
+    /// Looks once: what has changed by now is in the log then. A node that does not answer has changed nothing.
+    pub async fn look(&self) {
+        let mut seen = self.seen.lock().await;
+        let Ok(pools) = self.appliance.pools().await else { return };
+        let Ok(hosts) = self.appliance.hosts().await else { return };
+        let mut now = Seen { pools, hosts, moving: BTreeMap::new() };
+        self.log.add(compare::happenings(&seen, &mut now));
+        *seen = now;
+    }
+
+    /// The daemon ends: so do those that follow.
+    pub fn end(&self) {
+        self.log.add(vec![Happening::new(Severity::Info, "daemon_stopping", "the daemon is stopping")]);
+        self.log.end();
+    }
+}

@@ -1,0 +1,201 @@
+//! What has happened between two looks. Pure.
+
+use std::collections::BTreeSet;
+
+use super::{Moving, Seen, What};
+use crate::events::Happening;
+use crate::types::{Pool, PoolDrive, Severity};
+
+/// Events about hosts of one look: many that come and go do not push everything else out of the log.
+const HOST_EVENTS_MAX: usize = 16;
+/// States of pools that say nothing on their own, or that other events tell of.
+const SILENT_STATES: [&str; 3] = ["online", "rebuilding", "volatile"];
+/// What a drive of a pool that is not open is.
+const UNKNOWN: &str = "unknown";
+const ONLINE: &str = "online";
+
+/// What has happened from `before` to `now`: of a pool losses first, then what is done about them, then what is over.
+pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
+    let old = |pool: &Pool| before.pools.iter().find(|old| old.uuid == pool.uuid);
+    let is_gone = |old: &&Pool| !now.pools.iter().any(|pool| pool.uuid == old.uuid);
+    let mut all: Vec<Happening> = before.pools.iter().filter(is_gone).map(closed).collect();
+    for pool in &now.pools {
+        let (moving, moved) = of_moving(before.moving.get(&pool.uuid).copied(), pool);
+        all.extend(of_pool(old(pool), pool, moved));
+        now.moving.extend(moving.map(|moving| (pool.uuid.clone(), moving)));
+    }
+    all.extend(of_hosts(before, now));
+    all
+}
+
+fn is(pool: &Pool, state: &str) -> bool {
+    pool.states.iter().any(|is| is == state)
+}
+
+fn about(pool: &Pool, severity: Severity, kind: impl Into<String>, message: String) -> Happening {
+    Happening { pool: Some(pool.name.clone()), ..Happening::new(severity, kind, message) }
+}
+
+fn closed(pool: &Pool) -> Happening {
+    let message = format!("pool '{}' is closed, and no longer a pool of this node", pool.name);
+    about(pool, Severity::Info, "pool_closed", message)
+}
+
+fn of_pool(before: Option<&Pool>, now: &Pool, moved: Option<Happening>) -> Vec<Happening> {
+    let mut all = Vec::new();
+    if before.is_none() && !is(now, "unavailable") {
+        all.push(about(now, Severity::Info, "pool_opened", format!("pool '{}' is open", now.name)));
+    }
+    all.extend(of_drives(before, now));
+    let (nothing, same) = (Pool::default(), before.unwrap_or(now));
+    let words = |pool: &Pool, other: &Pool| -> Vec<String> {
+        let tells = |state: &&String| !is(other, state) && !SILENT_STATES.contains(&state.as_str());
+        pool.states.iter().filter(tells).cloned().collect()
+    };
+    all.extend(words(now, before.unwrap_or(&nothing)).iter().map(|state| entered(now, state)));
+    all.extend(moved);
+    all.extend(words(same, now).iter().map(|state| left(now, state)));
+    all
+}
+
+fn entered(pool: &Pool, state: &str) -> Happening {
+    let severity = match state {
+        "unavailable" | "read-only" | "full" | "out-of-room" => Severity::Error,
+        "degraded" => Severity::Warning,
+        _ => Severity::Info,
+    };
+    let why = pool.problem.as_ref().filter(|_| matches!(state, "unavailable" | "read-only"));
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    let message = format!("pool '{}' is {state}{why}", pool.name);
+    Happening { state: Some(state.to_owned()), ..about(pool, severity, "pool_state_entered", message) }
+}
+
+fn left(pool: &Pool, state: &str) -> Happening {
+    let message = format!("pool '{}' is no longer {state}", pool.name);
+    Happening { state: Some(state.to_owned()), ..about(pool, Severity::Info, "pool_state_left", message) }
+}
+
+fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
+    let find = |pool: &Pool, uuid: &str| pool.drives.iter().find(|drive| drive.uuid == uuid).cloned();
+    let mut all = Vec::new();
+    for drive in before.iter().flat_map(|before| &before.drives) {
+        if find(now, &drive.uuid).is_none() {
+            let message = format!("{} is no longer a member of pool '{}'", drive.name, now.name);
+            all.push(about_drive(now, drive, Severity::Info, "drive_removed", message));
+        }
+    }
+    for drive in &now.drives {
+        let old = before.and_then(|before| find(before, &drive.uuid));
+        if before.is_some() && old.is_none() {
+            let message = format!("{} is a member of pool '{}' now", drive.name, now.name);
+            all.push(about_drive(now, drive, Severity::Info, "drive_added", message));
+        }
+        all.extend(drive_state(now, old.as_ref(), drive));
+    }
+    all
+}
+
+fn about_drive(pool: &Pool, drive: &PoolDrive, severity: Severity, kind: &str, message: String) -> Happening {
+    Happening { drive: Some(drive.name.clone()), ..about(pool, severity, kind, message) }
+}
+
+/// What a drive is, in one word: the first says how it is, and a member that was away too long is nothing else.
+fn word(drive: &PoolDrive) -> &str {
+    let has = |state: &str| drive.states.iter().any(|is| is == state);
+    if has("stale") { "stale" } else { drive.states.first().map_or(UNKNOWN, String::as_str) }
+}
+
+fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
+    // What was not seen before is taken to be well.
+    let was = before.map(word).filter(|word| *word != UNKNOWN).unwrap_or(ONLINE);
+    let state = word(now);
+    if state == was || state == UNKNOWN {
+        return None;
+    }
+    let severity = match state {
+        "failed" | "absent" => Severity::Error,
+        "stale" => Severity::Warning,
+        _ => Severity::Info,
+    };
+    let why = now.problem.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let message = match state {
+        "released" => {
+            format!("{} of pool '{}' is released: what lived on it is on others", now.name, pool.name)
+        }
+        _ => format!("{} of pool '{}' is {state}{why}", now.name, pool.name),
+    };
+    let happening = about_drive(pool, now, severity, "drive_state", message);
+    Some(Happening { state: Some(state.to_owned()), ..happening })
+}
+
+/// Moving what lived on drives that are lost or are to go, from where it was to what is to be told of it. It is over when
+/// the pool is no longer in want of it: what has been moved is to be made known to the drives first.
+fn of_moving(moving: Option<Moving>, now: &Pool) -> (Option<Moving>, Option<Happening>) {
+    let event = |what: What, stage: &str, how: &str| {
+        let message = format!("the {} of pool '{}' {how}", what.name(), now.name);
+        let percent = now.rebuild.map(|rebuild| rebuild.percent as u8);
+        Happening { percent, ..about(now, Severity::Info, format!("{}_{stage}", what.name()), message) }
+    };
+    let what = if is(now, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
+    match (moving, now.rebuild) {
+        (Some(moving), Some(rebuild)) if moving.what == what => {
+            let tenths = tenths(rebuild.percent);
+            let how = format!("is done to {:.0} %", rebuild.percent.floor());
+            let progress = (tenths > moving.tenths).then(|| event(what, "progress", &how));
+            (Some(Moving { what, tenths }), progress)
+        }
+        (_, Some(rebuild)) => {
+            (Some(Moving { what, tenths: tenths(rebuild.percent) }), Some(event(what, "began", "has begun")))
+        }
+        (Some(moving), None) if !is(now, moving.what.state()) => {
+            (None, Some(event(moving.what, "ended", "has ended")))
+        }
+        (moving, None) => (moving, None),
+    }
+}
+
+fn tenths(percent: f64) -> u8 {
+    (percent / 10.0) as u8
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            What::Rebuild => "rebuild",
+            What::Evacuation => "evacuation",
+        }
+    }
+
+    /// The state that a pool is in until it is over.
+    fn state(self) -> &'static str {
+        match self {
+            What::Rebuild => "degraded",
+            What::Evacuation => "evacuating",
+        }
+    }
+}
+
+fn of_hosts(before: &Seen, now: &Seen) -> Vec<Happening> {
+    let names = |seen: &Seen| -> BTreeSet<String> {
+        seen.hosts.iter().filter(|host| host.kind == "io").map(|host| host.nqn.clone()).collect()
+    };
+    let (before, now) = (names(before), names(now));
+    let event = |kind: &str, how: &str, nqn: &String| {
+        let message = format!("host {nqn} {how}");
+        Happening { host: Some(nqn.clone()), ..Happening::new(Severity::Info, kind, message) }
+    };
+    let gone =
+        before.difference(&now).map(|nqn| event("host_disconnected", "has no connection any more", nqn));
+    let come = now.difference(&before).map(|nqn| event("host_connected", "is connected", nqn));
+    let mut all: Vec<Happening> = gone.chain(come).collect();
+    if all.len() > HOST_EVENTS_MAX {
+        let more = all.len() - HOST_EVENTS_MAX;
+        all.truncate(HOST_EVENTS_MAX);
+        let message = format!("{more} more hosts have come or gone");
+        all.push(Happening::new(Severity::Info, "hosts", message));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

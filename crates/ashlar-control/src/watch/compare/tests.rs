@@ -1,0 +1,164 @@
+use super::*;
+use crate::types::{Host, Rebuild};
+
+fn drive(name: &str, states: &[&str]) -> PoolDrive {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    PoolDrive { name: name.to_owned(), uuid: name.to_owned(), states, ..PoolDrive::default() }
+}
+
+fn pool(states: &[&str], drives: &[&str], percent: Option<f64>) -> Seen {
+    let names = ["drive-0", "drive-1", "drive-2"];
+    let pool = Pool {
+        name: "tank".to_owned(),
+        uuid: "u".to_owned(),
+        states: states.iter().map(|state| (*state).to_owned()).collect(),
+        drives: names.iter().zip(drives).map(|(name, state)| drive(name, &[state, "sparse"])).collect(),
+        rebuild: percent.map(|percent| Rebuild { percent, ..Rebuild::default() }),
+        ..Pool::default()
+    };
+    Seen { pools: vec![pool], ..Seen::default() }
+}
+
+fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
+    let host = |nqn| Host {
+        nqn,
+        host_id: String::new(),
+        address: String::new(),
+        io_queues: 1,
+        since: 0,
+        controller_id: 1,
+        kind: "io".to_owned(),
+    };
+    Seen { hosts: names.into_iter().map(host).collect(), ..Seen::default() }
+}
+
+/// Kinds, with the state, the percentage or the drive.
+fn told(looks: impl IntoIterator<Item = Seen>) -> Vec<String> {
+    let tell = |happening: Happening| {
+        let percent = happening.percent.map(|percent| percent.to_string());
+        let more = happening.state.or(percent).or(happening.drive).or(happening.host);
+        more.map_or(happening.kind.clone(), |more| format!("{} {more}", happening.kind))
+    };
+    let mut looks = looks.into_iter();
+    let mut before = looks.next().expect("a first look");
+    let mut all = Vec::new();
+    for mut now in looks {
+        all.extend(happenings(&before, &mut now));
+        before = now;
+    }
+    all.into_iter().map(tell).collect()
+}
+
+const WELL: [&str; 3] = ["online"; 3];
+
+#[test]
+fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
+    let lost = ["online", "failed", "online"];
+    let rebuilding = |percent| pool(&["degraded", "rebuilding"], &lost, Some(percent));
+    let looks = [
+        pool(&["online"], &WELL, None),
+        pool(&["degraded"], &lost, None),
+        rebuilding(0.0),
+        rebuilding(9.9),
+        rebuilding(10.0),
+        rebuilding(10.1),
+        rebuilding(57.5),
+        pool(&["online", "reduced"], &["online", "released", "online"], None),
+        pool(&["online", "reduced"], &["online", "released", "online"], None),
+    ];
+    assert_eq!(
+        told(looks),
+        [
+            "drive_state failed",
+            "pool_state_entered degraded",
+            "rebuild_began 0",
+            "rebuild_progress 10",
+            "rebuild_progress 57",
+            "drive_state released",
+            "pool_state_entered reduced",
+            "rebuild_ended",
+            "pool_state_left degraded",
+        ]
+    );
+}
+
+/// All is on others before the drives know of it, and a second loss sets a rebuild back.
+#[test]
+fn a_rebuild_has_ended_when_the_pool_is_whole_and_not_before() {
+    let lost = ["online", "absent", "online"];
+    let look = |percent| pool(&["degraded"], &lost, percent);
+    let percents = [None, Some(30.0), None, Some(95.0), Some(20.0), Some(25.0), Some(40.0), None];
+    let mut expected = vec!["rebuild_began 30", "rebuild_progress 95", "rebuild_progress 40"];
+    assert_eq!(told(percents.map(look)), expected);
+    let whole = pool(&["online"], &WELL, None);
+    expected.extend(["drive_state online", "rebuild_ended", "pool_state_left degraded"]);
+    assert_eq!(told(percents.map(look).into_iter().chain([whole])), expected);
+}
+
+#[test]
+fn a_drive_that_is_lost_while_it_is_evacuated_is_rebuilt() {
+    let looks = [
+        pool(&["online", "evacuating"], &["online", "evacuating", "online"], Some(50.0)),
+        pool(&["online", "evacuating"], &["online", "evacuating", "online"], Some(51.0)),
+        pool(&["degraded"], &["online", "failed", "online"], Some(0.0)),
+    ];
+    let told = told(std::iter::once(Seen::default()).chain(looks));
+    let expected =
+        ["evacuation_began 50", "drive_state failed", "pool_state_entered degraded", "rebuild_began 0"];
+    assert_eq!(told[3..7], expected);
+}
+
+#[test]
+fn a_drive_that_is_removed_is_evacuated_and_gone() {
+    let leaving = pool(&["online", "evacuating"], &["online", "online", "evacuating"], Some(1.0));
+    let looks = [pool(&["online"], &WELL, None), leaving, pool(&["online"], &["online"; 2], None)];
+    assert_eq!(
+        told(looks),
+        [
+            "drive_state evacuating",
+            "pool_state_entered evacuating",
+            "evacuation_began 1",
+            "drive_removed drive-2",
+            "evacuation_ended",
+            "pool_state_left evacuating",
+        ]
+    );
+}
+
+#[test]
+fn pools_come_fill_up_and_go() {
+    let looks = [
+        Seen::default(),
+        pool(&["online"], &WELL, None),
+        pool(&["online", "full"], &WELL, None),
+        pool(&["online"], &WELL, None),
+        Seen::default(),
+    ];
+    let expected = ["pool_opened", "pool_state_entered full", "pool_state_left full", "pool_closed"];
+    assert_eq!(told(looks), expected);
+}
+
+#[test]
+fn a_pool_that_is_found_lacking_says_so_at_once() {
+    let found = pool(&["degraded"], &["online", "absent", "online"], None);
+    let expected = ["pool_opened", "drive_state absent", "pool_state_entered degraded"];
+    assert_eq!(told([Seen::default(), found]), expected);
+    let shut = || pool(&["unavailable"], &["unknown"; 3], None);
+    assert_eq!(told([Seen::default(), shut()]), ["pool_state_entered unavailable"]);
+    assert_eq!(told([shut(), pool(&["online"], &WELL, None)]), ["pool_state_left unavailable"]);
+}
+
+#[test]
+fn a_drive_that_comes_is_told_of() {
+    let looks = [pool(&["online"], &["online"; 2], None), pool(&["online"], &WELL, None)];
+    assert_eq!(told(looks), ["drive_added drive-2"]);
+}
+
+#[test]
+fn hosts_are_told_of_by_name_and_many_of_them_together() {
+    let names = |count: usize| (0..count).map(|number| format!("nqn-{number:02}"));
+    assert_eq!(told([hosts(names(1)), hosts(names(2))]), ["host_connected nqn-01"]);
+    assert_eq!(told([hosts(names(2)), hosts(names(1))]), ["host_disconnected nqn-01"]);
+    let many = told([hosts(names(0)), hosts(names(99))]);
+    assert_eq!((many.len(), many[16].as_str()), (17, "hosts"));
+}

@@ -1,0 +1,81 @@
+//! `ashlar events --follow`.
+
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, bail, ensure};
+use ashlar_control::types::Event;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+
+use super::client::Client;
+use super::tables;
+use crate::args::Output;
+
+/// Bytes of an event, at most.
+const EVENT_BYTES_MAX: usize = 64 << 10;
+
+/// Prints what happens after event `after`, until nobody reads it any more.
+///
+/// # Errors
+/// The daemon has ended, or cannot be reached.
+pub async fn follow(client: &Client, after: u64, output: Output) -> anyhow::Result<()> {
+    let mut body = client.stream(&format!("/events/stream?after={after}")).await?;
+    let mut lines = Lines::default();
+    let mut last = None;
+    while let Some(frame) = body.frame().await {
+        // The daemon has gone without a word.
+        let Ok(frame) = frame else { break };
+        let Ok(data) = frame.into_data() else { continue };
+        for line in lines.add(&data)? {
+            let Some(data) = line.strip_prefix("data:") else { continue };
+            let event = serde_json::from_str(data).context("an event is not understood")?;
+            note_gap(&mut last, &event);
+            if !print(&event, output)? {
+                return Ok(());
+            }
+        }
+    }
+    bail!("the daemon has ended")
+}
+
+/// Says how many events were dropped before this one, which is read too slowly.
+fn note_gap(last: &mut Option<u64>, event: &Event) {
+    let missed = last.map_or(0, |last| event.seq.saturating_sub(last + 1));
+    if missed > 0 {
+        eprintln!("note: {missed} events were missed");
+    }
+    *last = Some(event.seq);
+}
+
+/// Prints an event. Returns whether anybody reads.
+fn print(event: &Event, output: Output) -> anyhow::Result<bool> {
+    let text = match output {
+        Output::Json => serde_json::to_string(event)?,
+        Output::Table => tables::event(event),
+    };
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => Ok(written.map(|()| true)?),
+    }
+}
+
+/// Whole lines of what comes in pieces.
+#[derive(Default)]
+struct Lines {
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    fn add(&mut self, data: &Bytes) -> anyhow::Result<Vec<String>> {
+        self.rest.extend_from_slice(data);
+        let end = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole: Vec<u8> = self.rest.drain(..end).collect();
+        ensure!(self.rest.len() <= EVENT_BYTES_MAX, "what the daemon sends is no stream of events");
+        let text = String::from_utf8(whole).context("what the daemon sends is no text")?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+use super::*;
+
+#[test]
+fn lines_that_come_in_pieces_are_put_together() {
+    let mut lines = Lines::default();
+    let mut add = |data: &'static [u8]| lines.add(&Bytes::from_static(data)).unwrap();
+    assert!(add(b"id: 1\ndata: {\"a").len() == 1 && add(b"\":").is_empty());
+    assert_eq!(add(b"2}\n\n: \n"), ["data: {\"a\":2}", "", ": "]);
+}
+
+#[test]
+fn what_has_no_end_of_a_line_is_refused() {
+    let mut lines = Lines::default();
+    let endless = Bytes::from(vec![b'x'; EVENT_BYTES_MAX]);
+    assert!(lines.add(&endless).is_ok());
+    assert!(lines.add(&endless).is_err());
+}
