@@ -31,6 +31,11 @@ pub trait Appliance: Send + Sync + 'static {
     /// Changes what an operator has chosen for a pool.
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
 
+    /// Begins a scrub, unless one is under way.
+    fn start_scrub(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops the scrub that is under way, if one is.
+    fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
+
     /// Takes a drive into a pool.
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
     /// Gives a drive of a pool up as if it had been pulled.

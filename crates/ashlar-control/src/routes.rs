@@ -53,6 +53,7 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(import_pool))
         .routes(routes!(pool, change_pool, destroy_pool))
         .routes(routes!(export_pool))
+        .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(add_drive))
         .routes(routes!(fail_drive))
         .routes(routes!(remove_drive))
@@ -157,6 +158,20 @@ async fn destroy_pool(State(node): Node, Path(pool): Path<String>) -> Result<Sta
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
 async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
     node.export_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Begins a scrub, unless one is under way: the pool's `scrub` tells how far it is.
+#[utoipa::path(post, path = "/pools/{pool}/scrub", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn start_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.start_scrub(pool).await.map(Json)
+}
+
+/// Stops the scrub that is under way, if one is.
+#[utoipa::path(delete, path = "/pools/{pool}/scrub", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.stop_scrub(pool).await.map(Json)
 }
 
 /// Takes a drive into a pool: what it held is lost.

@@ -59,7 +59,7 @@ pub struct Pool {
     pub uuid: String,
     /// 0, 1, 1x3, 5, 6, 7.3 or N+M; empty while it is unavailable.
     pub level: String,
-    /// How it is: `online`, `degraded`, `rebuilding`, `reduced` (all is safe, on fewer drives than it was made of),
+    /// How it is: `online`, `degraded`, `rebuilding`, `scrubbing`, `reduced` (all is safe, on fewer drives than it was made of),
     /// `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only or unavailable.
@@ -94,8 +94,14 @@ pub struct Pool {
     pub drives: Vec<PoolDrive>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Rebuild>,
+    /// The scrub that is under way, or else the last one; null if there was none.
+    pub scrub: Option<Scrub>,
     /// Part of the time that the rebuild may have, in percent.
     pub recon_prio: u8,
+    /// Part of the time that scrubs may have, in percent.
+    pub scrub_prio: u8,
+    /// Seconds from the end of one scrub to the next; 0: only on demand.
+    pub scrub_interval_s: u64,
     /// What has happened since it was opened.
     pub counters: PoolCounters,
 }
@@ -109,6 +115,46 @@ pub struct Rebuild {
     pub bytes_left: u64,
     /// Seconds until it is done, if it goes on as it does. Null: it has only begun.
     pub eta_s: Option<u64>,
+}
+
+/// A scrub: a look at all that is stored, which makes right what is wrong.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Scrub {
+    /// `running`, `finished` or `stopped`.
+    pub state: String,
+    /// Part that is done.
+    pub percent: f64,
+    /// Unix seconds.
+    pub started_at: u64,
+    /// Unix seconds; null while it runs.
+    pub finished_at: Option<u64>,
+    /// Bytes that were looked at, redundancy included.
+    pub bytes_checked: u64,
+    /// Sectors of 4096 bytes that held something else than they should.
+    pub wrong: u64,
+    /// Sectors that a drive refused to read.
+    pub unreadable: u64,
+    /// Of both, those that were made right.
+    pub repaired: u64,
+    /// Those that could not be.
+    pub unrepaired: u64,
+    /// Drives on which there were any. Of a scrub before the daemon's start only the sums are known.
+    pub drives: Vec<ScrubbedDrive>,
+}
+
+/// What a scrub has found on a drive.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ScrubbedDrive {
+    /// Its name within the pool.
+    pub name: String,
+    /// See [`Scrub::wrong`]: times that the drive lied.
+    pub lies: u64,
+    /// See [`Scrub::unreadable`].
+    pub unreadable: u64,
+    /// See [`Scrub::repaired`].
+    pub repaired: u64,
+    /// See [`Scrub::unrepaired`].
+    pub unrepaired: u64,
 }
 
 /// What has happened in a pool since it was opened.
@@ -136,6 +182,10 @@ pub struct PoolCounters {
     pub blocks_reconstructed: u64,
     /// Blocks that a drive gave wrong, and that were read right all the same.
     pub wrong_blocks_corrected: u64,
+    /// Sectors that were wrong or unreadable and have been made right.
+    pub sectors_repaired: u64,
+    /// Those of them that a read has found, and no scrub.
+    pub sectors_healed: u64,
     /// Blocks that could not be read right.
     pub blocks_unrecovered: u64,
     /// Starts that found no clean end before them, since the pool was made.
@@ -412,6 +462,12 @@ pub struct ChangePool {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
     #[serde(default)]
     pub recon_prio: Option<u8>,
+    /// Part of the time that scrubs may have, in percent: 1 to 100.
+    #[serde(default)]
+    pub scrub_prio: Option<u8>,
+    /// Seconds from the end of one scrub to the next; 0: only on demand.
+    #[serde(default)]
+    pub scrub_interval_s: Option<u64>,
 }
 
 /// What is to change of a volume.

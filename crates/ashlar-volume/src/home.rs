@@ -13,7 +13,7 @@ use futures_util::lock::Mutex;
 use crate::bay::{BayDrive, DriveBay};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
-use crate::report::{DriveReport, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 
@@ -158,6 +158,19 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         Ok(pool.store.set_settings(change.of(pool.store.settings())).await?)
+    }
+
+    /// Begins a scrub of a pool, or stops the one that is under way.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub fn scrub(&self, uuid: PoolUuid, order: ScrubOrder) -> Result<(), NodeError> {
+        let store = &self.pool(uuid)?.store;
+        match order {
+            ScrubOrder::Start => store.start_scrub()?,
+            ScrubOrder::Stop => store.stop_scrub(),
+        }
+        Ok(())
     }
 
     /// Closes a pool and makes its drives no pool's: what it held is lost.

@@ -13,7 +13,7 @@ use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest, Removal};
 use crate::name::VolumeName;
-use crate::report::{DriveReport, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsChange, VolumeReport};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -211,6 +211,16 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn set_pool(&self, pool: &str, change: SettingsChange) -> Result<PoolReport, NodeError> {
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier.call(home, move |home| async move { home.set_pool(uuid, change).await }).await??;
+        self.report(&uuid.to_string()).await
+    }
+
+    /// Begins a scrub of a pool, or stops the one that is under way.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn scrub(&self, pool: &str, order: ScrubOrder) -> Result<PoolReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.scrub(uuid, order) }).await??;
         self.report(&uuid.to_string()).await
     }
 

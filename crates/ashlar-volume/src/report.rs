@@ -68,6 +68,15 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
     (online < needed).then(why)
 }
 
+/// What is wanted of scrubs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScrubOrder {
+    /// One that begins now, unless one is under way.
+    Start,
+    /// None that is under way.
+    Stop,
+}
+
 /// What is to change of an operator's choices for a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SettingsChange {

@@ -288,8 +288,12 @@ Of a directory every file that is a drive of a pool is taken.")]
     #[command(after_help = "Settings:
   recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent
                       [default: 100]
-Example:
-  ashlar pool set tank recon-prio=10")]
+  scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
+  scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
+                      or off [default: 30d]
+Examples:
+  ashlar pool set tank recon-prio=10
+  ashlar pool set tank scrub-prio=20 scrub-interval=14d")]
     Set {
         /// Its name or UUID
         pool: String,
@@ -305,6 +309,22 @@ Example:
         /// Wait until all that lived on lost drives is on others
         #[arg(long)]
         wait: bool,
+    },
+    /// Read all that is stored and make right what is wrong, which is done by schedule as well
+    #[command(after_help = "Examples:
+  ashlar pool scrub tank
+  ashlar pool scrub tank --wait
+  ashlar pool scrub tank --stop
+It names the drives that had something wrong, and goes on without whoever asked for it.")]
+    Scrub {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until everything has been looked at
+        #[arg(long)]
+        wait: bool,
+        /// Stop the scrub that is under way instead
+        #[arg(long, conflicts_with = "wait")]
+        stop: bool,
     },
     /// Close a pool and forget it: its drives can go elsewhere
     #[command(after_help = "Example:\n  ashlar pool export tank")]

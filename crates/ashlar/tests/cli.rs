@@ -435,6 +435,7 @@ fn every_verb_explains_itself_with_an_example() {
         "pool list",
         "pool show",
         "pool import",
+        "pool scrub",
         "pool export",
         "pool destroy",
         "drive list",

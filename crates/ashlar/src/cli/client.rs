@@ -73,6 +73,14 @@ impl Client {
         read(self.send(method, path, body.into()).await?).await
     }
 
+    /// The answer to a request without a body.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+        read(self.send(method, path, Bytes::new()).await?).await
+    }
+
     /// Has something done that is answered with nothing.
     ///
     /// # Errors

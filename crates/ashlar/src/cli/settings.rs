@@ -11,15 +11,36 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             .split_once('=')
             .with_context(|| format!("'{setting}' is not SETTING=VALUE, as recon-prio=10 is"))?;
         match name {
-            "recon-prio" => {
-                let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
-                let prio = prio.with_context(|| format!("recon-prio={value} cannot be: choose 1 to 100"))?;
-                ensure!(change.recon_prio.replace(prio).is_none(), "recon-prio is given twice");
-            }
-            _ => bail!("'{name}' is not a setting: there is recon-prio"),
+            "recon-prio" => set(&mut change.recon_prio, name, priority(name, value)?)?,
+            "scrub-prio" => set(&mut change.scrub_prio, name, priority(name, value)?)?,
+            "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
+            _ => bail!("'{name}' is not a setting: there are recon-prio, scrub-prio and scrub-interval"),
         }
     }
     Ok(change)
+}
+
+fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {
+    ensure!(place.replace(value).is_none(), "{name} is given twice");
+    Ok(())
+}
+
+fn priority(name: &str, value: &str) -> anyhow::Result<u8> {
+    let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
+    prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100"))
+}
+
+/// Seconds; 0 for `off`.
+fn interval(name: &str, value: &str) -> anyhow::Result<u64> {
+    if value == "off" {
+        return Ok(0);
+    }
+    let units = [("d", 86_400), ("h", 3600)];
+    let seconds = units.into_iter().find_map(|(unit, seconds)| {
+        let count: u32 = value.strip_suffix(unit)?.parse().ok().filter(|count| *count > 0)?;
+        Some(u64::from(count) * seconds)
+    });
+    seconds.with_context(|| format!("{name}={value} cannot be: choose days (30d), hours (12h) or off"))
 }
 
 #[cfg(test)]

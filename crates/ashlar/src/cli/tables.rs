@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Severity, Status, Volume,
+    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Scrub, Severity, Status, Volume,
 };
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -115,6 +115,37 @@ fn rebuilt(rebuild: &Rebuild) -> String {
     format!("{:.1} % rebuilt, {} left{eta}", rebuild.percent, size(rebuild.bytes_left))
 }
 
+/// What a pool's scrub has come to.
+pub fn scrub(pool: &Pool) -> String {
+    let Some(scrub) = &pool.scrub else { return format!("pool '{}' was never scrubbed", pool.name) };
+    let head = format!("pool '{}': {}", pool.name, scrubbed(scrub));
+    if scrub.drives.is_empty() {
+        return head;
+    }
+    let mut table = table(&["drive", "wrong sectors", "unreadable", "repaired", "not repaired"]);
+    for drive in &scrub.drives {
+        let counts = [drive.lies, drive.unreadable, drive.repaired, drive.unrepaired];
+        table.add_row(std::iter::once(drive.name.clone()).chain(counts.map(|count| count.to_string())));
+    }
+    format!("{head}\n\n{}", trimmed(&table))
+}
+
+fn scrubbed(scrub: &Scrub) -> String {
+    let checked = size(scrub.bytes_checked);
+    let how = match scrub.state.as_str() {
+        "running" => format!("a scrub is {:.1} % done, {checked} looked at", scrub.percent),
+        "stopped" => format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.percent),
+        _ => format!("the last scrub has looked at {checked}"),
+    };
+    let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
+    if wrong + unreadable + unrepaired == 0 {
+        return format!("{how}; everything was right");
+    }
+    format!(
+        "{how}; sectors: {wrong} wrong, {unreadable} unreadable, {repaired} repaired, {unrepaired} not repaired"
+    )
+}
+
 /// A pool with everything.
 pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
@@ -124,6 +155,7 @@ pub fn pool(pool: &Pool) -> String {
         ("state", pool.states.join(", ")),
     ];
     rows.extend(pool.rebuild.map(|rebuild| ("rebuild", rebuilt(&rebuild))));
+    rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
     rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
     let counters = &pool.counters;
@@ -141,8 +173,11 @@ pub fn pool(pool: &Pool) -> String {
         ("compression ratio", ratio(pool.compression_ratio)),
         ("map memory", size(pool.map_memory_bytes)),
         ("rebuild's share of the time", format!("{} %", pool.recon_prio)),
+        ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
+        ("scrub's interval", interval(pool.scrub_interval_s)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
         ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
+        ("sectors repaired", counters.sectors_repaired.to_string()),
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
         ("unclean starts", counters.unclean_starts.to_string()),
     ]);
@@ -267,6 +302,10 @@ pub fn event(event: &Event) -> String {
         Severity::Error => "error",
     };
     format!("{}  {severity:7}  {:18}  {}", event.time, event.kind, event.message)
+}
+
+fn interval(seconds: u64) -> String {
+    if seconds == 0 { "off".to_owned() } else { duration(seconds) }
 }
 
 fn duration(seconds: u64) -> String {

@@ -114,6 +114,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::PATCH, &pool, "", &change, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
+        PoolCommand::Scrub { pool, wait, stop } => {
+            scrub(client, &path_of_pool(&pool)?, wait, stop, output).await
+        }
         PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
@@ -158,6 +161,13 @@ async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> any
     let pool =
         if wait { super::rebuild::wait(client, path, "degraded").await? } else { client.get(path).await? };
     print(output, &pool, tables::rebuild)
+}
+
+async fn scrub(client: &Client, path: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
+    let method = if stop { Method::DELETE } else { Method::POST };
+    let pool: Pool = client.ask(method, &format!("{path}/scrub")).await?;
+    let pool = if wait { super::scrub::wait(client, path).await? } else { pool };
+    print(output, &pool, tables::scrub)
 }
 
 async fn remove_drive(

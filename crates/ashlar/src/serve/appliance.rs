@@ -10,6 +10,7 @@ use ashlar_control::types::{
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
+use ashlar_volume::ScrubOrder;
 
 use super::errors::api_error;
 use super::memory::Memory;
@@ -178,6 +179,14 @@ impl Appliance for NodeAppliance {
 
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool> {
         self.change(|node| async move { node.change_pool(pool, request).await })
+    }
+
+    fn start_scrub(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.scrub(pool, ScrubOrder::Start).await })
+    }
+
+    fn stop_scrub(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.scrub(pool, ScrubOrder::Stop).await })
     }
 
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {

@@ -1,9 +1,10 @@
 //! From what the node reports to what goes over the wire.
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Volume,
+    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Scrub,
+    ScrubbedDrive, Volume,
 };
-use ashlar_store::{DriveCondition, PoolStatus, RebuildProgress};
+use ashlar_store::{DriveCondition, PoolStatus, RebuildProgress, ScrubReport, ScrubState};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
@@ -44,7 +45,10 @@ pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         rebuild: status.rebuild.as_ref().map(rebuild),
+        scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
         recon_prio: status.settings.recon_prio,
+        scrub_prio: status.settings.scrub_prio,
+        scrub_interval_s: status.settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
         counters: counters(status),
     }
 }
@@ -58,6 +62,39 @@ fn rebuild(progress: &RebuildProgress) -> Rebuild {
     }
 }
 
+fn scrub(report: &ScrubReport, drives: &[DriveReport]) -> Scrub {
+    let of_drive = |drive: &DriveReport| {
+        let found = report.drives.get(&drive.status.drive)?;
+        Some(ScrubbedDrive {
+            name: drive.name(),
+            lies: found.wrong,
+            unreadable: found.unreadable,
+            repaired: found.repaired,
+            unrepaired: found.unrepaired,
+        })
+    };
+    Scrub {
+        state: scrub_state(report.state).to_owned(),
+        percent: (report.part_done * 1000.0).floor() / 10.0,
+        started_at: report.started_at,
+        finished_at: report.finished_at,
+        bytes_checked: report.bytes_checked,
+        wrong: report.findings.wrong,
+        unreadable: report.findings.unreadable,
+        repaired: report.findings.repaired,
+        unrepaired: report.findings.unrepaired,
+        drives: drives.iter().filter_map(of_drive).collect(),
+    }
+}
+
+fn scrub_state(state: ScrubState) -> &'static str {
+    match state {
+        ScrubState::Running => "running",
+        ScrubState::Finished => "finished",
+        ScrubState::Stopped => "stopped",
+    }
+}
+
 fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let status = &report.status;
     let is_volatile =
@@ -66,6 +103,7 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
         ("rebuilding", status.rebuild.is_some() && status.is_degraded()),
+        ("scrubbing", status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)),
         ("evacuating", status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)),
         ("reduced", status.is_reduced),
         ("read-only", is_read_only),
@@ -90,6 +128,8 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,
         wrong_blocks_corrected: counters.lies_corrected,
+        sectors_repaired: counters.sectors_repaired,
+        sectors_healed: counters.sectors_healed,
         blocks_unrecovered: counters.blocks_unrecovered,
         unclean_starts: status.unclean_starts,
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume};
 use ashlar_control::{ApiError, ErrorKind};
@@ -34,14 +35,17 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
 
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
-    let ChangePool { recon_prio } = request;
-    if let Some(prio) = recon_prio
-        && !(1..=PRIO_MAX).contains(&prio)
-    {
-        let why = format!("recon-prio={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time");
-        return Err(invalid("invalid_setting", why));
+    let ChangePool { recon_prio, scrub_prio, scrub_interval_s } = request;
+    for (name, prio) in [("recon-prio", recon_prio), ("scrub-prio", scrub_prio)] {
+        if let Some(prio) = prio
+            && !(1..=PRIO_MAX).contains(&prio)
+        {
+            let why = format!("{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time");
+            return Err(invalid("invalid_setting", why));
+        }
     }
-    Ok(SettingsChange { recon_prio, ..SettingsChange::default() })
+    let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
+    Ok(SettingsChange { recon_prio, scrub_prio, scrub_interval: scrub_interval_s.map(interval) })
 }
 
 /// What volume is to be made.

@@ -6,17 +6,27 @@ fn parsed(settings: &[&str]) -> anyhow::Result<ChangePool> {
 
 #[test]
 fn settings_are_read() {
-    assert_eq!(parsed(&["recon-prio=10"]).unwrap(), ChangePool { recon_prio: Some(10) });
+    assert_eq!(
+        parsed(&["recon-prio=10"]).unwrap(),
+        ChangePool { recon_prio: Some(10), ..ChangePool::default() }
+    );
+    let all = ChangePool { recon_prio: Some(1), scrub_prio: Some(7), scrub_interval_s: Some(14 * 86_400) };
+    assert_eq!(parsed(&["recon-prio=1", "scrub-prio=7", "scrub-interval=14d"]).unwrap(), all);
+    let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
+    assert_eq!((interval("12h"), interval("off")), (Some(43_200), Some(0)));
 }
 
 #[test]
 fn what_is_no_setting_is_refused_by_name() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["recon-prio"], "'recon-prio' is not SETTING=VALUE"),
         (&["recon-prio=0"], "recon-prio=0 cannot be: choose 1 to 100"),
         (&["recon-prio=fast"], "recon-prio=fast cannot be"),
         (&["recon-prio=1", "recon-prio=2"], "given twice"),
-        (&["color=blue"], "'color' is not a setting: there is recon-prio"),
+        (&["color=blue"], "'color' is not a setting: there are recon-prio"),
+        (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),
+        (&["scrub-interval=0d"], "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off"),
+        (&["scrub-interval=monthly"], "scrub-interval=monthly cannot be"),
     ];
     for (settings, why) in cases {
         let error = parsed(settings).unwrap_err().to_string();

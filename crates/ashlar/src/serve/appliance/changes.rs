@@ -9,7 +9,7 @@ use ashlar_control::types::{
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, NodeError, PoolRecord, Removal};
+use ashlar_volume::{AccessChange, NodeError, PoolRecord, Removal, ScrubOrder};
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
@@ -147,6 +147,13 @@ impl Shared {
         let change = requests::settings(request)?;
         self.check_available(&pool)?;
         let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
+        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
+        Ok(convert::pool(&report, remembered.as_ref()))
+    }
+
+    pub(super) async fn scrub(&self, pool: String, order: ScrubOrder) -> Result<Pool, ApiError> {
+        self.check_available(&pool)?;
+        let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
         let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
         Ok(convert::pool(&report, remembered.as_ref()))
     }

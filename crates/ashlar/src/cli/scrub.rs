@@ -1,0 +1,38 @@
+//! `ashlar pool scrub --wait`.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+use ashlar_control::types::Pool;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::client::Client;
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Returns the pool at `path` once the scrub that is under way has ended.
+///
+/// # Errors
+/// When somebody has stopped it, or the pool takes no writes any more and cannot end it.
+pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
+    let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
+    let bar = ProgressBar::new(1000).with_style(style);
+    loop {
+        let pool: Pool = client.get(path).await?;
+        let Some(scrub) = pool.scrub.as_ref() else { bail!("pool '{}' knows of no scrub", pool.name) };
+        if scrub.state != "running" {
+            bar.finish_and_clear();
+            ensure!(scrub.state == "finished", "the scrub of pool '{}' was stopped", pool.name);
+            return Ok(pool);
+        }
+        if let Some(why) = &pool.problem {
+            bail!("pool '{}' cannot go on with its scrub: {why}", pool.name);
+        }
+        bar.set_position((scrub.percent * 10.0) as u64);
+        bar.set_message(match scrub.wrong + scrub.unreadable {
+            0 => String::new(),
+            found => format!("{found} sectors were wrong or unreadable"),
+        });
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
