@@ -108,7 +108,7 @@ impl<W: World> Pool<W> {
                 let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates.concat()));
                 dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
                 self.orders.written(self.fresh_entries());
-                self.orders.collecting_may_gain();
+                self.orders.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }

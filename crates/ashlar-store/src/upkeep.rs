@@ -70,6 +70,8 @@ pub(crate) struct Orders {
     /// Segments collected since there were more free ones than ever before since hosts changed something.
     fruitless: Cell<u32>,
     most_free: Cell<u64>,
+    /// Deltas have been compacted since hosts changed something.
+    compacted: Cell<bool>,
     checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
     audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
     stop: Cell<bool>,
@@ -98,6 +100,14 @@ impl Orders {
         self.fruitless.set(0);
     }
 
+    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of them, so that this counts once
+    /// until hosts change something: they would wait for ever.
+    pub fn compacted(&self) {
+        if !self.compacted.replace(true) {
+            self.collecting_may_gain();
+        }
+    }
+
     /// There is nowhere to collect to, until something changes.
     pub fn give_up_collecting(&self) {
         self.fruitless.set(FRUITLESS_MAX);
@@ -106,6 +116,7 @@ impl Orders {
     /// Hosts have changed what lives, by so many records.
     pub fn content_changed(&self, records: usize) {
         self.collecting_may_gain();
+        self.compacted.set(false);
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
     }
 

@@ -56,3 +56,18 @@ fn a_checkpoint_is_no_reason_for_the_next() {
     assert!(pool.replay_records() > SHARD_COUNT as u64, "{}", pool.replay_records());
     assert!(pool.replay_records() < pool.replay_records_max(), "{}", pool.replay_records());
 }
+
+/// Collection, the checkpoints that it needs, and the compaction of what those write went round for ever while hosts waited
+/// for a segment.
+#[test]
+fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
+    let orders = Orders::default();
+    let after_compaction = || {
+        orders.give_up_collecting();
+        orders.compacted();
+        orders.fruitless.get()
+    };
+    assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
+    orders.content_changed(1);
+    assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
+}
