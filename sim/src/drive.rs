@@ -91,6 +91,11 @@ impl SimDrive {
         if self.world.now() < until { Err(DeviceError::NoSpace { offset }) } else { Ok(()) }
     }
 
+    /// Writes are on their way to it, whoever began them.
+    pub fn is_busy(&self) -> bool {
+        !self.platter.0.borrow().in_flight.is_empty()
+    }
+
     /// The write is on its way from now on.
     fn begin_write(&self, offset: u64, data: Bytes) -> u64 {
         let mut platter = self.platter.0.borrow_mut();

@@ -5,8 +5,13 @@
 //! has kept it: from then on it has all that it should, and another may fail instead. One that the pool has given up
 //! counts until the pool has restored all that lived on it, and has released it: then another may fail, as long as
 //! enough are left.
+//!
+//! The pool names drives by numbers; here they are known by their platters. A drive that comes back has another number, and
+//! its old one is lost until what it missed has been restored.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use ashlar_block::XorShift;
 
@@ -24,15 +29,20 @@ pub enum Held {
     Lost,
     /// Nothing counts on it any more.
     Released,
-    /// It is no member any more.
-    Removed,
 }
+
+/// Which platter a number of the pool means.
+pub type Numbers = Rc<RefCell<BTreeMap<u16, usize>>>;
 
 /// The drives, and what is known to be wrong with them.
 pub struct Drives {
     /// The members', and behind them those of drives that may be added.
     platters: Vec<SharedPlatter>,
-    members: usize,
+    /// How many the pool was made of.
+    first: usize,
+    /// The platters that are or were members.
+    members: BTreeSet<usize>,
+    numbers: Numbers,
     bad_max: usize,
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
@@ -59,7 +69,9 @@ impl Drives {
         };
         Drives {
             platters: (0..plan.drives + plan.spares).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
-            members: plan.drives,
+            first: plan.drives,
+            members: (0..plan.drives).collect(),
+            numbers: Rc::new(RefCell::new((0..plan.drives).map(|drive| (drive as u16, drive)).collect())),
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
@@ -74,19 +86,41 @@ impl Drives {
 
     /// Those that the pool is made of.
     pub fn all(&self, world: &SimWorld) -> Vec<SimDrive> {
-        self.platters[..self.members].iter().map(|platter| SimDrive::new(world, platter)).collect()
+        self.platters[..self.first].iter().map(|platter| SimDrive::new(world, platter)).collect()
     }
 
-    /// One that may be added, and what its number would be.
+    /// One that may be added, by its platter.
     pub fn spare(&self, world: &SimWorld) -> Option<(usize, SimDrive)> {
-        let platter = self.platters.get(self.members)?;
-        Some((self.members, SimDrive::new(world, platter)))
+        let spare = (0..self.platters.len()).find(|platter| !self.members.contains(platter))?;
+        Some((spare, SimDrive::new(world, &self.platters[spare])))
     }
 
-    /// Those that are there at this start.
-    pub fn present(&self, world: &SimWorld) -> Vec<SimDrive> {
+    /// What the pool's numbers mean.
+    pub fn numbers(&self) -> Numbers {
+        self.numbers.clone()
+    }
+
+    /// Those that are there at this start, by their platters.
+    pub fn present(&self, world: &SimWorld) -> BTreeMap<usize, SimDrive> {
         let there = (0..self.platters.len()).filter(|drive| !self.away.contains(drive));
-        there.map(|drive| SimDrive::new(world, &self.platters[drive])).collect()
+        there.map(|drive| (drive, SimDrive::new(world, &self.platters[drive]))).collect()
+    }
+
+    /// Platters of which a part is lost to the pool.
+    pub fn lost(&self, held: &BTreeMap<u16, Held>) -> BTreeSet<usize> {
+        self.held_as(held, Held::Lost)
+    }
+
+    /// How many platters are there whose drives are no members any more.
+    pub fn removed(&self, held: &BTreeMap<u16, Held>) -> u64 {
+        let numbers = self.numbers.borrow();
+        let named: BTreeSet<usize> = held.keys().map(|number| numbers[number]).collect();
+        (&self.members - &named).len() as u64
+    }
+
+    fn held_as(&self, held: &BTreeMap<u16, Held>, wanted: Held) -> BTreeSet<usize> {
+        let numbers = self.numbers.borrow();
+        held.iter().filter(|(_, held)| **held == wanted).map(|(number, _)| numbers[number]).collect()
     }
 
     /// Drives that the pool must not lose at this start.
@@ -95,7 +129,7 @@ impl Drives {
     }
 
     fn needed(&self) -> impl Iterator<Item = usize> {
-        (0..self.members).filter(|drive| !self.released.contains(drive))
+        self.members.iter().copied().filter(|drive| !self.released.contains(drive))
     }
 
     /// One more may become bad: enough are left for hosts to write.
@@ -187,16 +221,16 @@ impl Drives {
     }
 
     /// After a start that ended with drives in these conditions (`None`: it did not come to that). Returns how many healed.
-    pub fn settle(&mut self, held: Option<&[Held]>) -> u64 {
+    pub fn settle(&mut self, held: Option<&BTreeMap<u16, Held>>) -> u64 {
         let Some(held) = held else {
             self.suspects.clone_from(&self.bad);
             return 0;
         };
-        let are = |wanted: Held| (0..held.len()).filter(move |drive| held[*drive] == wanted);
-        self.members = held.len();
-        self.released.extend(are(Held::Released).chain(are(Held::Removed)));
+        let (lost, online) = (self.lost(held), self.held_as(held, Held::Online));
+        self.members.extend(&self.held_as(held, Held::Released) | &(&lost | &online));
+        self.released = &self.members - &(&lost | &online);
         let before = std::mem::take(&mut self.suspects);
-        self.suspects = are(Held::Lost).filter(|drive| self.bad.contains(drive)).collect();
+        self.suspects = &lost & &self.bad;
         self.bad = &self.bad - &self.released;
         let healed = before.difference(&(&self.suspects | &self.released)).count() as u64;
         self.healed = healed > 0;

@@ -6,17 +6,17 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, DeviceError, IoError, Lba, Spawn, VolumeId};
-use ashlar_store::{AddError, OpenError, RemoveError, Settings};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
 
 use crate::content;
 use crate::drive::SimDrive;
+use crate::membership::Members;
 use crate::model::{Answer, Model, Ticket, Version};
 use crate::outcome::Outcome;
 use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
-use crate::volumes::may_fail;
 use crate::world::SimWorld;
 
 /// By when a file system that was full has room again, and what waited for it is written.
@@ -82,9 +82,8 @@ pub struct Run {
     scrubs: bool,
     /// That was so, and no drive was missing.
     pub is_pristine: Cell<bool>,
-    /// A drive that may be added, and what its number would be.
-    spare: RefCell<Option<(usize, SimDrive)>>,
-    has_added: Cell<bool>,
+    /// Drives that may come, and come back.
+    pub members: Members,
 }
 
 impl Run {
@@ -99,8 +98,7 @@ impl Run {
             overdrawn: false,
             scrubs: false,
             is_pristine: Cell::new(false),
-            spare: RefCell::new(None),
-            has_added: Cell::new(false),
+            members: Members::default(),
         }
     }
 
@@ -114,14 +112,9 @@ impl Run {
         Run { scrubs: true, ..self }
     }
 
-    /// The same with a drive that may be added while hosts are at work.
-    pub fn with_spare(self, spare: Option<(usize, SimDrive)>) -> Self {
-        Run { spare: RefCell::new(spare), ..self }
-    }
-
-    /// It was.
-    pub fn has_added(&self) -> bool {
-        self.has_added.get()
+    /// The same with drives that may come while hosts are at work.
+    pub fn with_members(self, members: Members) -> Self {
+        Run { members, ..self }
     }
 
     /// The pool, if it was opened.
@@ -214,47 +207,6 @@ impl Run {
                     None => self.world.sleep(Duration::from_millis(20)).await,
                 }
             }
-        }
-        Ok(())
-    }
-
-    async fn change_members(&self, pool: &Pool) -> Result<(), String> {
-        self.add_spare(pool).await?;
-        if self.plan.shrinks && self.world.once_in(3) { self.remove_one(pool).await } else { Ok(()) }
-    }
-
-    /// Removes a drive, and may think better of it.
-    async fn remove_one(&self, pool: &Pool) -> Result<(), String> {
-        self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;
-        // Not the last: its number would be another's, and is what it is known by here.
-        let drives = pool.status().drives;
-        let drive = drives[self.world.below(drives.len() as u64 - 1) as usize].drive;
-        let removed = pool.remove_drive(drive).await;
-        tracing::debug!("removing {drive}: {removed:?}");
-        let mut done = removed;
-        if done.is_ok() && self.world.once_in(4) {
-            self.world.sleep(Duration::from_micros(self.world.below(20_000))).await;
-            done = pool.keep_drive(drive).await;
-        }
-        match done {
-            Err(RemoveError::Pool(error)) if !may_fail(&error) => Err(format!("removing a drive: {error}")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Adds a drive, at some time, in one of three starts.
-    async fn add_spare(&self, pool: &Pool) -> Result<(), String> {
-        // A power cut may have come between the root that names it and the end of the last attempt.
-        let last = pool.status().drives.last().map(|drive| usize::from(drive.drive.0));
-        let is_none_yet = |(number, _): &(usize, SimDrive)| last.is_some_and(|last| last + 1 == *number);
-        let spare = self.spare.take().filter(|spare| self.world.once_in(3) && is_none_yet(spare));
-        let Some((_, spare)) = spare else { return Ok(()) };
-        self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;
-        match pool.add_drive(spare).await {
-            Ok(_) => self.has_added.set(true),
-            Err(AddError::Drive(DeviceError::NoSpace { .. })) if self.plan.sparse => {}
-            Err(AddError::Pool(error)) if may_fail(&error) => {}
-            Err(error) => return Err(format!("adding a drive: {error}")),
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod good;
 mod hosts;
 #[cfg(test)]
 mod lopsided;
+mod membership;
 mod model;
 mod outcome;
 #[cfg(test)]
@@ -244,13 +245,15 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  removed {}  columns restored {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}  drives lost {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
         outcome.drives_healed,
         outcome.drives_added,
         outcome.drives_removed,
+        outcome.drives_returned,
+        outcome.columns_kept,
         outcome.columns_restored,
         outcome.lies_corrected,
         outcome.sectors_repaired

@@ -41,6 +41,9 @@ pub struct Outcome {
     pub drives_lost: u64,
     /// Drives that were added.
     pub drives_added: u64,
+    /// Drives that came back, and columns that they had as they should be.
+    pub drives_returned: u64,
+    pub columns_kept: u64,
     /// Starts at whose end a drive was no member any more.
     pub drives_removed: u64,
     /// Columns of segments that were restored on other drives.
@@ -80,6 +83,8 @@ impl AddAssign for Outcome {
         self.sweeps += other.sweeps;
         self.drives_lost += other.drives_lost;
         self.drives_added += other.drives_added;
+        self.drives_returned += other.drives_returned;
+        self.columns_kept += other.columns_kept;
         self.drives_removed += other.drives_removed;
         self.columns_restored += other.columns_restored;
         self.drives_healed += other.drives_healed;

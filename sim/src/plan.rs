@@ -93,6 +93,8 @@ pub struct Plan {
     pub stall_once_in: u64,
     /// The drives are files, and what they lie on is full now and then.
     pub sparse: bool,
+    /// Drives that were lost come back while hosts are at work.
+    pub drives_return: bool,
     /// Drives are removed while hosts are at work.
     pub shrinks: bool,
     /// Starts.
@@ -131,6 +133,7 @@ impl Plan {
             liars: Vec::new(),
             stall_once_in: 0,
             sparse: false,
+            drives_return: false,
             shrinks: false,
             starts: 1,
             cold_once_in: 2,
@@ -192,6 +195,7 @@ impl Plan {
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stall_once_in: [50, 2000, 0, 0, 0, 0][rng.below(6) as usize],
             sparse: rng.below(8) == 0,
+            drives_return: failing && rng.below(2) == 0,
             shrinks: drives > 1 && rng.below(3) == 0,
             starts: 4 + rng.below(14),
             cold_once_in: match (is_scattered, is_cold) {

@@ -1,6 +1,7 @@
 //! One seed: a pool is made, started and stopped again and again, mostly by cutting the power, and looked at.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -9,6 +10,7 @@ use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
 use crate::drives::{Drives, Held};
 use crate::hosts::{Known, Run};
+use crate::membership::Members;
 use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::{Kind, Plan};
@@ -179,13 +181,14 @@ impl Scenario {
     /// A start, hosts at work, and the end of it: a power cut anywhere, or a clean stop.
     fn start(&mut self, actions: u64, operations: u64) -> Result<Ended, String> {
         let world = self.world();
-        let run = Run::new(&world, &self.plan, &self.known, actions).with_spare(self.drives.spare(&world));
-        let run = Rc::new(run);
-        let main = run.clone().whole(self.drives.present(&world));
+        let (numbers, spare) = (self.drives.numbers(), self.drives.spare(&world));
+        let members = Members::new(numbers, spare, self.drives.present(&world));
+        let run = Rc::new(Run::new(&world, &self.plan, &self.known, actions).with_members(members));
+        let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, operations)?;
         let held = self.look_at(&run, ended);
         world.stop();
-        let healed = self.drives.settle(held.as_deref());
+        let healed = self.drives.settle(held.as_ref());
         self.known.count(|outcome| outcome.drives_healed += healed);
         self.known.failure().map(|()| ended)
     }
@@ -198,7 +201,7 @@ impl Scenario {
         }
         let world = self.world();
         let run = Rc::new(Run::new(&world, &self.plan, &self.known, 0).overdrawn());
-        let main = run.clone().whole(self.drives.present(&world));
+        let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         self.run(&world, main, u64::MAX)?;
         match run.take_pool() {
             Some(pool) => {
@@ -215,7 +218,7 @@ impl Scenario {
     }
 
     /// Counts what a start came to; says what the drives were to the pool at its end.
-    fn look_at(&self, run: &Run, ended: Ended) -> Option<Vec<Held>> {
+    fn look_at(&self, run: &Run, ended: Ended) -> Option<BTreeMap<u16, Held>> {
         let pool = run.take_pool();
         self.known.count(|outcome| match (ended, &pool) {
             (Ended::Cut, Some(_)) => outcome.work_cuts += 1,
@@ -225,8 +228,8 @@ impl Scenario {
         });
         let status = pool?.status();
         let held = held(&status);
-        let is_lost = |drive: &usize| !matches!(held[*drive], Held::Online | Held::Removed);
-        if let Some(lost) = self.drives.must_stay().into_iter().find(is_lost) {
+        let lost = self.drives.lost(&held);
+        if let Some(lost) = self.drives.must_stay().into_iter().find(|drive| lost.contains(drive)) {
             self.known.fail(format!("drive {lost} is good and was given up: {:?}", status.drives));
         }
         if let Some(why) = status.halted.filter(|_| !run.is_closing()) {
@@ -237,24 +240,20 @@ impl Scenario {
             outcome.sweeps += status.counters.sweeps;
             outcome.lies_corrected += status.counters.lies_corrected;
             outcome.sectors_repaired += status.counters.sectors_repaired;
-            outcome.drives_lost += held.iter().filter(|held| **held == Held::Lost).count() as u64;
+            outcome.drives_lost += lost.len() as u64;
             outcome.columns_restored += status.counters.columns_restored;
-            outcome.drives_added += u64::from(run.has_added());
-            outcome.drives_removed += held.iter().filter(|held| **held == Held::Removed).count() as u64;
+            outcome.drives_removed += self.drives.removed(&held);
         });
         Some(held)
     }
 }
 
 /// What the drives are to the pool.
-fn held(status: &PoolStatus) -> Vec<Held> {
+fn held(status: &PoolStatus) -> BTreeMap<u16, Held> {
     let condition = |drive: &DriveStatus| match drive.condition {
         DriveCondition::Online | DriveCondition::Leaving => Held::Online,
-        DriveCondition::Failed(_) | DriveCondition::Absent => Held::Lost,
+        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_) => Held::Lost,
         DriveCondition::Released => Held::Released,
     };
-    let numbers = status.drives.iter().map(|drive| usize::from(drive.drive.0));
-    let mut all = vec![Held::Removed; numbers.max().map_or(0, |last| last + 1)];
-    status.drives.iter().for_each(|drive| all[usize::from(drive.drive.0)] = condition(drive));
-    all
+    status.drives.iter().map(|drive| (drive.drive.0, condition(drive))).collect()
 }

@@ -41,7 +41,7 @@ pub fn may_fail_so(error: &OpenError) -> bool {
 }
 
 /// The drive's superblock, if one of its copies can be read.
-async fn superblock(device: &SimDrive) -> Option<Superblock> {
+pub async fn superblock(device: &SimDrive) -> Option<Superblock> {
     for offset in [Superblock::FIRST_OFFSET, Superblock::second_offset(device.size_bytes())] {
         for _ in 0..SUPERBLOCK_TRIES {
             let (read, buf) = device.read(offset, AlignedBuf::stale(SECTOR_BYTES)).await;

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -42,6 +42,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool>;
     /// Removes a drive of a pool once what lives on it is on others.
     fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool>;
+    /// Takes a drive back that a pool has lost.
+    fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool>;
     /// Takes a drive into a pool instead of another one.
     fn replace_drive(&self, pool: String, request: ReplaceDrive) -> Answer<'_, Pool>;
 

@@ -16,7 +16,7 @@ use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Version, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Version, Volume,
 };
 
 use crate::watch::Watcher;
@@ -57,6 +57,7 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(add_drive))
         .routes(routes!(fail_drive))
         .routes(routes!(remove_drive))
+        .routes(routes!(return_drive))
         .routes(routes!(replace_drive))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
@@ -196,6 +197,14 @@ async fn fail_drive(State(node): Node, Path(pool): Path<String>, body: Body<Fail
 async fn remove_drive(State(node): Node, Path(pool): Path<String>, body: Body<RemoveDrive>) -> Answer<Pool> {
     let Json(request) = body?;
     node.remove_drive(pool, request).await.map(Json)
+}
+
+/// Takes a drive back that a pool has lost: what it has missed is restored.
+#[utoipa::path(post, path = "/pools/{pool}/return-drive", request_body = ReturnDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn return_drive(State(node): Node, Path(pool): Path<String>, body: Body<ReturnDrive>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.return_drive(pool, request).await.map(Json)
 }
 
 /// Takes a drive into a pool instead of another one.

@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+mod drives;
+
+pub use drives::{FailDrive, NameDrive, RemoveDrive, ReplaceDrive, ReturnDrive};
+
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Version {
@@ -378,52 +382,6 @@ pub struct ImportPool {
     /// Open it even if half of its drives or fewer are there.
     #[serde(default)]
     pub degraded: bool,
-}
-
-/// A drive, by how people name it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NameDrive {
-    /// The drive.
-    pub drive: String,
-    /// Go on although it holds something that is not Ashlar's: it is lost.
-    #[serde(default)]
-    pub force: bool,
-}
-
-/// A drive of a pool, to be given up.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FailDrive {
-    /// Its name, its number, or how it was given.
-    pub drive: String,
-    /// Also if data cannot be read without it.
-    #[serde(default)]
-    pub force: bool,
-}
-
-/// A drive of a pool, to be removed once what lives on it is on others.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RemoveDrive {
-    /// Its name, its number, or how it was given.
-    pub drive: String,
-    /// Let it stay instead, if it is being removed.
-    #[serde(default)]
-    pub cancel: bool,
-}
-
-/// A drive to be taken instead of another one.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReplaceDrive {
-    /// The one that goes: its name, its number, or how it was given.
-    pub drive: String,
-    /// The one that comes.
-    pub with: String,
-    /// Take it although it holds something: that is lost.
-    #[serde(default)]
-    pub force: bool,
 }
 
 /// A volume to be made.

@@ -139,7 +139,7 @@ impl<W: World> Pool<W> {
     /// Data columns of the stripes that can be made of the drives that work.
     pub fn striped_data_columns(&self) -> usize {
         let stripe = self.segments.borrow().stripe();
-        stripe.data.min(self.homes().len().saturating_sub(stripe.parity)).max(1)
+        stripe.data.min(self.homes_count().saturating_sub(stripe.parity)).max(1)
     }
 
     /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
@@ -261,11 +261,14 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Seals the open segments that have a column on a drive which takes nothing new: it does not work, or is leaving.
+    /// Seals the open segments that have a column on a drive which takes nothing new, because it does not work or is leaving; and
+    /// those that have fewer parity columns than they could by now.
     pub fn seal_off_lost_drives(&self) {
         let homes = self.homes();
+        let parity = self.segments.borrow().parity_on(homes.len());
         for stream in StreamId::ALL {
-            let is_off = |open: &OpenSegment| !open.geometry.lies_on(&homes);
+            let is_off =
+                |open: &OpenSegment| !open.geometry.lies_on(&homes) || open.geometry.parity() < parity;
             if self.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
                 self.seal_open(stream);
             }

@@ -180,7 +180,7 @@ impl<W: World> Pool<W> {
 
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes, there is none.
     fn enough_drives(&self) -> Result<(), IoError> {
-        let (left, needed) = (self.homes().len(), self.segments.borrow().stripe().parity + 1);
+        let (left, needed) = (self.homes_count(), self.segments.borrow().stripe().parity + 1);
         if left >= needed {
             return Ok(());
         }

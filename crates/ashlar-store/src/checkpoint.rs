@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World};
 use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
@@ -21,6 +21,7 @@ use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Shape};
 use crate::types::{GroupKey, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::widen::Joining;
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
 const WINDOW_PART: u64 = 16;
@@ -120,8 +121,12 @@ impl<W: World> Pool<W> {
     /// The members as they are now; those that have become absent, since this root.
     fn members(&self, generation: RootGeneration) -> Result<Vec<MemberRecord>, CheckpointError> {
         let (drives, leaving) = (self.drives(), self.leaving.borrow());
-        let changed = |member: &MemberRecord| match member.state {
-            MemberState::Absent | MemberState::Released => *member,
+        let joining = self.joining.get();
+        let changed = |member: &MemberRecord| match (member.state, joining) {
+            (_, Some(Joining { record, was })) if was == Some(member.uuid) => {
+                MemberRecord { uuid: record.uuid, ..*member }
+            }
+            (MemberState::Absent | MemberState::Released, _) => *member,
             _ if !drives.contains(&member.drive) => {
                 MemberRecord { state: MemberState::Absent, since: generation, ..*member }
             }
@@ -129,8 +134,10 @@ impl<W: World> Pool<W> {
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
         let root = self.root.borrow();
-        let members: Vec<MemberRecord> = root.members.iter().map(changed).chain(self.joining.get()).collect();
-        let lost = members.iter().filter(|member| member.state == MemberState::Absent).count();
+        let joins = joining.map(|joining| joining.record);
+        let members: Vec<MemberRecord> = root.members.iter().map(changed).chain(joins).collect();
+        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
+        let lost = absent.map(|member| member.uuid).collect::<BTreeSet<_>>().len();
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
     }
@@ -299,7 +306,8 @@ impl<W: World> Pool<W> {
         // Not before: a drive that has failed since the note lacks pages that this root names.
         let mut members = self.members(noted.generation)?;
         if self.could_restore() {
-            members = released(members, &self.leaving.borrow(), table, noted.generation);
+            let parity = self.identity.level.parity();
+            members = released(members, &self.leaving.borrow(), parity, table, noted.generation);
         }
         let table = TableRoot {
             area,
@@ -346,7 +354,7 @@ impl<W: World> Pool<W> {
         let gone = |member: &&MemberRecord| {
             member.state != MemberState::Released && self.array.working(member.drive).is_none()
         };
-        let lost = root.members.iter().filter(gone).count();
+        let lost = root.identities(root.members.iter().filter(gone).map(|member| member.drive));
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
     }
@@ -368,7 +376,7 @@ impl<W: World> Pool<W> {
     fn install(&self, noted: Noted, root: Root, window: Window) {
         let absent = |member: &&MemberRecord| !member.state.takes_part();
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
-        if self.joining.get().is_some_and(|joining| root.members.contains(&joining)) {
+        if self.joining.get().is_some_and(|joining| root.members.contains(&joining.record)) {
             self.joining.set(None);
         }
         let before = self.root.replace(root).members;
@@ -410,11 +418,13 @@ struct Window {
     retired: Vec<ChunkAddr>,
 }
 
-/// The members, if no segment of the root's table counts on them: who is lost is released, who is `leaving` is none any
-/// more. What the root says is as of its note, its table included.
+/// The members, if no segment of the root's table counts on them, and none has fewer than `parity` columns of parity, which would
+/// make it count on others more than it should: who is lost is released; who is `leaving`, or came back
+/// under another number, is none any more. What the root says is as of its note, its table included.
 fn released(
     members: Vec<MemberRecord>,
     leaving: &BTreeSet<DriveId>,
+    parity: usize,
     table: &Table,
     since: RootGeneration,
 ) -> Vec<MemberRecord> {
@@ -423,8 +433,14 @@ fn released(
         .iter()
         .flat_map(|entry| entry.geometry.columns.iter().map(|column| column.drive))
         .collect();
+    if table.entries.iter().any(|entry| entry.geometry.parity() < parity) {
+        return members;
+    }
+    let came_back: BTreeSet<DriveUuid> =
+        members.iter().filter(|member| member.state.takes_part()).map(|member| member.uuid).collect();
     let kept = |member: MemberRecord| match member.state {
         _ if used.contains(&member.drive) => Some(member),
+        MemberState::Absent | MemberState::Released if came_back.contains(&member.uuid) => None,
         MemberState::Absent => Some(MemberRecord { state: MemberState::Released, since, ..member }),
         MemberState::Leaving | MemberState::Released if leaving.contains(&member.drive) => None,
         _ => Some(member),

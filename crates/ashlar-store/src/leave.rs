@@ -80,7 +80,8 @@ impl<W: World> Pool<W> {
         if self.array.working(drive).is_none() {
             return Err(FailError::NotUsed(drive));
         }
-        let lost = self.root.borrow().counted().filter(|drive| self.array.working(*drive).is_none()).count();
+        let root = self.root.borrow().clone();
+        let lost = root.identities(root.counted().filter(|drive| self.array.working(*drive).is_none()));
         if lost >= self.identity.level.parity() && !force {
             return Err(FailError::TooMany { drive, lost });
         }
@@ -135,13 +136,16 @@ impl<W: World> Pool<W> {
     /// Lets go of those of the members `before` that the newest root does not name.
     pub fn let_go_of_drives(&self, before: &[MemberRecord]) {
         let root = self.root.borrow();
-        let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.uuid != member.uuid);
+        let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.drive != member.drive);
         for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
-            let stripe = Stripe::of(self.identity.level, root.counted().count());
+            let stripe = Stripe::of(self.identity.level, root.identities(root.counted()));
             self.leaving.borrow_mut().remove(drive);
             self.segments.borrow_mut().remove_drive(*drive, stripe);
             self.array.remove(*drive);
-            self.departed.borrow_mut().push(*uuid);
+            // Under another number it may have come back.
+            if root.members.iter().all(|member| member.uuid != *uuid) {
+                self.departed.borrow_mut().push(*uuid);
+            }
         }
     }
 }

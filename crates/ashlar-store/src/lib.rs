@@ -10,6 +10,7 @@ mod batch;
 mod capacity;
 mod catalog;
 mod checkpoint;
+mod comeback;
 mod commit;
 mod compress;
 mod create;
@@ -46,6 +47,7 @@ mod types;
 mod upkeep;
 mod widen;
 
+pub use comeback::{ReturnError, Returned};
 pub use compress::codec;
 
 pub use audit::Audit;

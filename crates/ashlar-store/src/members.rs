@@ -28,7 +28,7 @@ pub struct OpenPolicy {
 }
 
 /// The valid roots of one drive, newest last.
-async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
+pub(crate) async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
     let mut roots = Vec::new();
     for slot in 0..SLOT_COUNT {
         let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
@@ -69,7 +69,7 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
-fn went_on_without(own: &Root, root: &Root) -> bool {
+pub(crate) fn went_on_without(own: &Root, root: &Root) -> bool {
     own.members.iter().any(|member| !member.state.takes_part() && takes_part_in(root, member.drive))
 }
 
@@ -82,7 +82,7 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 /// the others. A drive that `own` names absent was never on its line again.
 fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
     let on_line = others.iter().filter(|drive| takes_part_in(own, **drive));
-    on_line.count() + parity >= own.counted().count()
+    on_line.count() + parity >= own.identities(own.counted())
 }
 
 /// Which drives the pool is opened with.
@@ -148,7 +148,7 @@ fn agree<D>(
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
-    let members = chosen.root.counted().count();
+    let members = chosen.root.identities(chosen.root.counted());
     let missing = || chosen.missing.clone();
     // Who made the pool was stopped while the superblocks were written.
     if chosen.root.generation <= FIRST_ROOT && !chosen.missing.is_empty() {
@@ -157,7 +157,7 @@ fn agree<D>(
     // Neither on the newest root's line nor stale: of another line, or not given.
     let elsewhere: Vec<DriveId> =
         chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
-    let too_many = chosen.missing.len() > parity;
+    let too_many = chosen.root.identities(missing()) > parity;
     // What lines there are is certain once all drives are given; nobody is to give up one of them before.
     if too_many && elsewhere.len() > diverged.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });

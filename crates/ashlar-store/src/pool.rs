@@ -15,7 +15,7 @@ use crate::batch::{self, Item};
 use crate::catalog::Catalog;
 use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::root::{MemberRecord, MemberState, Root};
+use crate::format::root::{MemberState, Root};
 use crate::format::superblock::{Secret, Superblock};
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -32,6 +32,7 @@ use crate::sweep::Sweep;
 use crate::temper::Temper;
 use crate::types::{Incarnation, ShardId};
 use crate::upkeep::Orders;
+use crate::widen::Joining;
 
 /// What a pool is, for ever.
 #[derive(Clone, Debug)]
@@ -157,7 +158,7 @@ pub(crate) struct Pool<W: World> {
     /// Held while a drive is added.
     pub adding: Mutex<()>,
     /// A member that the next root is the first to name.
-    pub joining: Cell<Option<MemberRecord>>,
+    pub joining: Cell<Option<Joining>>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
@@ -269,6 +270,13 @@ impl<W: World> Pool<W> {
     pub fn homes(&self) -> Vec<DriveId> {
         let leaving = self.leaving.borrow();
         self.array.working_drives().into_iter().filter(|drive| !leaving.contains(drive)).collect()
+    }
+
+    /// How many those are; asked at every write.
+    pub fn homes_count(&self) -> usize {
+        let leaving = self.leaving.borrow();
+        let leave = leaving.iter().filter(|drive| self.array.working(**drive).is_some()).count();
+        self.array.working_count() - leave
     }
 
     /// Members that are not used.

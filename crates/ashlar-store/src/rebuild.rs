@@ -99,7 +99,7 @@ impl<W: World> Pool<W> {
     /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is on lost drives would only
     /// lose the chance that they come back.
     pub fn could_restore(&self) -> bool {
-        self.homes().len() > self.identity.level.parity()
+        self.homes_count() > self.identity.level.parity()
     }
 
     fn damaged<'a>(
@@ -109,14 +109,16 @@ impl<W: World> Pool<W> {
         floor: Lsn,
     ) -> impl Iterator<Item = Damaged> + 'a {
         let now = self.world.now();
+        let parity = self.identity.level.parity();
         let postponed = self.rebuild.postponed.borrow().clone();
         segments.iter().filter_map(move |(id, segment)| {
-            let columns = segment.columns_on(unreleased);
+            let (columns, own_parity) = (segment.columns_on(unreleased), segment.geometry.parity());
+            let is_thin = own_parity < parity;
             let waits = segment.last_lsn >= floor || postponed.get(&id).is_some_and(|until| *until > now);
             let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
             let is_empty = segment.is_reclaimable(floor);
-            let lost = self.array.missing(&segment.geometry).count();
-            (columns > 0).then_some(Damaged { id, lost, columns, is_empty, is_ready })
+            let spare = own_parity.saturating_sub(self.array.missing(&segment.geometry).count());
+            (columns > 0 || is_thin).then_some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
         })
     }
 
@@ -129,7 +131,8 @@ impl<W: World> Pool<W> {
         }
         let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
         if let Some(next) = most_endangered(self.damaged(segments, &unreleased, floor), begun) {
-            if begun == Some(next.id) || segments.could_move(next.id, next.columns, drives) {
+            let moves = begun == Some(next.id) || segments.could_move(next.id, next.columns, drives);
+            if moves && !next.is_thin {
                 return Some(RebuildTask::Move(next.id));
             }
             if !self.unmovable.borrow().contains(&next.id) {

@@ -10,7 +10,7 @@ use ashlar_block::{AlignedBuf, DriveId, IoError, World};
 use ashlar_raid::{Array, Geometry, Member};
 use futures_util::future::{Either, join_all, select};
 
-use crate::append::{BatchRoom, StreamId};
+use crate::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::batch::Item;
 use crate::catalog::Catalog;
 use crate::compress::{Fragment, FragmentBytes};
@@ -24,7 +24,7 @@ use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
 use crate::options::{Options, REPLAY_RECORD_BYTES};
 use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Generation, Image};
-use crate::segments::{Claim, Numbers, Segment, Segments, Stripe};
+use crate::segments::{Claim, Numbers, Segment, Segments, Shape, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
 /// Segments that are read back at a time.
@@ -142,7 +142,7 @@ pub(crate) async fn open<W: World>(
 fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
-    let stripe = Stripe::of(first.level(), root.counted().count());
+    let stripe = Stripe::of(first.level(), root.identities(root.counted()));
     let identity = Identity::of(first);
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
@@ -364,6 +364,19 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Makes segments usable that no durable root names. False if there is no room for any.
+    ///
+    /// Recovery alone may: what it writes counts from its own root on, which names them. Until then what it was made of is where
+    /// it was, and a start after another crash finds that.
+    fn extend_window(&self) -> bool {
+        let mut segments = self.segments.borrow_mut();
+        let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
+        let added = segments.form_window(Shape::Striped, wanted, &self.homes(), self.log.next());
+        let has_added = !added.is_empty();
+        segments.window_durable(Shape::Striped, added);
+        has_added
+    }
+
     /// Appends the fragments of a batch anew; returns where they are, in the order of its records.
     async fn rewrite(
         &self,
@@ -391,10 +404,11 @@ impl<W: World> Pool<W> {
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
-            let mut appended = self
-                .try_append(StreamId::Recovery, Claim::Checkpoint, take)
-                .await
-                .map_err(|_| OpenError::NoRoom)?;
+            let mut appended = match self.try_append(StreamId::Recovery, Claim::Checkpoint, take).await {
+                Ok(appended) => appended,
+                Err(WindowEmpty) if self.extend_window() => continue,
+                Err(WindowEmpty) => return Err(OpenError::NoRoom),
+            };
             self.write(&mut appended).await.ok_or(OpenError::NoRoom)?;
             self.log.durable(appended.lsn);
             self.log.published(appended.lsn);
@@ -407,6 +421,9 @@ impl<W: World> Pool<W> {
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }
+
+/// Segments that recovery takes at a time when the root's window is used up.
+const EXTENSION_SEGMENTS: usize = 4;
 
 /// What each reactor's newest header says of the batches before it.
 fn complete_through<'a>(batches: impl Iterator<Item = &'a Found>) -> BTreeMap<u64, Lsn> {

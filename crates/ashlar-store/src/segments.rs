@@ -261,14 +261,6 @@ impl Segments {
         self.stripe = stripe;
     }
 
-    /// The drive, on which no segment lies, is no part of the pool any more.
-    pub fn remove_drive(&mut self, drive: DriveId, stripe: Stripe) {
-        assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
-        self.chunks_total.remove(&drive);
-        self.free_chunks.remove(&drive);
-        self.stripe = stripe;
-    }
-
     /// The pool's shape.
     pub fn stripe(&self) -> Stripe {
         self.stripe
@@ -385,10 +377,19 @@ impl Segments {
         self.window_when_formed[shape as usize] = self.usable[shape as usize].len();
     }
 
-    /// Gives back reserved segments that lie on a drive which is not in `drives`.
+    /// Parity columns of segments on so many drives: fewer than the level's only where there are not enough drives.
+    pub fn parity_on(&self, drives: usize) -> usize {
+        self.stripe.parity.min(drives.saturating_sub(1))
+    }
+
+    /// Gives back reserved segments that lie on a drive which is not in `drives`, or have fewer parity columns than they could.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {
-            let on_drives = |id: &SegmentId| self.entries[id].geometry.lies_on(drives);
+            let parity = self.parity_on(drives.len());
+            let on_drives = |id: &SegmentId| {
+                let geometry = &self.entries[id].geometry;
+                geometry.lies_on(drives) && geometry.parity() >= parity
+            };
             let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
             self.usable[shape] = keep.into();
             give_back.into_iter().for_each(|id| drop(self.free(id)));
@@ -399,7 +400,7 @@ impl Segments {
     /// drives have room, but never without its parity; only where fewer drives are left than that takes, which is
     /// when hosts may not write any more, with as much as they allow.
     fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
-        let parity = self.stripe.parity.min(drives.len().saturating_sub(1));
+        let parity = self.parity_on(drives.len());
         let mut roomy: Vec<(usize, DriveId)> = drives
             .iter()
             .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))

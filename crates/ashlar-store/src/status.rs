@@ -20,6 +20,8 @@ pub enum DriveCondition {
     Online,
     /// It was given up.
     Failed(DeviceError),
+    /// It came back, under this number; what it missed is being restored.
+    Returned(DriveId),
     /// It is not there, or was not believed when the pool was opened.
     Absent,
     /// It was lost, and all that lived on it has been restored on others.
@@ -82,7 +84,10 @@ impl PoolStatus {
     /// Something lacks redundancy that a lost drive held.
     pub fn is_degraded(&self) -> bool {
         let whole = |drive: &DriveStatus| {
-            !matches!(drive.condition, DriveCondition::Failed(_) | DriveCondition::Absent)
+            matches!(
+                drive.condition,
+                DriveCondition::Online | DriveCondition::Leaving | DriveCondition::Released
+            )
         };
         !self.drives.iter().all(whole)
     }
@@ -138,7 +143,7 @@ impl<W: World> Pool<W> {
             (None, state) if member.is_some() && state.takes_part() => {
                 self.condition_of_working(record.drive)
             }
-            _ => DriveCondition::Absent,
+            _ => self.condition_of_absent(record),
         };
         let figure = |figure: fn(&Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
         DriveStatus {
@@ -150,6 +155,15 @@ impl<W: World> Pool<W> {
         }
     }
 
+    fn condition_of_absent(&self, record: &MemberRecord) -> DriveCondition {
+        let root = self.root.borrow();
+        let is_it = |member: &&MemberRecord| member.uuid == record.uuid && member.drive != record.drive;
+        root.members
+            .iter()
+            .find(is_it)
+            .map_or(DriveCondition::Absent, |now| DriveCondition::Returned(now.drive))
+    }
+
     fn condition_of_working(&self, drive: DriveId) -> DriveCondition {
         if self.leaving.borrow().contains(&drive) { DriveCondition::Leaving } else { DriveCondition::Online }
     }
@@ -158,8 +172,10 @@ impl<W: World> Pool<W> {
         let unreleased = self.unreleased();
         let segments = self.segments.borrow();
         let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
+        let parity = self.identity.level.parity();
         let bytes = |segment: &Segment| {
-            u64::from(segment.rows) * (segment.columns_on(&unreleased) * SECTOR_BYTES) as u64
+            let lacking = parity.saturating_sub(segment.geometry.parity());
+            u64::from(segment.rows) * ((segment.columns_on(&unreleased) + lacking) * SECTOR_BYTES) as u64
         };
         let all: u64 = damaged.map(|(_, segment)| bytes(segment)).sum();
         let bytes_left = all.saturating_sub(self.rebuild.bytes_begun());

@@ -12,6 +12,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
+use crate::comeback::{ReturnError, Returned};
 use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
@@ -158,6 +159,27 @@ impl<W: World> Store<W> {
     /// [`RemoveError`]; nothing has changed then, unless the pool cannot be written.
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         self.pool.remove_drive(drive).await
+    }
+
+    /// Lets go of what is left of a drive that was lost, so that it can be opened again for [`Self::return_drive`].
+    ///
+    /// # Errors
+    /// [`ReturnError`]; nothing has changed then.
+    pub async fn forget_lost(&self, drive: DriveId) -> Result<(), ReturnError> {
+        self.pool.forget_lost(drive).await
+    }
+
+    /// Takes a drive back that was lost as `drive`. What it has missed is restored; it is a member, under a new number, when
+    /// this returns.
+    ///
+    /// # Errors
+    /// [`ReturnError`]; the pool is as it was, unless it cannot be written itself.
+    pub async fn return_drive(
+        &self,
+        drive: DriveId,
+        found: FoundDrive<W::Device>,
+    ) -> Result<Returned, ReturnError> {
+        self.pool.return_drive(drive, found).await
     }
 
     /// Drives that are no members any more since the last call: the pool has let go of them.

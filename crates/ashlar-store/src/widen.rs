@@ -47,6 +47,14 @@ pub enum AddError {
     Pool(#[from] IoError),
 }
 
+/// A member that the next root is the first to name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joining {
+    pub record: MemberRecord,
+    /// The identity that the drive had before it was lost. What it missed under its old numbers has the new one from then on.
+    pub was: Option<DriveUuid>,
+}
+
 impl<W: World> Pool<W> {
     /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
     /// well, and rebuilds go to it.
@@ -61,13 +69,13 @@ impl<W: World> Pool<W> {
         write_superblock(&device, &superblock).await?;
         self.running()?;
         self.array.add(drive, Member::new(device, layout));
-        self.join(&superblock);
+        self.join(&superblock, None);
         self.checkpoint_now().await?;
         Ok(superblock.drive_uuid)
     }
 
     /// A number that no member has: a new one, as long as there are any.
-    fn next_drive(&self) -> Result<DriveId, AddError> {
+    pub fn next_drive(&self) -> Result<DriveId, AddError> {
         let root = self.root.borrow();
         let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
         let next = taken.last().map_or(0, |last| last + 1);
@@ -103,7 +111,6 @@ impl<W: World> Pool<W> {
 
     fn superblock_of(&self, drive: DriveId, drive_bytes: u64, layout: DriveLayout) -> Superblock {
         let (identity, level) = (&self.identity, self.identity.level);
-        let members = self.root.borrow().counted().count() + 1;
         Superblock {
             generation: 1,
             pool: identity.pool,
@@ -111,7 +118,7 @@ impl<W: World> Pool<W> {
             drive,
             parity: level.parity() as u8,
             data: level.exact_data() as u16,
-            member_count: members.max(level.drives_min()) as u16,
+            member_count: self.member_count(),
             drive_bytes,
             layout,
             table_bytes: identity.table_bytes,
@@ -122,12 +129,21 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The next root names the drive, and may have segments on it.
-    fn join(&self, superblock: &Superblock) {
+    /// Members with one more, for a superblock to say.
+    pub fn member_count(&self) -> u16 {
+        let root = self.root.borrow();
+        let members = root.identities(root.counted()) + 1;
+        members.max(self.identity.level.drives_min()) as u16
+    }
+
+    /// The next root names the drive, and may have segments on it. `was`: the identity that it had, if it comes back.
+    pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);
-        self.joining.set(Some(MemberRecord { drive, uuid, state: MemberState::Present, since }));
-        let stripe = Stripe::of(self.identity.level, root.counted().count() + 1);
+        let record = MemberRecord { drive, uuid, state: MemberState::Present, since };
+        self.joining.set(Some(Joining { record, was }));
+        let members = root.identities(root.counted()) + usize::from(was.is_none());
+        let stripe = Stripe::of(self.identity.level, members);
         self.segments.borrow_mut().add_drive(drive, superblock.layout.chunk_count, stripe);
     }
 }

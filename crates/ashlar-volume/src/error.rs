@@ -1,7 +1,7 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError};
-use ashlar_store::{AddError, CreateError, FailError, OpenError, RemoveError};
+use ashlar_store::{AddError, CreateError, FailError, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -104,6 +104,12 @@ pub enum NodeError {
     /// The store refused to remove a drive.
     #[error("{0}")]
     RemoveDrive(#[from] RemoveError),
+    /// The store refused to take a drive back.
+    #[error("{0}")]
+    ReturnDrive(#[from] ReturnError),
+    /// Where a drive was that is to come back is not known.
+    #[error("nothing is known of where {0} was: say where it is now")]
+    Whereabouts(String),
     /// A drive was taken instead of another one, which cannot be removed.
     #[error("{with} is part of the pool now, but the other cannot be removed: {error}")]
     ReplaceDrive {

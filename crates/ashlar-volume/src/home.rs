@@ -17,6 +17,7 @@ use crate::report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsCha
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 
+mod comeback;
 mod create;
 mod members;
 mod open;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_block::PoolUuid;
+use ashlar_block::{DriveUuid, PoolUuid};
 use ashlar_store::{DriveCondition, OpenPolicy, Options};
 
 use crate::bay::DriveBay;
@@ -187,12 +187,35 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<PoolRecord, NodeError> {
         let old = drive_named(&self.report(pool).await?, &name)?.status.clone();
         let record = self.add_drive(pool, spec.clone(), force).await?;
-        if matches!(old.condition, DriveCondition::Failed(_) | DriveCondition::Absent) {
+        if matches!(
+            old.condition,
+            DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_)
+        ) {
             return Ok(record);
         }
         let removed = self.remove_drive(pool, old.drive.0.to_string(), Removal::Begin).await;
         let cannot = |error| NodeError::ReplaceDrive { with: spec, error: Box::new(error) };
         removed.map_err(cannot).map(|_| record)
+    }
+
+    /// Takes a drive back that a pool has lost. `at`: where it is; without that, where the pool has had it, or where
+    /// `remembered` says that a drive of that identity was.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn return_drive(
+        &self,
+        pool: &str,
+        name: String,
+        at: Option<String>,
+        remembered: impl FnOnce(DriveUuid) -> Option<String>,
+    ) -> Result<PoolRecord, NodeError> {
+        let report = self.report(pool).await?;
+        let found = drive_named(&report, &name)?;
+        let known = || found.facts.is_none().then(|| remembered(found.status.uuid)).flatten();
+        let (at, drive) = (at.or_else(known), found.status.drive);
+        let (home, uuid) = (report.home, report.status.uuid);
+        self.courier.call(home, move |home| async move { home.return_drive(uuid, drive, at).await }).await?
     }
 
     /// What has to be remembered of a pool.

@@ -367,6 +367,17 @@ pub enum DriveCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Take a drive back that a pool has lost: what it has missed is restored
+    #[command(after_help = "Examples:
+  ashlar drive return tank/drive-2
+  ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
+    Return {
+        /// POOL/DRIVE, as ashlar pool show names it
+        drive: String,
+        /// Where it is now, if not where it was
+        #[arg(long, value_name = "DRIVE")]
+        at: Option<String>,
+    },
     /// Take a pool's label off a drive that no open pool uses
     #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1")]
     LabelClear {

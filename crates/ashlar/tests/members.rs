@@ -99,8 +99,8 @@ fn a_drive_is_replaced_whether_it_works_or_not() {
     place.ok(&["pool", "replace", "tank", "drive-0", &place.drive(COMES + 1)]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
-    // What is left of the lost one is a name, which goes on demand.
-    place.ok(&["pool", "remove-drive", "tank", "drive-0"]);
+    // What is left of the lost one is a name, if it was still being restored. It goes on demand.
+    place.run(&["pool", "remove-drive", "tank", "drive-0"]);
     assert_eq!(names(&place), ["drive-2", "drive-3", "drive-4", "drive-5", "drive-6"]);
     let volumes = load.join().0;
     daemon.kill();
@@ -123,4 +123,106 @@ fn what_cannot_be_removed_is_refused_with_the_reason_and_stays() {
     assert!(said.contains("there is no such file"), "{said}");
     assert_eq!(names(&place), ["drive-0", "drive-1", "drive-2"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
+}
+
+/// Takes a drive away, with what it held then.
+fn pull(place: &Place, index: usize) {
+    fs::copy(place.image(index), place.image(index).with_extension("pulled")).expect("room");
+    fs::remove_file(place.image(index)).expect("a file");
+}
+
+fn push_in_again(place: &Place, index: usize) {
+    fs::rename(place.image(index).with_extension("pulled"), place.image(index)).expect("a file");
+}
+
+#[test]
+fn a_drive_that_was_pulled_comes_back_under_load_and_is_needed_then() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 43)], 1);
+    load.await_rounds();
+    pull(&place, GOES);
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
+    load.await_rounds();
+    push_in_again(&place, GOES);
+    place.ok(&["drive", "return", "tank/drive-1"]);
+    place.ok(&["pool", "set", "tank", "recon-prio=100"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4", "drive-5"]);
+    load.await_rounds();
+    pull(&place, 0);
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", 0));
+    load.await_rounds();
+    let volumes = load.join().0;
+    daemon.kill();
+    let daemon = place.start();
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn a_drive_comes_back_to_a_daemon_that_has_never_seen_it() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 47)], 1);
+    load.await_rounds();
+    pull(&place, GOES);
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
+    let volumes = load.join().0;
+    daemon.kill();
+    let daemon = place.start();
+    let said = place.refused(&["drive", "return", "tank/drive-1"]);
+    assert!(said.contains("there is no such file"), "{said}");
+    let elsewhere = place.image(9);
+    fs::rename(place.image(GOES).with_extension("pulled"), &elsewhere).expect("a file");
+    place.ok(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
+    place.wait_until("what it missed is restored", |place| !names(place).contains(&"drive-1".to_owned()));
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn a_pool_that_has_lost_too_many_drives_goes_on_when_they_come_back() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let volumes = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 53)], 1).join().0;
+    for index in [0, GOES] {
+        pull(&place, index);
+    }
+    let takes_nothing = |place: &Place| place.pool_states("tank").contains(&"read-only".to_owned());
+    place.wait_until("the pool takes no writes", takes_nothing);
+    let said = place.refused(&["drive", "return", "tank/drive-1"]);
+    assert!(said.contains("has halted") && said.contains("when the daemon is started again"), "{said}");
+    daemon.kill();
+    for index in [0, GOES] {
+        push_in_again(&place, index);
+    }
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn what_cannot_come_back_is_refused_with_the_reason() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..4);
+    let said = place.refused(&["drive", "return", "tank/drive-1"]);
+    assert!(said.contains("drive 1 is used: it was not lost"), "{said}");
+    fs::write(place.image(9), vec![0; 48 << 20]).expect("room");
+    pull(&place, GOES);
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
+    let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
+    assert!(said.contains("ashlar pool replace takes it as a new drive"), "{said}");
+    push_in_again(&place, GOES);
+    place.ok(&["drive", "return", "tank/drive-1"]);
+    let said = place.refused(&["drive", "return", "tank"]);
+    assert!(said.contains("write POOL/DRIVE"), "{said}");
 }

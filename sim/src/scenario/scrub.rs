@@ -12,11 +12,11 @@ impl Scenario {
         self.drives.let_all_in();
         let world = self.world();
         let run = Rc::new(Run::new(&world, &self.plan, &self.known, 0).scrubbing());
-        let main = run.clone().whole(self.drives.present(&world));
+        let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, u64::MAX)?;
         let held = self.look_at(&run, ended);
         world.stop();
-        self.drives.settle(held.as_deref());
+        self.drives.settle(held.as_ref());
         if run.is_pristine.get() {
             self.drives.believe_all();
         }

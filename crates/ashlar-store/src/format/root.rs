@@ -1,5 +1,7 @@
 //! The root: what it names is the pool.
 
+use std::collections::BTreeSet;
+
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
@@ -204,6 +206,13 @@ impl Root {
     pub fn counted(&self) -> impl Iterator<Item = DriveId> {
         let counted = self.members.iter().filter(|member| member.state != MemberState::Released);
         counted.map(|member| member.drive)
+    }
+
+    /// How many drives these numbers are: one that came back has two while what it missed is on its old one.
+    pub fn identities(&self, numbers: impl IntoIterator<Item = DriveId>) -> usize {
+        let uuid_of =
+            |number: DriveId| self.members.iter().find(|member| member.drive == number)?.uuid.into();
+        numbers.into_iter().filter_map(uuid_of).collect::<BTreeSet<DriveUuid>>().len()
     }
 
     /// The incarnation that wrote it.

@@ -15,14 +15,16 @@ pub(crate) enum RebuildTask {
     Settle,
 }
 
-/// A segment with columns on drives that are lost or leaving.
+/// A segment that lacks redundancy, or has columns on drives that are leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Damaged {
     pub id: SegmentId,
-    /// Columns that cannot be read.
-    pub lost: usize,
-    /// Columns that are to be elsewhere: those, and those on drives that are leaving.
+    /// Columns that may still be lost.
+    pub spare: usize,
+    /// Columns that are to be elsewhere.
     pub columns: usize,
+    /// It was made with fewer parity columns than the level has, when fewer drives were left: what lives is to be written anew.
+    pub is_thin: bool,
     /// Nothing of it lives, or everything has been copied: the next root frees it.
     pub is_empty: bool,
     /// It may be read and moved now.
@@ -35,7 +37,7 @@ pub(crate) fn most_endangered(
     begun: Option<SegmentId>,
 ) -> Option<Damaged> {
     let ready = damaged.filter(|segment| segment.is_ready && !segment.is_empty);
-    ready.min_by_key(|segment| (std::cmp::Reverse(segment.lost), begun != Some(segment.id), segment.id))
+    ready.min_by_key(|segment| (segment.spare, begun != Some(segment.id), segment.id))
 }
 
 /// How long to leave the drives to others after a step, so that rebuild has `prio` percent of the time.

@@ -44,3 +44,22 @@ fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next(
     }
     assert_eq!(drives.open().segments.borrow().usable_striped(), usable);
 }
+
+/// What was on its way when the power failed had used up the window, and there was none for writing it anew.
+#[test]
+fn recovery_has_room_when_the_window_is_used_up() {
+    let drives = Drives::new(Level::RAID1, 2);
+    drop(drives.open());
+    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
+    let table = at_once(read_table(&chosen)).expect("it was written");
+    let pool = assemble(&drives.world, chosen, table, Options::default());
+    let root = pool.root.borrow().clone();
+    at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
+    use_window(&pool, 0);
+    assert!(pool.extend_window());
+    assert_eq!(pool.segments.borrow().usable_striped(), EXTENSION_SEGMENTS as u64);
+    use_window(&pool, EXTENSION_SEGMENTS as u64 - 1);
+    at_once(pool.checkpoint(false)).expect("its root names what it wrote");
+    drop(pool);
+    drives.open();
+}

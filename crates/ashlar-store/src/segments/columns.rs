@@ -7,9 +7,10 @@ use std::rc::Rc;
 use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::{Segment, Segments};
+use super::{Segment, Segments, Stripe};
 use crate::format::location::SegmentId;
-use crate::format::table::TableEntry;
+use crate::format::table::{SegmentState, TableEntry};
+use crate::types::Lsn;
 
 /// Where a column goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +78,26 @@ impl Segments {
         Some(columns.iter().zip(beside).map(place).collect())
     }
 
+    /// The drive `from` is `to` from now on, in the same chunks, as far as it has missed nothing: in segments that were complete
+    /// before `complete_below`. Returns how many columns those are.
+    pub fn adopt(&mut self, from: DriveId, to: DriveId, complete_below: Lsn) -> u64 {
+        let is_complete = |segment: &&mut Segment| {
+            matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
+                && segment.last_lsn < complete_below
+        };
+        let mut adopted = BTreeSet::new();
+        for segment in self.entries.values_mut().filter(is_complete) {
+            let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
+            let Some(column) = columns.iter_mut().find(|column| column.drive == from) else { continue };
+            column.drive = to;
+            adopted.insert(column.chunk);
+            segment.geometry = Rc::new(Geometry::new(columns, parity));
+        }
+        let free = self.free_chunks.get_mut(&to).expect("it is part of the pool");
+        free.retain(|chunk| !adopted.contains(chunk));
+        adopted.len() as u64
+    }
+
     /// Chunks that nothing names may be reserved again.
     pub fn give_back(&mut self, chunks: impl IntoIterator<Item = ChunkAddr>) {
         for ChunkAddr { drive, chunk } in chunks {
@@ -102,6 +123,14 @@ impl Segments {
     /// Chunks that columns have left since the last call. The root before names them still.
     pub fn take_retired(&mut self) -> Vec<ChunkAddr> {
         std::mem::take(&mut self.retired)
+    }
+
+    /// The drive, on which no segment lies, is no part of the pool any more.
+    pub fn remove_drive(&mut self, drive: DriveId, stripe: Stripe) {
+        assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
+        self.chunks_total.remove(&drive);
+        self.free_chunks.remove(&drive);
+        self.stripe = stripe;
     }
 
     /// Whether any segment has a column on the drive.

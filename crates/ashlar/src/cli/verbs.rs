@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -93,17 +93,14 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             print(output, &pool, tables::pool)
         }
         PoolCommand::Import { pool, drives, degraded } => {
-            let request = ImportPool { pool, drives: all_absolute(&drives)?, degraded };
-            let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
-            print(output, &pool, |pool| tables::opened_pool("opened", pool))
+            import_pool(client, ImportPool { pool, drives: all_absolute(&drives)?, degraded }, output).await
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
-            let request = RemoveDrive { drive, cancel };
-            remove_drive(client, &path_of_pool(&pool)?, &request, wait, output).await
+            remove_drive(client, &pool, &RemoveDrive { drive, cancel }, wait, output).await
         }
         PoolCommand::Replace { pool, drive, with, force } => {
             let request = ReplaceDrive { drive, with: absolute(&with)?, force };
@@ -170,15 +167,21 @@ async fn scrub(client: &Client, path: &str, wait: bool, stop: bool, output: Outp
     print(output, &pool, tables::scrub)
 }
 
+async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
+    let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
+    print(output, &pool, |pool| tables::opened_pool("opened", pool))
+}
+
 async fn remove_drive(
     client: &Client,
-    path: &str,
+    pool: &str,
     request: &RemoveDrive,
     wait: bool,
     output: Output,
 ) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
     let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
-    let pool = if wait { super::rebuild::wait(client, path, "evacuating").await? } else { pool };
+    let pool = if wait { super::rebuild::wait(client, &path, "evacuating").await? } else { pool };
     print(output, &pool, tables::pool)
 }
 
@@ -216,14 +219,18 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &info, tables::drive_info)
         }
         DriveCommand::Fail { drive, force, yes } => {
-            let (pool, name) = drive.split_once('/').with_context(|| {
-                format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/2")
-            })?;
+            let (pool, name) = pool_and_drive(&drive)?;
             let path = format!("/pools/{}/fail-drive", segment(pool)?);
             confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
             let request = FailDrive { drive: name.to_owned(), force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             print(output, &pool, tables::pool)
+        }
+        DriveCommand::Return { drive, at } => {
+            let (pool, name) = pool_and_drive(&drive)?;
+            let at = at.map(|at| absolute(&at)).transpose()?;
+            let request = ReturnDrive { drive: name.to_owned(), at };
+            change_pool(client, Method::POST, pool, "/return-drive", &request, output).await
         }
         DriveCommand::LabelClear { drive, force, yes } => {
             let drive = absolute(&drive)?;
@@ -233,6 +240,11 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
         }
     }
+}
+
+fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, &str)> {
+    let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
+    drive.split_once('/').with_context(why)
 }
 
 fn is_drive(member: &PoolDrive, drive: &str) -> bool {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, Status, Volume,
+    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -199,6 +199,10 @@ impl Appliance for NodeAppliance {
 
     fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool> {
         self.change(|node| async move { node.remove_drive(pool, request).await })
+    }
+
+    fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.return_drive(pool, request).await })
     }
 
     fn replace_drive(&self, pool: String, request: ReplaceDrive) -> Answer<'_, Pool> {

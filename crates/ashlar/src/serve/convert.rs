@@ -145,6 +145,9 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
         DriveCondition::Absent => ("absent", None),
         DriveCondition::Released => ("released", None),
+        DriveCondition::Returned(now) => {
+            ("returned", Some(format!("it came back as drive-{}; what it missed is being restored", now.0)))
+        }
         DriveCondition::Leaving => ("evacuating", None),
     };
     let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];

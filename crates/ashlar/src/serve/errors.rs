@@ -34,6 +34,8 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive(_) => (Conflict, "cannot_fail"),
         NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
+        NodeError::ReturnDrive(_) => (Conflict, "cannot_return"),
+        NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),

@@ -1,7 +1,14 @@
 use super::*;
 
 fn damaged(id: u32, lost: usize) -> Damaged {
-    Damaged { id: SegmentId(id), lost, columns: lost.max(1), is_empty: false, is_ready: true }
+    Damaged {
+        id: SegmentId(id),
+        spare: 4 - lost,
+        columns: lost.max(1),
+        is_thin: false,
+        is_empty: false,
+        is_ready: true,
+    }
 }
 
 fn next(damaged: &[Damaged], begun: Option<u32>) -> Option<u32> {

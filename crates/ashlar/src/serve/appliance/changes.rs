@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar_block::DriveUuid;
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
-    NameHosts, Pool, RemoveDrive, ReplaceDrive, Volume,
+    NameHosts, Pool, RemoveDrive, ReplaceDrive, ReturnDrive, Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{DriveCondition, OpenPolicy};
@@ -120,6 +121,31 @@ impl Shared {
         let remembered = self.remember(&record).await;
         replaced.map_err(api_error)?;
         remembered
+    }
+
+    pub(super) async fn return_drive(
+        self: Arc<Self>,
+        pool: String,
+        request: ReturnDrive,
+    ) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        let uuid = report.status.uuid.to_string();
+        if let Some(why) = &report.status.halted {
+            let message = format!("pool '{}' has halted: {why}", report.status.name);
+            let hint = "when the daemon is started again it takes all drives that are back, and goes on";
+            return Err(ApiError::new(ErrorKind::Conflict, "pool_halted", message).with_hint(hint));
+        }
+        let known = self.memory().pool(&uuid).cloned();
+        let remembered = |drive: DriveUuid| {
+            let mut drives = known.iter().flat_map(|pool| &pool.drives);
+            drives.find(|known| known.uuid == drive.to_string()).map(|known| known.spec.clone())
+        };
+        let record = self.node.return_drive(&uuid, request.drive, request.at, remembered).await;
+        let record = record.map_err(api_error)?;
+        tokio::spawn(self.clone().forget_removed(uuid));
+        self.remember(&record).await
     }
 
     /// Remembers a pool without the drives that are being removed from it, once they are.

@@ -1,0 +1,147 @@
+//! A drive that comes back to an open pool which went on without it.
+//!
+//! Rows are never overwritten: what the drive held of segments that were complete before it was lost, it holds. It becomes
+//! a member under a new number, and those columns are its own from then on. What it missed stays on its old number, is
+//! restored like all that was lost, and then the old number is forgotten.
+//!
+//! What was complete is told by the drive's own newest root: it was written when all batches below its replay floor were on
+//! every drive that it names present. It has to be the last that was written before the loss: what was moved to the drive
+//! after it is not on a copy that was made before. The new number comes first to the drive, which makes it nothing as long as no root
+//! names it, and then into a root, together with what is where. A crash between the two leaves a drive that is not
+//! believed: it can be added, and is then restored from scratch.
+
+use ashlar_block::{DeviceError, DriveId, DriveUuid, IoError, World};
+use ashlar_raid::Member;
+
+use crate::create::{random_uuid, write_superblock};
+use crate::format::root::{MemberRecord, Root};
+use crate::format::superblock::Superblock;
+use crate::members::{FoundDrive, read_roots, went_on_without};
+use crate::pool::Pool;
+use crate::types::Lsn;
+use crate::widen::AddError;
+
+/// Why a drive did not come back.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReturnError {
+    /// The pool has no such drive.
+    #[error("the pool has no {0}")]
+    NotMember(DriveId),
+    /// It was never lost.
+    #[error("{0} is used: it was not lost")]
+    Works(DriveId),
+    /// What is there is another drive.
+    #[error("it is not {0} as the pool knew it: ashlar pool replace takes another drive instead of it")]
+    Another(DriveId),
+    /// Something else went on with the pool on it.
+    #[error(
+        "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
+    )]
+    Diverged(DriveId),
+    /// It cannot have a new number, or cannot be written.
+    #[error("{0}")]
+    Add(#[from] AddError),
+}
+
+impl From<DeviceError> for ReturnError {
+    fn from(error: DeviceError) -> Self {
+        ReturnError::Add(error.into())
+    }
+}
+
+impl From<IoError> for ReturnError {
+    fn from(error: IoError) -> Self {
+        ReturnError::Add(error.into())
+    }
+}
+
+/// What a drive that came back brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Returned {
+    /// Its new number.
+    pub drive: DriveId,
+    /// Its new identity.
+    pub uuid: DriveUuid,
+    /// Columns that it has as they should be.
+    pub columns_kept: u64,
+}
+
+impl<W: World> Pool<W> {
+    /// Lets go of what is left of a drive that was lost, so that it can be opened again.
+    pub async fn forget_lost(&self, drive: DriveId) -> Result<(), ReturnError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        self.lost_member(drive).await?;
+        self.array.remove(drive);
+        Ok(())
+    }
+
+    /// Takes a drive back that was lost as `drive`.
+    pub async fn return_drive(
+        &self,
+        drive: DriveId,
+        found: FoundDrive<W::Device>,
+    ) -> Result<Returned, ReturnError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        let record = self.lost_member(drive).await?;
+        let FoundDrive { superblock, device } = found;
+        if (superblock.drive, superblock.drive_uuid) != (drive, record.uuid) {
+            return Err(ReturnError::Another(drive));
+        }
+        let complete_below = self.complete_below(&record, &device).await?;
+        let superblock = self.renamed(superblock)?;
+        write_superblock(&device, &superblock).await?;
+        self.running()?;
+        let (new, layout) = (superblock.drive, superblock.layout);
+        self.array.remove(drive);
+        self.array.add(new, Member::new(device, layout));
+        self.join(&superblock, Some(record.uuid));
+        let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
+        self.rebuild_at_once();
+        self.checkpoint_now().await?;
+        Ok(Returned { drive: new, uuid: superblock.drive_uuid, columns_kept })
+    }
+
+    /// The member, once a root says that it is lost: before that, what was written without it may not be durable.
+    async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, ReturnError> {
+        let record = || self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
+        let known = record().ok_or(ReturnError::NotMember(drive))?;
+        if !known.state.takes_part() {
+            return Ok(known);
+        }
+        if self.array.working(drive).is_some() {
+            return Err(ReturnError::Works(drive));
+        }
+        self.checkpoint_now().await?;
+        record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
+    }
+
+    /// Below which batches all that was written is on the drive, by its own newest root.
+    async fn complete_below(&self, member: &MemberRecord, device: &W::Device) -> Result<Lsn, ReturnError> {
+        let drive = member.drive;
+        let roots = read_roots(device, self.identity.pool).await;
+        let root = self.root.borrow();
+        let is_on_line = |own: &&Root| root.descends_from(own.incarnation(), own.generation);
+        if roots.last().is_some_and(|own| !is_on_line(&own) && went_on_without(own, &root)) {
+            return Err(ReturnError::Diverged(drive));
+        }
+        // What is newer is of a checkpoint that did not come to its end.
+        let Some(own) = roots.iter().rev().find(is_on_line) else { return Ok(Lsn(0)) };
+        // One was on its way when the drive was lost.
+        let is_last = own.generation.0 + 2 >= member.since.0;
+        let takes_part = own.members.iter().any(|own| own.drive == drive && own.state.takes_part());
+        Ok(if is_last && takes_part { own.replay_floor } else { Lsn(0) })
+    }
+
+    /// The superblock under a new number and identity.
+    fn renamed(&self, superblock: Superblock) -> Result<Superblock, AddError> {
+        Ok(Superblock {
+            generation: superblock.generation + 1,
+            drive: self.next_drive()?,
+            drive_uuid: DriveUuid(random_uuid(&self.world)),
+            member_count: self.member_count(),
+            ..superblock
+        })
+    }
+}
