@@ -10,7 +10,7 @@ pub struct Options {
     /// Bytes that hosts may have written since the last checkpoint before the next one begins: bounds the time
     /// that recovery takes.
     pub replay_bytes_max: u64,
-    /// Records that may have been written since then, likewise. Each takes [`REPLAY_RECORD_BYTES`] while it is replayed, and
+    /// Records that may have been written since then, likewise. Each takes some 96 bytes while it is replayed, and
     /// all together take no more than the map may, unless that is very little.
     pub replay_records_max: u64,
     /// Bytes of writes that may be admitted and not yet answered.
