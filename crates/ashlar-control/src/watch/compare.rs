@@ -76,23 +76,29 @@ fn left(pool: &Pool, state: &str) -> Happening {
 }
 
 fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
-    let find = |pool: &Pool, uuid: &str| pool.drives.iter().find(|drive| drive.uuid == uuid).cloned();
     let mut all = Vec::new();
     for drive in before.iter().flat_map(|before| &before.drives) {
-        if find(now, &drive.uuid).is_none() {
+        if same_drive(now, drive).is_none() {
             let message = format!("{} is no longer a member of pool '{}'", drive.name, now.name);
             all.push(about_drive(now, drive, Severity::Info, "drive_removed", message));
         }
     }
     for drive in &now.drives {
-        let old = before.and_then(|before| find(before, &drive.uuid));
+        let old = before.and_then(|before| same_drive(before, drive));
         if before.is_some() && old.is_none() {
             let message = format!("{} is a member of pool '{}' now", drive.name, now.name);
             all.push(about_drive(now, drive, Severity::Info, "drive_added", message));
         }
-        all.extend(drive_state(now, old.as_ref(), drive));
+        all.extend(drive_state(now, old, drive));
     }
     all
+}
+
+/// The drive as the pool has it. By its name first: one that came back has its old name, too, until what it missed is restored;
+/// and then by its identity, for in a pool that is not open a drive is named otherwise.
+fn same_drive<'a>(pool: &'a Pool, drive: &PoolDrive) -> Option<&'a PoolDrive> {
+    let named = pool.drives.iter().find(|other| other.name == drive.name);
+    named.or_else(|| pool.drives.iter().find(|other| other.uuid == drive.uuid))
 }
 
 fn about_drive(pool: &Pool, drive: &PoolDrive, severity: Severity, kind: &str, message: String) -> Happening {

@@ -162,3 +162,19 @@ fn hosts_are_told_of_by_name_and_many_of_them_together() {
     let many = told([hosts(names(0)), hosts(names(99))]);
     assert_eq!((many.len(), many[16].as_str()), (17, "hosts"));
 }
+
+/// It has two names until what it missed is restored, and was told to be online at every look.
+#[test]
+fn a_drive_that_comes_back_is_told_once() {
+    let looks = || {
+        let with = |drives: Vec<PoolDrive>| {
+            let mut seen = pool(&["degraded"], &[], None);
+            seen.pools[0].drives = drives;
+            seen
+        };
+        let is = |name: &str, state: &str| PoolDrive { uuid: "new".to_owned(), ..drive(name, &[state]) };
+        let back = || with(vec![is("drive-1", "returned"), is("drive-3", "online")]);
+        [with(vec![drive("drive-1", &["absent"])]), back(), back(), with(vec![is("drive-3", "online")])]
+    };
+    assert_eq!(told(looks()), ["drive_state returned", "drive_added drive-3"]);
+}
