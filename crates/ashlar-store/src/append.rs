@@ -120,6 +120,13 @@ pub(crate) struct Appended {
     columns: Option<Columns>,
 }
 
+impl Appended {
+    fn drives_of(&self, columns: ColumnMask) -> Vec<DriveId> {
+        let all = self.geometry.columns.iter().enumerate();
+        all.filter(|(column, _)| columns.has(*column)).map(|(_, chunk)| chunk.drive).collect()
+    }
+}
+
 impl<W: World> Pool<W> {
     /// Data columns and rows of the stream's largest batch, in a fresh segment.
     pub fn fresh_batch_room(&self, stream: StreamId) -> BatchRoom {
@@ -299,13 +306,10 @@ impl<W: World> Pool<W> {
     /// absence is in a durable root. `None`: the pool has halted.
     pub async fn write_durably(&self, appended: &mut Appended) -> Option<()> {
         let missing = self.write(appended).await?;
-        let drives: Vec<DriveId> = (0..appended.geometry.columns.len())
-            .filter(|column| missing.has(*column))
-            .map(|column| appended.geometry.columns[column].drive)
-            .collect();
+        let drives = appended.drives_of(missing);
         loop {
             let changed = self.root_changed.notified();
-            if drives.iter().all(|drive| self.absent.borrow().contains(drive)) {
+            if self.are_absent(&drives) {
                 break;
             }
             self.running().ok()?;
@@ -316,4 +320,33 @@ impl<W: World> Pool<W> {
         self.log.durable(appended.lsn);
         Some(())
     }
+
+    /// Writes the batch for a root that is yet to come, which alone makes it matter: it does not wait for one that names the
+    /// absence of a drive. But no header may say that the batch is durable before that root is: a start that finds the drive
+    /// there again would not look whether the drive has it. `None`: the pool has halted.
+    pub async fn write_for_root(&self, appended: &mut Appended) -> Option<()> {
+        let missing = self.write(appended).await?;
+        self.awaiting_root.borrow_mut().push((appended.lsn, appended.drives_of(missing)));
+        self.settle_awaiting_root();
+        Some(())
+    }
+
+    /// Batches that lack nothing but what is on drives whose absence is in the newest root are durable.
+    pub fn settle_awaiting_root(&self) {
+        self.awaiting_root.borrow_mut().retain(|(lsn, drives)| {
+            let is_durable = self.are_absent(drives);
+            if is_durable {
+                self.log.durable(*lsn);
+            }
+            !is_durable
+        });
+    }
+
+    fn are_absent(&self, drives: &[DriveId]) -> bool {
+        let absent = self.absent.borrow();
+        drives.iter().all(|drive| absent.contains(drive))
+    }
 }
+
+#[cfg(test)]
+mod tests;

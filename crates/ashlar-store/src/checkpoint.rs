@@ -376,6 +376,7 @@ impl<W: World> Pool<W> {
     fn install(&self, noted: Noted, root: Root, window: Window) {
         let absent = |member: &&MemberRecord| !member.state.takes_part();
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
+        self.settle_awaiting_root();
         if self.joining.get().is_some_and(|joining| root.members.contains(&joining.record)) {
             self.joining.set(None);
         }

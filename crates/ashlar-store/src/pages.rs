@@ -113,9 +113,7 @@ impl<W: World> Pool<W> {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
             let mut appended = self.try_append(StreamId::Metadata, claim, take).await?;
-            // A missing column does not hold the page back: the root that will name it says which drive is absent.
-            self.write(&mut appended).await.ok_or(AppendError::Halted)?;
-            self.log.durable(appended.lsn);
+            self.write_for_root(&mut appended).await.ok_or(AppendError::Halted)?;
             self.log.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }

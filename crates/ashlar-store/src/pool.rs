@@ -30,7 +30,7 @@ use crate::segments::Segments;
 use crate::striping::Striping;
 use crate::sweep::Sweep;
 use crate::temper::Temper;
-use crate::types::{Incarnation, ShardId};
+use crate::types::{Incarnation, Lsn, ShardId};
 use crate::upkeep::Orders;
 use crate::widen::Joining;
 
@@ -137,6 +137,8 @@ pub(crate) struct Pool<W: World> {
     pub root: RefCell<Root>,
     /// Drives whose absence is in it.
     pub absent: RefCell<BTreeSet<DriveId>>,
+    /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
+    pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
     /// Drives that work and that are to be members no more: nothing new goes to them. See `leave.rs`.
     pub leaving: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
@@ -225,6 +227,7 @@ impl<W: World> Pool<W> {
             departed: RefCell::default(),
             root: RefCell::new(parts.root),
             absent: RefCell::new(parts.absent),
+            awaiting_root: RefCell::default(),
             root_changed: Notify::new(),
             orders: Orders::default(),
             rebuild: Rebuild::default(),

@@ -409,8 +409,7 @@ impl<W: World> Pool<W> {
                 Err(WindowEmpty) if self.extend_window() => continue,
                 Err(WindowEmpty) => return Err(OpenError::NoRoom),
             };
-            self.write(&mut appended).await.ok_or(OpenError::NoRoom)?;
-            self.log.durable(appended.lsn);
+            self.write_for_root(&mut appended).await.ok_or(OpenError::NoRoom)?;
             self.log.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
