@@ -236,9 +236,13 @@ impl<'a, W: World> Image<'a, W> {
 
     /// The batch's part of a column; zeros where it is unreadable.
     fn column_bytes(&self, column: usize, header: &BatchHeader) -> Vec<u8> {
-        let rows = header.row..header.row + header.rows;
-        rows.flat_map(|row| self.sector(column, row).map_or_else(|| vec![0; SECTOR_BYTES], <[u8]>::to_vec))
-            .collect()
+        let mut bytes = vec![0; header.rows as usize * SECTOR_BYTES];
+        for (into, row) in bytes.chunks_exact_mut(SECTOR_BYTES).zip(header.row..) {
+            if let Some(sector) = self.sector(column, row) {
+                into.copy_from_slice(sector);
+            }
+        }
+        bytes
     }
 
     /// Replaces the suspect sectors by what the others make of them, in every way until all is right: with all parities,
