@@ -16,7 +16,7 @@ use ashlar_raid::Member;
 use crate::create::{random_uuid, write_superblock};
 use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
-use crate::members::{FoundDrive, read_roots, went_on_without};
+use crate::members::{FoundDrive, has_gone_another_way, read_roots};
 use crate::pool::Pool;
 use crate::types::Lsn;
 use crate::widen::AddError;
@@ -123,7 +123,9 @@ impl<W: World> Pool<W> {
         let roots = read_roots(device, self.identity.pool).await;
         let root = self.root.borrow();
         let is_on_line = |own: &&Root| root.descends_from(own.incarnation(), own.generation);
-        if roots.last().is_some_and(|own| !is_on_line(&own) && went_on_without(own, &root)) {
+        let parity = self.identity.level.parity();
+        let has_diverged = |own: &&Root| !is_on_line(own) && has_gone_another_way(own, &root, parity);
+        if roots.last().as_ref().is_some_and(has_diverged) {
             return Err(ReturnError::Diverged(drive));
         }
         // What is newer is of a checkpoint that did not come to its end.

@@ -69,7 +69,7 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
 
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
 /// in `root`; one that does not is the root of a checkpoint that did not come to its end.
-pub(crate) fn went_on_without(own: &Root, root: &Root) -> bool {
+fn went_on_without(own: &Root, root: &Root) -> bool {
     own.members.iter().any(|member| !member.state.takes_part() && takes_part_in(root, member.drive))
 }
 
@@ -83,6 +83,12 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
     let on_line = others.iter().filter(|drive| takes_part_in(own, **drive));
     on_line.count() + parity >= own.identities(own.counted())
+}
+
+/// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged something under `own`.
+pub(crate) fn has_gone_another_way(own: &Root, root: &Root, parity: usize) -> bool {
+    let elsewhere: Vec<DriveId> = own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
+    went_on_without(own, root) && could_have_opened(own, &elsewhere, parity)
 }
 
 /// Which drives the pool is opened with.

@@ -148,3 +148,16 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
         Err(OpenError::Diverged { .. })
     ));
 }
+
+/// The root that names drive 2 absent came to drive 1 alone, as the power failed. Drive 1 was given up as "used without
+/// the others" when it came back to the pool that 0 and 2 went on with.
+#[test]
+fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
+    let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
+    assert!(!has_gone_another_way(&root(&[(1, 1)], 22, &[2]), &newest, 1));
+    // Drives 1 and 2 of four, two of which may be lost, have gone on.
+    let newest = root_of(4, &[(2, 21), (1, 1)], 30, &[1, 2]);
+    let other = root_of(4, &[(3, 21), (1, 1)], 22, &[0, 3]);
+    assert!(has_gone_another_way(&other, &newest, 2));
+    assert!(!has_gone_another_way(&other, &newest, 1));
+}
