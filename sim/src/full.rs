@@ -31,7 +31,7 @@ const WRITE_AMPLIFICATION_MAX: f64 = 5.0;
 impl Run {
     /// Fills the pool, and looks whether everything goes on that should.
     pub async fn fill_and_empty(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
-        let id = self.make_raw_volume(pool).await?;
+        let id = self.filling_volume(pool).await?;
         let end = self.fill(pool, id, 0..self.plan.volume.blocks).await?;
         if end == self.plan.volume.blocks {
             return Err("the pool takes more than it can hold".to_owned());
@@ -45,15 +45,23 @@ impl Run {
             self.trim_and_refill(pool, id, end / 4 * quarter..end / 4 * (quarter + 1)).await?;
         }
         let live = (pool.status().space.limit * STEADY_PERCENT / 100 / BLOCK_BYTES as u64).min(end);
-        self.trim(pool, id, live..end).await?;
+        self.trim(pool, id, live..self.plan.volume.blocks).await?;
         self.overwrite(pool, id, live).await
     }
 
-    async fn make_raw_volume(&self, pool: &Pool) -> Result<VolumeId, String> {
+    /// The volume of the start before, or a new one.
+    async fn filling_volume(&self, pool: &Pool) -> Result<VolumeId, String> {
+        let known = self.known.filling.get().filter(|id| self.known.models.borrow().contains_key(id));
+        if let Some(id) = known {
+            // It may be as full as it can be, so that not even what is there can be overwritten.
+            self.trim(pool, id, 0..self.plan.volume.blocks / 2).await?;
+            return Ok(id);
+        }
         let blocks = self.plan.volume.blocks;
         let made = pool.create_volume(blocks, false, Bytes::from_static(b"full")).await;
         let id = made.map_err(|error| format!("create volume: {error}"))?;
         self.known.models.borrow_mut().insert(id, Model::new(blocks));
+        self.known.filling.set(Some(id));
         Ok(id)
     }
 

@@ -31,6 +31,8 @@ pub struct Known {
     pub models: RefCell<BTreeMap<VolumeId, Model>>,
     /// Volumes whose deletion has been acknowledged.
     pub deleted: RefCell<BTreeSet<VolumeId>>,
+    /// The volume that fills the pool, in plans that do so.
+    pub filling: Cell<Option<VolumeId>>,
     last_version: Cell<Version>,
     pub outcome: Cell<Outcome>,
     failure: RefCell<Option<String>>,
@@ -80,6 +82,8 @@ pub struct Run {
     overdrawn: bool,
     /// It is scrubbed until nothing is found any more.
     scrubs: bool,
+    /// Nothing goes wrong that has not gone wrong before.
+    spared: bool,
     /// That was so, and no drive was missing.
     pub is_pristine: Cell<bool>,
     /// Drives that may come, and come back.
@@ -97,6 +101,7 @@ impl Run {
             closing: Cell::new(false),
             overdrawn: false,
             scrubs: false,
+            spared: false,
             is_pristine: Cell::new(false),
             members: Members::default(),
         }
@@ -105,6 +110,11 @@ impl Run {
     /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
     pub fn overdrawn(self) -> Self {
         Run { overdrawn: true, ..self }
+    }
+
+    /// The same with nothing that goes wrong: it has to be opened.
+    pub fn spared(self) -> Self {
+        Run { spared: true, ..self }
     }
 
     /// The same with scrubs before anything else.
@@ -139,7 +149,8 @@ impl Run {
                 *self.pool.borrow_mut() = Some(pool.clone());
                 self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
             }
-            Err(error) if start::may_fail_so(&error) => {}
+            // Nothing is lost, and the next start finds room.
+            Err(OpenError::FileSystemFull) if self.plan.sparse && !self.spared => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }

@@ -90,6 +90,9 @@ impl Arguments {
 
 type MakePlan = fn(&mut XorShift) -> Plan;
 
+/// Crash states of a run that has to have met everything.
+const LONG_RUN_STATES: u64 = 20_000;
+
 /// Crash states after which a line says how far it is.
 const STATES_PER_LINE: u64 = 5000;
 
@@ -130,6 +133,10 @@ fn main() -> anyhow::Result<()> {
     let totals = run_all(&arguments, started);
     report(&totals, started.elapsed(), arguments.crashes);
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
+    if totals.outcome.crash_states() >= LONG_RUN_STATES {
+        let lacks = totals.outcome.lacks(arguments.crashes);
+        anyhow::ensure!(lacks.is_empty(), "the run has not met what it should: {}", lacks.join("; "));
+    }
     Ok(())
 }
 
@@ -230,8 +237,11 @@ fn report(totals: &Totals, elapsed: Duration, crashes: bool) {
 }
 
 fn report_outcome(outcome: &Outcome) {
+    let during: Vec<String> =
+        outcome.cuts_by_activity().map(|(activity, cuts)| format!("{activity:?} {cuts}")).collect();
+    println!("cuts of full pools {}  cuts during: {}", outcome.cuts_of_full, during.join("  "));
     println!(
-        "clean stops {}  opens given up because a drive died or a file system was full {}  a drive too many away: refused {}, opened {}",
+        "clean stops {}  opens given up because a file system was full {}  a drive too many away: refused {}, opened {}",
         outcome.clean_stops, outcome.given_up_opens, outcome.overdrawn_refusals, outcome.overdrawn_opens
     );
     println!(

@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use ashlar_store::Activity;
+
 /// Counts of what the runs of a seed have met.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Outcome {
@@ -11,9 +13,13 @@ pub struct Outcome {
     pub recovery_cuts: u64,
     /// Power cuts while a pool was being made.
     pub creation_cuts: u64,
+    /// Those of the cuts at work that came while upkeep did each of [`Activity::ALL`].
+    pub cuts_during: [u64; Activity::ALL.len()],
+    /// Those of pools that are full or nearly so.
+    pub cuts_of_full: u64,
     /// Starts that were closed in order.
     pub clean_stops: u64,
-    /// Starts at which the pool was not opened, because a bad drive died or a file system was full on the way.
+    /// Starts at which the pool was not opened, because a file system was full on the way.
     pub given_up_opens: u64,
     /// Starts without one drive more than the level survives that were refused.
     pub overdrawn_refusals: u64,
@@ -61,6 +67,35 @@ impl Outcome {
     pub fn crash_states(&self) -> u64 {
         self.work_cuts + self.recovery_cuts + self.creation_cuts
     }
+
+    /// The power was cut while upkeep did this.
+    pub fn note_cut(&mut self, during: Activity) {
+        let nth = Activity::ALL.iter().position(|activity| *activity == during);
+        nth.into_iter().for_each(|nth| self.cuts_during[nth] += 1);
+    }
+
+    /// How often the power was cut while upkeep did what.
+    pub fn cuts_by_activity(&self) -> impl Iterator<Item = (Activity, u64)> {
+        Activity::ALL.into_iter().zip(self.cuts_during)
+    }
+
+    /// What a long run has to have met, and has not met often enough: then it shows less than it should.
+    pub fn lacks(&self, crashes: bool) -> Vec<String> {
+        let few = |what: &str, times: u64, wanted: u64| {
+            (times < wanted).then(|| format!("{what}: {times} times, not {wanted}"))
+        };
+        let during = self.cuts_by_activity();
+        let mut lacks: Vec<String> = during
+            .filter_map(|(activity, cuts)| few(&format!("a cut during {activity:?}"), cuts, 1))
+            .collect();
+        if !crashes {
+            lacks.extend(few("a full pool that is trimmed and filled again", self.filled_again, 500));
+            lacks.extend(few("a cut of a full pool", self.cuts_of_full, 1));
+        }
+        lacks.extend(few("a drive that came back", self.drives_returned, 1));
+        lacks.extend(few("a sector that was repaired", self.sectors_repaired, 1));
+        lacks
+    }
 }
 
 impl AddAssign for Outcome {
@@ -68,6 +103,8 @@ impl AddAssign for Outcome {
         self.work_cuts += other.work_cuts;
         self.recovery_cuts += other.recovery_cuts;
         self.creation_cuts += other.creation_cuts;
+        self.cuts_during.iter_mut().zip(other.cuts_during).for_each(|(all, more)| *all += more);
+        self.cuts_of_full += other.cuts_of_full;
         self.clean_stops += other.clean_stops;
         self.given_up_opens += other.given_up_opens;
         self.overdrawn_refusals += other.overdrawn_refusals;

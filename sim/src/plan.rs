@@ -135,7 +135,7 @@ impl Plan {
             sparse: false,
             drives_return: false,
             shrinks: false,
-            starts: 1,
+            starts: 1 + rng.below(3),
             cold_once_in: 2,
         }
     }

@@ -23,6 +23,8 @@ mod scrub;
 const CREATION_OPERATIONS: u64 = 80;
 /// What hosts do before a start is closed in order, and after everything else.
 const CLEAN_ACTIONS: u64 = 200;
+/// Drive operations of hosts that fill a pool and keep it nearly full, more or less.
+const FULL_OPERATIONS: u64 = 100_000;
 /// In one seed of so many, the last of each, the clock on the wall jumps.
 const WALL_CLOCK_PERIOD: u64 = 16;
 
@@ -75,7 +77,7 @@ impl Scenario {
         let again = if self.plan.kind == Kind::Full { 0 } else { CLEAN_ACTIONS / 4 };
         self.drives.choose_away(&mut self.rng);
         for actions in [0, again] {
-            self.start(actions, u64::MAX)?;
+            self.start_with(actions, u64::MAX, Run::spared)?;
         }
         Ok(self.known.outcome.get())
     }
@@ -87,7 +89,8 @@ impl Scenario {
     /// What hosts do at most, and after how many drive operations the power is cut.
     fn choose_end(&mut self) -> (u64, u64) {
         match self.rng.below(12) {
-            _ if self.plan.kind == Kind::Full => (CLEAN_ACTIONS, u64::MAX),
+            0..=5 if self.plan.kind == Kind::Full => (CLEAN_ACTIONS, u64::MAX),
+            _ if self.plan.kind == Kind::Full => (CLEAN_ACTIONS, self.rng.below(FULL_OPERATIONS)),
             0 => (CLEAN_ACTIONS, u64::MAX),
             // Nothing is written: what was decided at the start before must stay.
             1 => (0, self.rng.below(2000)),
@@ -180,10 +183,20 @@ impl Scenario {
 
     /// A start, hosts at work, and the end of it: a power cut anywhere, or a clean stop.
     fn start(&mut self, actions: u64, operations: u64) -> Result<Ended, String> {
+        self.start_with(actions, operations, |run| run)
+    }
+
+    fn start_with(
+        &mut self,
+        actions: u64,
+        operations: u64,
+        otherwise: impl FnOnce(Run) -> Run,
+    ) -> Result<Ended, String> {
         let world = self.world();
         let (numbers, spare) = (self.drives.numbers(), self.drives.spare(&world));
         let members = Members::new(numbers, spare, self.drives.present(&world));
-        let run = Rc::new(Run::new(&world, &self.plan, &self.known, actions).with_members(members));
+        let run = Run::new(&world, &self.plan, &self.known, actions).with_members(members);
+        let run = Rc::new(otherwise(run));
         let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, operations)?;
         let held = self.look_at(&run, ended);
@@ -236,6 +249,10 @@ impl Scenario {
             self.known.fail(format!("the pool halted: {why}"));
         }
         self.known.count(|outcome| {
+            if ended == Ended::Cut {
+                outcome.cuts_of_full += u64::from(self.plan.kind == Kind::Full);
+                outcome.note_cut(status.activity);
+            }
             outcome.collected += status.counters.segments_collected;
             outcome.sweeps += status.counters.sweeps;
             outcome.lies_corrected += status.counters.lies_corrected;

@@ -1,6 +1,6 @@
 //! Opening the pool, as a daemon does at its start.
 
-use ashlar_block::{AlignedBuf, Cause, Device, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, Device, SECTOR_BYTES};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store};
 
@@ -29,15 +29,6 @@ pub async fn open_with(
         found.extend(superblock(&device).await.map(|superblock| FoundDrive { superblock, device }));
     }
     Store::open(world, found, options, OpenPolicy { degraded: true }).await
-}
-
-/// A bad drive died while it was needed to open, or a file system under one was full: nothing is lost, and the next
-/// start may find things better.
-pub fn may_fail_so(error: &OpenError) -> bool {
-    match error {
-        OpenError::Io(error) => error.cause == Cause::WriteFault,
-        error => matches!(error, OpenError::FileSystemFull),
-    }
 }
 
 /// The drive's superblock, if one of its copies can be read.

@@ -85,7 +85,7 @@ pub enum Ended {
 }
 
 /// Polls of one run, at most: more means that tasks wake each other for ever.
-const STEPS_MAX: u64 = 100_000_000;
+const STEPS_MAX: u64 = 10_000_000;
 
 impl SimWorld {
     /// The world of a seed, with its clock at `start`.

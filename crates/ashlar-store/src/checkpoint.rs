@@ -21,6 +21,7 @@ use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Shape};
 use crate::types::{GroupKey, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::upkeep::activity::Activity;
 use crate::widen::Joining;
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
@@ -83,11 +84,15 @@ impl<W: World> Pool<W> {
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
         let noted = self.note()?;
+        let before = self.orders.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted).await?;
+        self.orders.now_does(Activity::WriteTable);
         let (table, window) = self.form_table(&noted);
         let root = self.write_table(&noted, &table).await?;
+        self.orders.now_does(Activity::WriteRoot);
         let root = Root { catalog, shards, clean, ..root };
         self.write_root(&noted, &root).await?;
+        self.orders.now_does(before);
         self.install(noted, root, window);
         self.settle_buffers().await;
         Ok(())

@@ -64,4 +64,5 @@ pub use scrub::{Findings, ScrubReport, ScrubState};
 pub use status::{DriveCondition, DriveStatus, PoolStatus, RebuildProgress};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
+pub use upkeep::activity::Activity;
 pub use widen::AddError;

@@ -112,7 +112,10 @@ impl<W: World> Pool<W> {
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
-            let mut appended = self.try_append(StreamId::Metadata, claim, take).await?;
+            let mut appended = match self.try_append(StreamId::Metadata, claim, take).await {
+                Err(WindowEmpty) if self.extend_window() => continue,
+                appended => appended?,
+            };
             self.write_for_root(&mut appended).await.ok_or(AppendError::Halted)?;
             self.log.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());

@@ -282,11 +282,11 @@ impl<W: World> Pool<W> {
         self.array.working_count() - leave
     }
 
-    /// Members that are not used.
-    pub fn lost_drives(&self) -> Vec<DriveId> {
-        let working = self.drives();
-        let members = self.root.borrow().members.iter().map(|member| member.drive).collect::<Vec<_>>();
-        members.into_iter().filter(|drive| !working.contains(drive)).collect()
+    /// A drive that the newest root calls a member has been given up.
+    pub fn has_lost_a_drive(&self) -> bool {
+        let root = self.root.borrow();
+        let mut members = root.members.iter().filter(|member| member.state.takes_part());
+        members.any(|member| self.array.working(member.drive).is_none())
     }
 
     /// Stops all writes for good: something happened after which going on would endanger data. Reads go on.

@@ -166,7 +166,8 @@ impl<W: World> Pool<W> {
         let ended = self.world.now();
         let prio = self.catalog.borrow().settings.recon_prio;
         let pause = pause_after(ended.since(begun), prio);
-        self.rebuild.next_step_at.set(Nanos(ended.0 + pause.as_nanos() as u64));
+        let paused = Nanos(ended.0 + pause.as_nanos() as u64);
+        self.rebuild.next_step_at.set(self.rebuild.next_step_at.get().max(paused));
         done
     }
 
@@ -196,7 +197,7 @@ impl<W: World> Pool<W> {
 
     /// Restores some rows of the segment's lost columns.
     async fn move_step(&self, id: SegmentId) {
-        let Some(mut moving) = self.begin_or_resume(id) else { return };
+        let Some(mut moving) = self.begin_or_resume(id) else { return self.postpone_rebuild() };
         let step = self.restore_rows(&mut moving).await;
         match step {
             Step::More => {

@@ -364,11 +364,14 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Makes segments usable that no durable root names. False if there is no room for any.
+    /// Makes segments usable that no durable root names. False if this start has a root already, or there is no room for any.
     ///
     /// Recovery alone may: what it writes counts from its own root on, which names them. Until then what it was made of is where
     /// it was, and a start after another crash finds that.
-    fn extend_window(&self) -> bool {
+    pub fn extend_window(&self) -> bool {
+        if self.root.borrow().incarnation() == self.incarnation {
+            return false;
+        }
         let mut segments = self.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
         let added = segments.form_window(Shape::Striped, wanted, &self.homes(), self.log.next());

@@ -12,6 +12,7 @@ use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
 use crate::scrub::ScrubReport;
 use crate::segments::Segment;
+use crate::upkeep::activity::Activity;
 
 /// A member drive's condition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,6 +79,8 @@ pub struct PoolStatus {
     pub settings: Settings,
     /// Memory that the map takes.
     pub map_bytes: u64,
+    /// What upkeep is doing.
+    pub activity: Activity,
 }
 
 impl PoolStatus {
@@ -131,6 +134,7 @@ impl<W: World> Pool<W> {
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (buffered + self.pages.bytes()) as u64,
+            activity: self.orders.activity(),
         }
     }
 

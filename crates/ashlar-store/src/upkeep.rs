@@ -1,8 +1,9 @@
 //! Upkeep: one task that does everything which is not an answer to a host. Look, choose ([`policy`]), do, repeat.
 
+pub(crate) mod activity;
+mod orders;
 pub(crate) mod policy;
 
-use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::pin::pin;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use ashlar_block::{Cause, IoError, VolumeId, World};
 use futures_util::future::{Either, select};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::audit::Audit;
 use crate::catalog::{VolumeEntry, VolumeState};
@@ -21,16 +22,15 @@ use crate::map::shard::Shard;
 use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::{Claim, Segments};
+use crate::segments::Segments;
 use crate::types::{GroupKey, Lsn, ShardId};
+use activity::Activity;
+use orders::FRUITLESS_MAX;
+pub(crate) use orders::Orders;
 use policy::{Situation, Task, choose};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
-
-/// Segments that are collected without there being more free ones in the end, until it is given up: what is left of
-/// garbage takes as much to collect as it gains.
-const FRUITLESS_MAX: u32 = 32;
 
 /// Bytes of an update in a delta, and a little more for pages that are not full.
 const DELTA_BYTES: usize = 32;
@@ -47,136 +47,6 @@ const INEXACT_RECORDS_MIN: u64 = 256;
 
 type Answer = Result<(), IoError>;
 
-/// What others want of upkeep.
-#[derive(Default)]
-pub(crate) struct Orders {
-    rung: Notify,
-    /// Rung when a write waits for a drive's absence to become durable.
-    lost: Notify,
-    drive_lost: Cell<bool>,
-    hosts_want_window: Cell<bool>,
-    moves_want_window: Cell<bool>,
-    /// Collection has had its turn since the map's own upkeep had one.
-    map_turn: Cell<bool>,
-    /// Collection has had its turn since the rebuild had one.
-    rebuild_turn: Cell<bool>,
-    room_wanted: Cell<bool>,
-    room_exact: Cell<bool>,
-    /// The group that was merged last: all have their turn.
-    merged: Cell<(ShardId, GroupKey)>,
-    fresh_entries: Cell<usize>,
-    /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
-    inexact_records: Cell<Option<u64>>,
-    /// Segments collected since there were more free ones than ever before since hosts changed something.
-    fruitless: Cell<u32>,
-    most_free: Cell<u64>,
-    /// Deltas have been compacted since hosts changed something.
-    compacted: Cell<bool>,
-    checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
-    audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
-    stop: Cell<bool>,
-    stopped: Cell<bool>,
-    /// Rung when the task has ended.
-    ended: Notify,
-}
-
-impl Orders {
-    /// Something may be to be done.
-    pub fn ring(&self) {
-        self.rung.notify_one();
-    }
-
-    /// A stream waits for a segment.
-    pub fn want_window(&self, claim: Claim) {
-        match claim {
-            Claim::Host => self.hosts_want_window.set(true),
-            Claim::Upkeep | Claim::Checkpoint => self.moves_want_window.set(true),
-        }
-        self.ring();
-    }
-
-    /// More is known to be garbage: collecting may gain something again.
-    pub fn collecting_may_gain(&self) {
-        self.fruitless.set(0);
-    }
-
-    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of them, so that this counts once
-    /// until hosts change something: they would wait for ever.
-    pub fn compacted(&self) {
-        if !self.compacted.replace(true) {
-            self.collecting_may_gain();
-        }
-    }
-
-    /// There is nowhere to collect to, until something changes.
-    pub fn give_up_collecting(&self) {
-        self.fruitless.set(FRUITLESS_MAX);
-    }
-
-    /// Hosts have changed what lives, by so many records.
-    pub fn content_changed(&self, records: usize) {
-        self.collecting_may_gain();
-        self.compacted.set(false);
-        self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
-    }
-
-    /// A sweep begins.
-    pub fn counts_become_exact(&self) {
-        self.inexact_records.set(Some(0));
-    }
-
-    /// A segment has been opened.
-    pub fn window_used(&self) {
-        self.ring();
-    }
-
-    /// A write waits for a drive's absence to become durable.
-    pub fn drive_lost(&self) {
-        self.drive_lost.set(true);
-        self.lost.notify_one();
-        self.ring();
-    }
-
-    /// The maps have changed; this many entries are not in deltas yet.
-    pub fn written(&self, fresh_entries: usize) {
-        self.room_exact.set(false);
-        let before = self.fresh_entries.replace(fresh_entries);
-        // Once in a while is enough: the limits are far apart.
-        if before >> 10 != fresh_entries >> 10 {
-            self.ring();
-        }
-    }
-
-    /// Entries that are not in deltas yet.
-    pub fn fresh_entries(&self) -> usize {
-        self.fresh_entries.get()
-    }
-
-    /// A write waits for space.
-    pub fn make_room(&self) {
-        self.room_wanted.set(true);
-        self.ring();
-    }
-
-    /// There is no more room to be made.
-    pub fn room_is_exact(&self) -> bool {
-        self.room_exact.get()
-    }
-
-    /// Returns when the task has ended.
-    pub async fn stopped(&self) {
-        while !self.stopped.get() {
-            self.ended.notified().await;
-        }
-    }
-
-    /// Ends the task when what it does now is done.
-    pub fn stop(&self) {
-        self.stop.set(true);
-        self.ring();
-    }
-}
-
 impl<W: World> Pool<W> {
     /// Does what is to be done, until told to stop.
     pub async fn upkeep_loop(self: Rc<Self>) {
@@ -186,7 +56,9 @@ impl<W: World> Pool<W> {
             match choose(&situation) {
                 Task::Rest => self.rest().await,
                 task => {
+                    let rest = self.orders.now_does(Activity::of(&task));
                     self.perform(task).await;
+                    self.orders.now_does(rest);
                     self.world.yield_now().await;
                 }
             }
@@ -337,14 +209,7 @@ impl<W: World> Pool<W> {
             }
         };
         let rung = pin!(self.orders.rung.notified());
-        match select(select(rung, pin!(ready)), failed).await {
-            Either::Left(_) => {}
-            Either::Right(_) => {
-                if self.lost_drives().iter().any(|drive| !self.absent.borrow().contains(drive)) {
-                    self.orders.drive_lost.set(true);
-                }
-            }
-        }
+        select(select(rung, pin!(ready)), failed).await;
     }
 
     /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it does.
@@ -399,7 +264,7 @@ impl<W: World> Pool<W> {
         };
         Situation {
             halted: self.halted().is_some(),
-            drive_lost: self.orders.drive_lost.get(),
+            drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
             audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
             hosts_want_window: self.orders.hosts_want_window.get(),

@@ -58,8 +58,10 @@ fn recovery_has_room_when_the_window_is_used_up() {
     use_window(&pool, 0);
     assert!(pool.extend_window());
     assert_eq!(pool.segments.borrow().usable_striped(), EXTENSION_SEGMENTS as u64);
-    use_window(&pool, EXTENSION_SEGMENTS as u64 - 1);
+    use_window(&pool, 0);
     at_once(pool.checkpoint(false)).expect("its root names what it wrote");
+    use_window(&pool, 0);
+    assert!(!pool.extend_window(), "it has a root, and must wait for the next");
     drop(pool);
     drives.open();
 }

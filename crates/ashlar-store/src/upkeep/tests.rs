@@ -1,4 +1,4 @@
-use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
@@ -8,6 +8,7 @@ use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::format::header::RecordKind;
 use crate::options::Options;
+use crate::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::types::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
@@ -70,4 +71,15 @@ fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
     orders.content_changed(1);
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
+}
+
+/// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was tried for ever instead.
+#[test]
+fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    assert!(!pool.situation().drive_lost);
+    pool.array.give_up(DriveId(1), DeviceError::Gone);
+    assert!(pool.situation().drive_lost);
+    at_once(pool.ordered_checkpoint());
+    assert!(!pool.situation().drive_lost);
 }

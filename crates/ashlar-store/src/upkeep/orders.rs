@@ -1,0 +1,158 @@
+//! What others want of upkeep, and what it has come to.
+
+use std::cell::{Cell, RefCell};
+
+use ashlar_block::IoError;
+use tokio::sync::{Notify, oneshot};
+
+use super::Answer;
+use super::activity::Activity;
+use crate::audit::Audit;
+use crate::segments::Claim;
+use crate::types::{GroupKey, ShardId};
+
+/// Segments that are collected without there being more free ones in the end, until it is given up: what is left of
+/// garbage takes as much to collect as it gains.
+pub(super) const FRUITLESS_MAX: u32 = 32;
+
+/// What others want of upkeep.
+#[derive(Default)]
+pub(crate) struct Orders {
+    pub(super) rung: Notify,
+    /// Rung when a write waits for a drive's absence to become durable.
+    pub(super) lost: Notify,
+    pub(super) drive_lost: Cell<bool>,
+    pub(super) hosts_want_window: Cell<bool>,
+    pub(super) moves_want_window: Cell<bool>,
+    /// Collection has had its turn since the map's own upkeep had one.
+    pub(super) map_turn: Cell<bool>,
+    /// Collection has had its turn since the rebuild had one.
+    pub(super) rebuild_turn: Cell<bool>,
+    pub(super) room_wanted: Cell<bool>,
+    pub(super) room_exact: Cell<bool>,
+    /// The group that was merged last: all have their turn.
+    pub(super) merged: Cell<(ShardId, GroupKey)>,
+    pub(super) fresh_entries: Cell<usize>,
+    /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
+    pub(super) inexact_records: Cell<Option<u64>>,
+    /// Segments collected since there were more free ones than ever before since hosts changed something.
+    pub(super) fruitless: Cell<u32>,
+    pub(super) most_free: Cell<u64>,
+    /// Deltas have been compacted since hosts changed something.
+    pub(super) compacted: Cell<bool>,
+    pub(super) checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
+    pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
+    pub(super) stop: Cell<bool>,
+    pub(super) stopped: Cell<bool>,
+    /// Rung when the task has ended.
+    pub(super) ended: Notify,
+    /// What upkeep does.
+    pub(super) activity: Cell<Activity>,
+}
+
+impl Orders {
+    /// Something may be to be done.
+    pub fn ring(&self) {
+        self.rung.notify_one();
+    }
+
+    /// A stream waits for a segment.
+    pub fn want_window(&self, claim: Claim) {
+        match claim {
+            Claim::Host => self.hosts_want_window.set(true),
+            Claim::Upkeep | Claim::Checkpoint => self.moves_want_window.set(true),
+        }
+        self.ring();
+    }
+
+    /// More is known to be garbage: collecting may gain something again.
+    pub fn collecting_may_gain(&self) {
+        self.fruitless.set(0);
+    }
+
+    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of them, so that this counts once
+    /// until hosts change something: they would wait for ever.
+    pub fn compacted(&self) {
+        if !self.compacted.replace(true) {
+            self.collecting_may_gain();
+        }
+    }
+
+    /// There is nowhere to collect to, until something changes.
+    pub fn give_up_collecting(&self) {
+        self.fruitless.set(FRUITLESS_MAX);
+    }
+
+    /// Hosts have changed what lives, by so many records.
+    pub fn content_changed(&self, records: usize) {
+        self.collecting_may_gain();
+        self.compacted.set(false);
+        self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
+    }
+
+    /// A sweep begins.
+    pub fn counts_become_exact(&self) {
+        self.inexact_records.set(Some(0));
+    }
+
+    /// A segment has been opened.
+    pub fn window_used(&self) {
+        self.ring();
+    }
+
+    /// A write waits for a drive's absence to become durable.
+    pub fn drive_lost(&self) {
+        self.drive_lost.set(true);
+        self.lost.notify_one();
+        self.ring();
+    }
+
+    /// The maps have changed; this many entries are not in deltas yet.
+    pub fn written(&self, fresh_entries: usize) {
+        self.room_exact.set(false);
+        let before = self.fresh_entries.replace(fresh_entries);
+        // Once in a while is enough: the limits are far apart.
+        if before >> 10 != fresh_entries >> 10 {
+            self.ring();
+        }
+    }
+
+    /// Entries that are not in deltas yet.
+    pub fn fresh_entries(&self) -> usize {
+        self.fresh_entries.get()
+    }
+
+    /// A write waits for space.
+    pub fn make_room(&self) {
+        self.room_wanted.set(true);
+        self.ring();
+    }
+
+    /// There is no more room to be made.
+    pub fn room_is_exact(&self) -> bool {
+        self.room_exact.get()
+    }
+
+    /// Returns when the task has ended.
+    pub async fn stopped(&self) {
+        while !self.stopped.get() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// Ends the task when what it does now is done.
+    pub fn stop(&self) {
+        self.stop.set(true);
+        self.ring();
+    }
+
+    /// What upkeep does now.
+    pub fn activity(&self) -> Activity {
+        self.activity.get()
+    }
+
+    /// Upkeep does this from now on. Returns what it did before.
+    pub fn now_does(&self, activity: Activity) -> Activity {
+        self.activity.replace(activity)
+    }
+}
