@@ -9,6 +9,7 @@ use std::time::Duration;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
 use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
+use futures_util::future::join_all;
 
 use crate::content;
 use crate::drive::SimDrive;
@@ -21,6 +22,9 @@ use crate::world::SimWorld;
 
 /// By when a file system that was full has room again, and what waited for it is written.
 const ROOM_IS_BACK: Duration = Duration::from_secs(10);
+
+/// How long after each other writes of the same block begin, at most.
+const CONTEST_MICROSECONDS: u64 = 400;
 
 /// Drive operations that a refused change counts as.
 const REFUSAL_OPERATIONS: u64 = 10;
@@ -236,6 +240,7 @@ impl Run {
                 13 if self.world.once_in(40) => drop(pool.checkpoint().await),
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
                 13 if self.world.once_in(8) => drop(pool.start_scrub()),
+                14 if self.world.once_in(2) => self.contest(pool, id).await?,
                 14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,
                 _ => self.read(pool, id).await?,
             }
@@ -260,6 +265,26 @@ impl Run {
         let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
+    }
+
+    /// Writes a block several times at once. Which write wins is seen at once, and stays so.
+    async fn contest(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        // What comes late would come in any order.
+        let Some(blocks) = self.some_blocks(id, 1).filter(|_| !self.plan.sparse) else { return Ok(()) };
+        let versions: Vec<Version> =
+            (0..2 + self.world.below(3)).map(|_| self.known.next_version()).collect();
+        let (first, rivals) = (versions[0], versions[1..].to_vec());
+        let begun = self.known.model(id, |model| model.begin_contest(blocks.start, first, rivals));
+        let Some(ticket) = begun else { return Ok(()) };
+        let write = async |version: &Version| {
+            self.world.sleep(Duration::from_micros(self.world.below(CONTEST_MICROSECONDS))).await;
+            pool.write(id, Lba(blocks.start), content_of(&blocks, *version)).await
+        };
+        let written = join_all(versions.iter().map(write)).await;
+        let all: Result<(), IoError> = written.into_iter().collect();
+        tracing::debug!("{id:?} {blocks:?} versions {versions:?}: {all:?}");
+        self.end(id, ticket, false, all).map_err(|error| format!("writes at once: {error}"))?;
+        self.check_blocks(pool, id, blocks).await
     }
 
     async fn zero(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {

@@ -33,6 +33,12 @@ impl Block {
         (self.settled, self.maybe) = (version, Vec::new());
     }
 
+    /// The change is done: which of its versions has won is seen when it is read.
+    fn settle_one_of(&mut self, change: &Change) {
+        self.settle(change.version);
+        self.maybe.extend(change.rivals.iter().map(|rival| Maybe { version: *rival, late: false }));
+    }
+
     /// It was read. What is late and was begun after what was read may still come. Of several trims the first may be what was
     /// read.
     fn decide(&mut self, version: Version) {
@@ -50,6 +56,8 @@ impl Block {
 struct Change {
     blocks: Range<u64>,
     version: Version,
+    /// Of writes of the same block at the same time: the others' versions. One of all of them wins.
+    rivals: Vec<Version>,
     /// After a crash all of it must be there, or nothing.
     atomic: bool,
 }
@@ -57,6 +65,10 @@ struct Change {
 impl Change {
     fn overlaps(&self, blocks: &Range<u64>) -> bool {
         self.blocks.start < blocks.end && blocks.start < self.blocks.end
+    }
+
+    fn versions(&self) -> impl Iterator<Item = Version> {
+        [self.version].into_iter().chain(self.rivals.iter().copied())
     }
 }
 
@@ -125,21 +137,31 @@ impl Model {
 
     /// A write (or, with version 0, a trim) of `blocks` begins. `None` if one of them is being changed already.
     pub fn begin(&mut self, blocks: Range<u64>, version: Version, atomic: bool) -> Option<Ticket> {
+        self.begin_change(Change { blocks, version, rivals: Vec::new(), atomic: atomic && version != 0 })
+    }
+
+    /// Writes of one block begin that are on their way at the same time. They are answered together: done, or perhaps done.
+    pub fn begin_contest(&mut self, block: u64, version: Version, rivals: Vec<Version>) -> Option<Ticket> {
+        self.begin_change(Change { blocks: block..block + 1, version, rivals, atomic: false })
+    }
+
+    fn begin_change(&mut self, change: Change) -> Option<Ticket> {
+        let blocks = change.blocks.clone();
         if self.is_busy(&blocks) {
             return None;
         }
         self.failed.retain(|write| !write.overlaps(&blocks));
         self.undecided.retain(|write| !write.overlaps(&blocks));
-        if version != 0 {
+        if change.version != 0 {
             for block in blocks.clone() {
                 self.blocks.entry(block).or_default();
             }
         }
-        let maybe = Maybe { version, late: false };
-        self.blocks.range_mut(blocks.clone()).for_each(|(_, block)| block.maybe.push(maybe));
+        let maybe = || change.versions().map(|version| Maybe { version, late: false });
+        self.blocks.range_mut(blocks).for_each(|(_, block)| block.maybe.extend(maybe()));
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        self.in_flight.insert(ticket, Change { blocks, version, atomic: atomic && version != 0 });
+        self.in_flight.insert(ticket, change);
         Some(ticket)
     }
 
@@ -148,7 +170,7 @@ impl Model {
         let change = self.in_flight.remove(&ticket).expect("begun, and ended once");
         let blocks = self.blocks.range_mut(change.blocks.clone()).map(|(_, block)| block);
         match answer {
-            Answer::Done => blocks.for_each(|block| block.settle(change.version)),
+            Answer::Done => blocks.for_each(|block| block.settle_one_of(&change)),
             Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - 1)),
             Answer::Late => {
                 blocks.flat_map(|block| block.maybe.last_mut()).for_each(|maybe| maybe.late = true)
@@ -219,10 +241,8 @@ impl Model {
     pub fn end_read(&mut self, read: Read, versions: &[Version]) -> Result<(), String> {
         for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
             let changes = self.done_meanwhile[read.done..].iter();
-            let came: Vec<Version> = changes
-                .filter(|change| change.blocks.contains(&block))
-                .map(|change| change.version)
-                .collect();
+            let came: Vec<Version> =
+                changes.filter(|change| change.blocks.contains(&block)).flat_map(Change::versions).collect();
             let held = before.contains(version) || came.contains(version);
             // Of a block that changed meanwhile nobody knows when it was read: zeros may be those from before.
             if !self.read(block, *version, came.is_empty()) && !held {

@@ -441,6 +441,7 @@ impl Content<'_> {
             self.columns.iter().map(|column| vec![false; column.len() / 64]).collect();
         let header = &self.header.header_bytes;
         covered[0][..header.len().div_ceil(64)].fill(true);
+        wrong.extend(self.wrong_padding(0, header.len()));
         for (at, bytes) in header.chunks(SECTOR_BYTES).enumerate() {
             if !self.sector(0, self.first_row + at as u32).starts_with(bytes) {
                 wrong.push((0, self.first_row + at as u32));
@@ -454,6 +455,7 @@ impl Content<'_> {
             if crc32c(&self.columns[location.column()][slot * 64..][..location.bytes()]) != record.crc {
                 wrong.extend(location.sectors().map(|sector| (location.column(), sector)));
             }
+            wrong.extend(self.wrong_padding(location.column(), slot * 64 + location.bytes()));
         }
         for (column, covered) in covered.iter().enumerate() {
             let stray = |slot: &usize| !covered[*slot] && self.columns[column][slot * 64..][..64] != [0; 64];
@@ -461,5 +463,13 @@ impl Content<'_> {
             wrong.extend(stray.map(|slot| (column, self.first_row + (slot / (BLOCK_BYTES / 64)) as u32)));
         }
         wrong
+    }
+
+    /// The sector of a column in which what ends at byte `end` is not followed by zeros to the end of its slot. No checksum
+    /// covers these, and what is reconstructed with their help would be wrong.
+    fn wrong_padding(&self, column: usize, end: usize) -> Option<(usize, u32)> {
+        let padding = &self.columns[column][end..end.next_multiple_of(64)];
+        let sector = || self.first_row + ((end - 1) / SECTOR_BYTES) as u32;
+        padding.iter().any(|byte| *byte != 0).then(|| (column, sector()))
     }
 }

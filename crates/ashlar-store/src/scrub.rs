@@ -275,6 +275,10 @@ impl<W: World> Pool<W> {
             // Its header may be on its way.
             None => (1, BatchCheck { lost: u64::from(stretch.is_settled), ..BatchCheck::default() }),
         };
+        if check.lost > 0 {
+            let (columns, missing) = (&stretch.geometry.columns, self.array.missing(&stretch.geometry));
+            tracing::warn!("{segment}: what lies at row {row} of {columns:?} is lost ({missing:?} are missing)");
+        }
         let missing = self.array.missing(&stretch.geometry).count();
         let columns = stretch.geometry.columns.len() - missing;
         self.with_pass(stretch.number, |pass| {

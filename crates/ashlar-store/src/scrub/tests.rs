@@ -117,6 +117,18 @@ fn bytes_that_no_checksum_covers_are_set_right_as_well() {
     assert_eq!(written.sector(0, 2)[header_end + 1], 0);
 }
 
+/// The sector that holds them passed for right, and what was reconstructed with its help was wrong whatever was left out.
+#[test]
+fn bytes_that_no_checksum_covers_are_set_right_while_another_drive_is_missing() {
+    let written = Written::new(Level::RAID6, 5);
+    let header_end = (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
+    written.pool.array.give_up(written.place(1, 2).0, DeviceError::Gone);
+    let drive = written.spoil(0, 2, header_end + 1);
+    let report = written.scrub();
+    assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(drive, found(1, 1))]);
+    assert_eq!((report.findings, written.sector(0, 2)[header_end + 1]), (found(1, 1), 0));
+}
+
 #[test]
 fn lies_of_as_many_drives_as_the_level_survives_are_repaired_in_each_row() {
     let written = Written::new(Level::RAID7_3, 6);
