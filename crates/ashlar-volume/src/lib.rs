@@ -24,7 +24,7 @@ pub mod memory_door;
 mod name;
 mod node;
 mod node_door;
-pub mod null_door;
+pub mod plain_door;
 mod ranges;
 mod report;
 mod store_volume;

@@ -4,6 +4,7 @@
 mod allocations;
 mod collection;
 mod daemon;
+mod device;
 mod directory;
 mod fill;
 mod idle;
@@ -19,6 +20,7 @@ mod servers;
 mod silent;
 mod store;
 mod table;
+mod targets;
 mod wire;
 
 use std::path::Path;
@@ -31,6 +33,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::args::{BenchArguments, Output};
+use targets::Verdict;
 
 /// How long nothing is counted, so that buffers are warm.
 const WARM_UP: Duration = Duration::from_millis(60);
@@ -45,6 +48,8 @@ pub enum Section {
     Parity,
     /// A volume that keeps nothing: operations, latency, spinning, digests
     Wire,
+    /// A drive in memory as a volume, and under a pool of level 0
+    Device,
     /// Volumes of pools of level 5 and 6
     Store,
     /// A daemon with connected hosts and nothing to do, before and after a load
@@ -87,6 +92,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     wire: Option<wire::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<device::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<store::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<idle::Report>,
@@ -100,6 +107,8 @@ pub struct Report {
     recovery: Option<recovery::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocations: Option<allocations::Report>,
+    /// Every figure that has a target.
+    verdicts: Vec<Verdict>,
 }
 
 impl Settings {
@@ -148,17 +157,33 @@ impl Report {
 
     /// Measures one section. Returns its figures for people.
     fn measure(&mut self, section: Section, settings: &Settings) -> anyhow::Result<String> {
-        Ok(match section {
-            Section::Parity => self.parity.insert(parity::measure(settings)?).table(),
-            Section::Wire => self.wire.insert(wire::measure(settings)?).table(),
-            Section::Store => self.store.insert(store::measure(settings)?).table(),
-            Section::Idle => self.idle.insert(idle::measure()?).table(),
-            Section::Silent => self.silent.insert(silent::measure(settings)?).table(),
-            Section::Reactors => self.reactors.insert(reactors::measure(settings)?).table(),
-            Section::Recovery => self.recovery.insert(recovery::measure()?).table(),
-            Section::Allocations => self.allocations.insert(allocations::measure(settings)?).table(),
-            Section::Collection => self.collection.insert(collection::measure(settings)?).table(),
-        })
+        let (table, verdicts) = match section {
+            Section::Parity => self.parity.insert(parity::measure(settings)?).shown(),
+            Section::Wire => self.wire.insert(wire::measure(settings)?).shown(),
+            Section::Device => self.device.insert(device::measure(settings)?).shown(),
+            Section::Store => self.store.insert(store::measure(settings)?).shown(),
+            Section::Idle => self.idle.insert(idle::measure()?).shown(),
+            Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
+            Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
+            Section::Recovery => self.recovery.insert(recovery::measure()?).shown(),
+            Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
+            Section::Collection => self.collection.insert(collection::measure(settings)?).shown(),
+        };
+        let table = format!("{table}\n\n{}", targets::each(&verdicts));
+        self.verdicts.extend(verdicts);
+        Ok(table)
+    }
+}
+
+/// What a section has measured.
+trait Figures {
+    /// The figures for people.
+    fn table(&self) -> String;
+    /// Every figure that has a target, beside it.
+    fn verdicts(&self) -> Vec<Verdict>;
+    /// Both.
+    fn shown(&self) -> (String, Vec<Verdict>) {
+        (self.table(), self.verdicts())
     }
 }
 
@@ -168,14 +193,17 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let sections = sections(&arguments.only)?;
     interrupt::listen()?;
     let mut report = Report::new()?;
-    for section in sections {
-        let measured = report.measure(section, &settings);
+    for section in &sections {
+        let measured = report.measure(*section, &settings);
         // What else failed then did so because of it.
         interrupt::check()?;
         let table = measured.with_context(|| format!("measuring {section:?}"))?;
         if output == Output::Table {
             println!("{table}\n");
         }
+    }
+    if output == Output::Table && sections.len() > 1 {
+        println!("{}\n", targets::summary(&report.verdicts));
     }
     show(&report, arguments.json_file.as_deref(), output)
 }

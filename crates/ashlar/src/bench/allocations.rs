@@ -22,7 +22,8 @@ use super::daemon::memory_drives;
 use super::fill::{connect, each, fill};
 use super::progress::Progress;
 use super::servers::{self, Server};
-use super::{Settings, table};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, table};
 use crate::args::ServeArguments;
 use crate::serve::{self, Config};
 
@@ -176,14 +177,25 @@ async fn work(namespace: &Namespace, load: Load, operations: u32) -> anyhow::Res
     each(load.depth.into(), operations.into(), operation).await
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = table::new(&["NULL", "LEVEL 5"]);
         table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         for Counted { load, null, pool } in &self.loads {
             table.add_row([table::load_name(load), format!("{null:.2}"), format!("{pool:.2}")]);
         }
         format!("{table}\n\nAllocations for one operation, of all threads of the server, once it is warm.")
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let of = |counted: &Counted| {
+            let name = table::load_name(&counted.load);
+            [("null", counted.null), ("level 5", counted.pool)].map(|(server, allocations)| {
+                // As shown: half a hundredth of an allocation is upkeep's.
+                let shown = (allocations * 100.0).round() / 100.0;
+                Verdict::new(Target::ALLOCATIONS, format!("{name}, {server}"), shown)
+            })
+        };
+        self.loads.iter().flat_map(of).collect()
     }
 }

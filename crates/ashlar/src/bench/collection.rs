@@ -13,7 +13,8 @@ use super::fill::{connect, fill, write_each};
 use super::progress::Progress;
 use super::rounds::{self, Subject, Summary};
 use super::servers::Server;
-use super::{Settings, table};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, table};
 
 const DRIVE_BYTES: u64 = 512 << 20;
 /// What lives in the full pool, of what is left without parity, and what the other pool's volume takes.
@@ -129,9 +130,8 @@ async fn compare(rig: &Rig, load: Load, settings: &Settings) -> anyhow::Result<C
     Ok(Compared { p99: full.p99_ratio(calm), calm: calm.summary(), collecting: full.summary() })
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = table::new(&["POOL", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99"]);
         let full = format!("{} % live", self.live_percent);
         for compared in &self.loads {
@@ -143,5 +143,12 @@ impl Report {
             "{table}\n\nUniform overwrites of blocks that do not compress. The full pool wrote {:.2} blocks for each of the host's.",
             self.blocks_amplification
         )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let p99 = |compared: &Compared| {
+            Verdict::of_ratio(Target::COLLECTION_P99, table::load_name(&compared.calm.load), compared.p99)
+        };
+        self.loads.iter().map(p99).collect()
     }
 }

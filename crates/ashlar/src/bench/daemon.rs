@@ -62,6 +62,19 @@ pub struct PoolPlan<'a> {
     pub chunk_bytes: Option<u32>,
 }
 
+/// A volume to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct VolumePlan<'a> {
+    /// Its pool.
+    pub pool: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its size.
+    pub size: ByteSize,
+    /// Whether its blocks are compressed.
+    pub compression: bool,
+}
+
 /// Drives in memory that is all taken at once: the kernel clears memory that is touched for the first time, which no
 /// load is to pay for.
 pub fn memory_drives(bytes: u64) -> Vec<String> {
@@ -145,17 +158,25 @@ impl Daemon {
         self.runtime.block_on(self.client.send_body(Method::POST, "/pools", &pool))
     }
 
-    /// Makes a volume that every host may use.
+    /// Makes a compressed volume that every host may use.
     ///
     /// # Errors
     /// The daemon refuses.
     pub fn create_volume(&self, pool: &str, name: &str, size: ByteSize) -> anyhow::Result<Server> {
+        self.create_volume_of(VolumePlan { pool, name, size, compression: true })
+    }
+
+    /// Makes a volume that every host may use.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn create_volume_of(&self, plan: VolumePlan<'_>) -> anyhow::Result<Server> {
         let volume = CreateVolume {
-            pool: pool.to_owned(),
-            name: name.to_owned(),
-            size_bytes: size.0,
+            pool: plan.pool.to_owned(),
+            name: plan.name.to_owned(),
+            size_bytes: plan.size.0,
             lba_bytes: 4096,
-            compression: true,
+            compression: plan.compression,
             allow: vec!["any".to_owned()],
         };
         let volume: Volume =

@@ -10,12 +10,14 @@ use ashlar_block::{ByteSize, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use serde::Serialize;
 
+use super::Figures;
 use super::daemon::{Daemon, PoolPlan};
 use super::directory::Directory;
 use super::fill::each;
 use super::progress::Progress;
 use super::rounds::options;
 use super::servers::Server;
+use super::targets::{Target, Verdict};
 
 /// Hosts that are connected, each with some I/O queues.
 const HOSTS: u8 = 8;
@@ -132,9 +134,8 @@ async fn load(namespace: Namespace, seed: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mib = |bytes: u64| ByteSize(bytes >> 20 << 20);
         format!(
             "Idle, with {} hosts and {} I/O queues connected: {:.2} % of a processor, {} of memory;\n\
@@ -147,5 +148,14 @@ impl Report {
             mib(self.map_after_load_bytes),
             mib(self.resident_most_bytes),
         )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let of = format!("{} hosts, {} I/O queues", self.hosts, self.io_queues);
+        let mib = self.resident_bytes as f64 / f64::from(1 << 20);
+        vec![
+            Verdict::new(Target::IDLE_PROCESSOR, &of, self.cpu_percent),
+            Verdict::new(Target::IDLE_MEMORY, &of, mib),
+        ]
     }
 }

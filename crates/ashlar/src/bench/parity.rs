@@ -13,7 +13,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::progress::Progress;
-use super::{Settings, interrupt};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, interrupt};
 use stripes::{Memory, Shape, Work};
 
 mod stripes;
@@ -195,9 +196,8 @@ fn place(beyond_caches: bool) -> &'static str {
     if beyond_caches { "memory" } else { "cache" }
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(["STRIPE", "IN", "WORK", "BY", "GB/S", "COPY GB/S", "TO COPY", "TO ISA-L"]);
@@ -223,5 +223,15 @@ impl Report {
             ByteSize(self.column_bytes as u64),
             without.collect::<String>()
         )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let best = format!("{:?}", Kernel::best()).to_lowercase();
+        let of = |compared: &Compared| {
+            let subject = compared.subjects.iter().find(|subject| subject.name == best)?;
+            let name = format!("{}, {}", compared.shape, compared.work);
+            Some(Verdict::of_ratio(Target::PARITY, name, subject.to_copy))
+        };
+        self.compared.iter().filter(|compared| compared.beyond_caches).filter_map(of).collect()
     }
 }

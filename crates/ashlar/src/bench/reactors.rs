@@ -11,7 +11,8 @@ use super::fill::fill;
 use super::progress::Progress;
 use super::rounds::{self, Rounds, Subject, Summary};
 use super::servers::Server;
-use super::{Settings, table};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, table};
 
 const BYTES: u32 = 4 << 10;
 /// Connections, and operations outstanding on each, where there is much to do.
@@ -145,9 +146,8 @@ fn is_away(spent: &[f64]) -> bool {
     total - busiest >= AWAY_SHARE_MIN * total
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = table::new(&["REACTORS", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE"]);
         let mut hops = Vec::new();
         for compared in &self.directions {
@@ -172,16 +172,34 @@ impl Report {
             hops.join("\n")
         )
     }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let of = |compared: &Compared| {
+            let alone = table::load_name(&compared.one.load);
+            let busy = table::load_name(&compared.one_busy.load);
+            let (latency, processor) = compared.hop_us().unzip();
+            [
+                Verdict::of_ratio(Target::TWO_REACTORS, busy, compared.busy_rate),
+                Verdict::new(Target::HOP_LATENCY, &alone, latency),
+                Verdict::new(Target::HOP_PROCESSOR, &alone, processor),
+            ]
+        };
+        self.directions.iter().flat_map(of).collect()
+    }
 }
 
 impl Compared {
-    /// What the way to another reactor and back costs, in words.
-    fn hop(&self) -> Option<String> {
+    /// What the way to another reactor and back costs: latency, and processor time.
+    fn hop_us(&self) -> Option<(f64, f64)> {
         let (home, away) = self.home.zip(self.away)?;
-        let name = table::load_name(&home.load);
-        let latency = away.p50_us - home.p50_us;
-        let cpu = away.cpu_us_per_operation - home.cpu_us_per_operation;
-        Some(format!("The hop, {name}: {latency:.1} µs of latency, {cpu:.1} µs of processor time."))
+        Some((away.p50_us - home.p50_us, away.cpu_us_per_operation - home.cpu_us_per_operation))
+    }
+
+    /// The same in words.
+    fn hop(&self) -> Option<String> {
+        let (latency, processor) = self.hop_us()?;
+        let name = table::load_name(&self.one.load);
+        Some(format!("The hop, {name}: {latency:.1} µs of latency, {processor:.1} µs of processor time."))
     }
 }
 

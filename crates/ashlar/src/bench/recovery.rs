@@ -11,10 +11,12 @@ use ashlar_control::types::PoolCounters;
 use ashlar_store::format::page::PageEntry;
 use serde::Serialize;
 
+use super::Figures;
 use super::daemon::{Daemon, PoolPlan};
 use super::directory::Directory;
 use super::fill::{FILL_BYTES, connect, each, write_each};
 use super::progress::Progress;
+use super::targets::{Target, Verdict};
 
 const VOLUME: ByteSize = ByteSize(1 << 40);
 /// One block is written in each piece of this size, and all of one piece in [`FULL_EVERY`].
@@ -218,9 +220,8 @@ async fn read_at_random(namespace: &Namespace, seed: u64) -> anyhow::Result<()> 
     each(READ_DEPTH, READS, read).await
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mib = |bytes: u64| bytes >> 20;
         format!(
             "A map of {VOLUME} with {} blocks in it: one of every MiB, and all of every {FULL_EVERY}th.\n\
@@ -241,6 +242,19 @@ impl Report {
             self.map_to_memory,
             self.map_reads_per_read,
         )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let mib = self.map_resident_bytes.saturating_sub(self.map_buffered_bytes) as f64 / f64::from(1 << 20);
+        vec![
+            Verdict::new(Target::RECOVERY, "128KiB writes", self.recovery.seconds),
+            Verdict::new(Target::MAP_MEMORY, "", mib),
+            Verdict::new(
+                Target::MAP_READS,
+                format!("{:.1} times", self.map_to_memory),
+                self.map_reads_per_read,
+            ),
+        ]
     }
 }
 

@@ -9,12 +9,13 @@ use ashlar_bench::cpu::CpuClock;
 use ashlar_bench::echo;
 use ashlar_reactor::net::{BindOptions, TcpListener};
 use ashlar_reactor::{Config, run};
-use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};
-use ashlar_volume::null_door::NullDoor;
+use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Service, Target, TargetConfig};
+use ashlar_volume::VolumeIo;
+use ashlar_volume::plain_door::{NullVolume, PlainDoor};
 
-/// The subsystem of the volume that keeps nothing.
-const NULL_SUBSYSTEM: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
-/// Its size; nothing of it is there.
+/// The subsystem of volumes without a pool.
+const PLAIN_SUBSYSTEM: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
+/// The size of the volume that keeps nothing.
 const NULL_BYTES: u64 = 1 << 40;
 
 /// Something to measure.
@@ -57,20 +58,39 @@ pub fn start_echo(spin: Duration) -> anyhow::Result<Server> {
 /// # Errors
 /// Why it cannot serve.
 pub fn start_null(spin: Duration, limits: Limits) -> anyhow::Result<Server> {
-    start("null", move |started| {
+    start_plain("null", spin, limits, NULL_BYTES, || Ok(NullVolume))
+}
+
+/// Starts a target with one volume of `bytes` that `open` makes on the target's thread. It looks for work as long as `spin`
+/// before it sleeps.
+///
+/// # Errors
+/// Why it cannot serve.
+pub fn start_plain<V: VolumeIo>(
+    name: &str,
+    spin: Duration,
+    limits: Limits,
+    bytes: u64,
+    open: impl FnOnce() -> anyhow::Result<V> + Send + 'static,
+) -> anyhow::Result<Server> {
+    start(name, move |started| {
         run(Config { spin, ..Config::default() }, async move {
-            let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
-            let config = TargetConfig { portals, limits, several_reactors: false };
-            let service = Target::new(config)
-                .expect("the usual limits are valid")
-                .serve(NullDoor::new(NULL_SUBSYSTEM, NULL_BYTES));
-            let begun = service.as_ref().map(|service| service.local_addrs()[0]);
-            let _ = started.send(begun.map_err(|error| anyhow::anyhow!("{error}")).and_then(server));
-            if service.is_ok() {
-                std::future::pending::<()>().await;
-            }
+            // The service ends when it is dropped.
+            let service = match open().and_then(|volume| serve_plain(volume, bytes, limits)) {
+                Ok(service) => service,
+                Err(error) => return drop(started.send(Err(error))),
+            };
+            let _ = started.send(server(service.local_addrs()[0]));
+            std::future::pending::<()>().await;
         })
     })
+}
+
+fn serve_plain<V: VolumeIo>(volume: V, bytes: u64, limits: Limits) -> anyhow::Result<Service<PlainDoor<V>>> {
+    let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
+    let config = TargetConfig { portals, limits, several_reactors: false };
+    let target = Target::new(config).expect("the usual limits are valid");
+    Ok(target.serve(PlainDoor::new(PLAIN_SUBSYSTEM, bytes, volume))?)
 }
 
 /// Starts a thread and waits until it serves. It ends with the process.
@@ -96,5 +116,5 @@ fn loopback() -> SocketAddr {
 /// A server on this thread.
 fn server(address: SocketAddr) -> anyhow::Result<Server> {
     let clock = CpuClock::of_this_thread()?;
-    Ok(Server { address, subsystem_nqn: NULL_SUBSYSTEM.to_owned(), nsid: 1, clock })
+    Ok(Server { address, subsystem_nqn: PLAIN_SUBSYSTEM.to_owned(), nsid: 1, clock })
 }

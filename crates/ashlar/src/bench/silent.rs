@@ -13,7 +13,8 @@ use serde::Serialize;
 use super::progress::Progress;
 use super::rounds::{self, Rounds, Subject, Summary};
 use super::servers::{self, Server};
-use super::{Settings, memory, table};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, memory, table};
 
 /// Connections that say nothing.
 const SILENT: usize = 2000;
@@ -98,9 +99,8 @@ fn connect_silently(server: &Server) -> anyhow::Result<Vec<TcpStream>> {
     (0..SILENT).map(connect).collect()
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = table::new(&["CONNECTION", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99"]);
         for compared in &self.loads {
             let name = table::load_name(&compared.alone.load);
@@ -109,5 +109,17 @@ impl Report {
             table::add(&mut table, "", &among, &compared.among, &[table::ratio(compared.p99)]);
         }
         format!("{table}\n\nA silent connection takes {} bytes of the server's memory.", self.bytes_each)
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let p99 = |compared: &Compared| {
+            Verdict::of_ratio(Target::SILENT_P99, table::load_name(&compared.alone.load), compared.p99)
+        };
+        let memory = Verdict::new(
+            Target::SILENT_MEMORY,
+            format!("{} connections", self.silent),
+            self.bytes_each as f64 / 1024.0,
+        );
+        self.loads.iter().map(p99).chain([memory]).collect()
     }
 }

@@ -13,7 +13,8 @@ use super::parts::{DriveParts, Parts, Stripe};
 use super::progress::Progress;
 use super::rounds::{self, Subject, Summary};
 use super::servers::{self, Server};
-use super::{Settings, table};
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, table};
 
 /// Connections, and operations outstanding on each, of 4 KiB at random.
 const SMALL_SHAPES: [(u16, u32); 3] = [(1, 1), (1, 32), (4, 32)];
@@ -163,9 +164,8 @@ impl Rig {
     }
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Figures for Report {
+    fn table(&self) -> String {
         let header = ["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "OPS/CPU-S", "/ECHO", "/PARTS"];
         let mut table = table::new(&header);
         for pair in self.loads.chunks(CONTENTS.len()) {
@@ -180,6 +180,26 @@ impl Report {
         format!("{table}\n\n{EXPLANATION}\n\n{}", self.parts_table())
     }
 
+    fn verdicts(&self) -> Vec<Verdict> {
+        let name = |compared: &Compared| {
+            let load = compared.volume.load;
+            format!("{}, level {}, {}", table::load_name(&load), compared.level, content_name(load.content))
+        };
+        let cost = |compared| Verdict::of_ratio(Target::STORE_COST, name(compared), compared.over_parts);
+        let is_busy_write = |compared: &&Compared| {
+            let load = compared.volume.load;
+            load.content == Content::Compressible
+                && (load.direction, load.bytes) == (Direction::Write, SMALL_BYTES)
+                && load.operations_outstanding() > 1
+        };
+        let rate = |compared: &Compared| {
+            Verdict::new(Target::STORE_WRITES, name(compared), compared.volume.operations_per_cpu_second)
+        };
+        self.loads.iter().map(cost).chain(self.loads.iter().filter(is_busy_write).map(rate)).collect()
+    }
+}
+
+impl Report {
     fn parts_table(&self) -> comfy_table::Table {
         let header =
             ["BLOCKS", "STORED", "ENCODE", "PARITY", "DRIVE WRITE", "DECODE", "DRIVE READ", "IN 32KiB"];

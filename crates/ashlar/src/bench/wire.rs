@@ -12,7 +12,8 @@ use serde::Serialize;
 use super::progress::Progress;
 use super::rounds::{self, Protocol, Subject, Summary};
 use super::servers::{self, Server};
-use super::{Settings, table};
+use super::targets::{self, Target, Verdict};
+use super::{Figures, Settings, table};
 
 /// Connections, and operations outstanding on each, of 4 KiB.
 const SMALL_SHAPES: [(u16, u32); 6] = [(1, 1), (1, 32), (1, 128), (4, 1), (4, 32), (4, 128)];
@@ -141,9 +142,17 @@ async fn compare(
     })
 }
 
-impl Report {
-    /// The figures for people.
-    pub fn table(&self) -> String {
+impl Compared {
+    /// Beside what a polling target is known to do, if it is for this load.
+    fn beside_polling(&self) -> Option<Verdict> {
+        let polling = targets::polling_null(&self.control.load)?;
+        let ratio = self.subject.operations_per_cpu_second / polling;
+        Some(Verdict::new(Target::POLLING_NULL, table::load_name(&self.control.load), ratio))
+    }
+}
+
+impl Figures for Report {
+    fn table(&self) -> String {
         let mut table = table::new(&["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE", "P50"]);
         add_rows(&mut table, &self.loads, ["echo", "null"]);
         add_rows(&mut table, &self.spinning, ["echo, spinning", "null, spinning"]);
@@ -156,6 +165,26 @@ impl Report {
              before a sleep. Digests: of headers and data.",
             SPIN.as_micros()
         )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let name = |compared: &Compared| table::load_name(&compared.control.load);
+        let mut verdicts = Vec::new();
+        for compared in &self.loads {
+            verdicts.push(Verdict::of_ratio(Target::ECHO_RATE, name(compared), compared.rate));
+        }
+        let alone = self.loads.iter().filter(|compared| compared.control.load.depth == 1);
+        verdicts.extend(
+            alone.map(|compared| Verdict::of_ratio(Target::ECHO_LATENCY, name(compared), compared.p50)),
+        );
+        for compared in &self.spinning {
+            verdicts.push(Verdict::of_ratio(Target::SPINNING_LATENCY, name(compared), compared.p50));
+        }
+        for compared in &self.digests {
+            verdicts.push(Verdict::of_ratio(Target::DIGESTS, name(compared), compared.rate));
+        }
+        verdicts.extend(self.loads.iter().filter_map(Compared::beside_polling));
+        verdicts
     }
 }
 

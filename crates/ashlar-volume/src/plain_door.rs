@@ -1,4 +1,4 @@
-//! A door onto one volume that keeps nothing and costs nothing: for measuring what is in front of it.
+//! A door onto one volume that never changes, such as one that keeps nothing: for measuring what is in front of the door.
 
 use std::future::{Future, pending};
 use std::ops::Range;
@@ -19,21 +19,21 @@ const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
 
 /// A node with one namespace, number 1, that every host may see and that never changes. Stays on its reactor.
 #[derive(Clone)]
-pub struct NullDoor {
-    shared: Rc<(SubsystemInfo, NamespaceInfo)>,
+pub struct PlainDoor<V> {
+    shared: Rc<(SubsystemInfo, NamespaceInfo, V)>,
 }
 
 /// Takes every write, keeps none, and reads as zeros.
 #[derive(Clone, Copy, Debug)]
 pub struct NullVolume;
 
-impl NullDoor {
-    /// A door onto a volume of `size_bytes`, a multiple of 4 KiB, in the subsystem `nqn`.
-    pub fn new(nqn: &str, size_bytes: u64) -> Self {
+impl<V> PlainDoor<V> {
+    /// A door onto `volume` of `size_bytes`, a multiple of 4 KiB, in the subsystem `nqn`.
+    pub fn new(nqn: &str, size_bytes: u64, volume: V) -> Self {
         let subsystem = SubsystemInfo {
             nqn: nqn.to_owned(),
-            serial: "ASHLARNULL".to_owned(),
-            model: "Ashlar without volumes".to_owned(),
+            serial: "ASHLARPLAIN".to_owned(),
+            model: "Ashlar without pools".to_owned(),
             firmware: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let info = NamespaceInfo {
@@ -49,7 +49,7 @@ impl NullDoor {
             generation: 1,
             access: AccessList::AllowAny,
         };
-        NullDoor { shared: Rc::new((subsystem, info)) }
+        PlainDoor { shared: Rc::new((subsystem, info, volume)) }
     }
 
     fn info(&self) -> &NamespaceInfo {
@@ -57,8 +57,8 @@ impl NullDoor {
     }
 }
 
-impl Door for NullDoor {
-    type Volume = NullVolume;
+impl<V: VolumeIo> Door for PlainDoor<V> {
+    type Volume = V;
 
     fn subsystem(&self) -> SubsystemInfo {
         self.shared.0.clone()
@@ -80,9 +80,9 @@ impl Door for NullDoor {
         &self,
         _: &HostNqn,
         nsid: Nsid,
-        with: impl FnOnce(&NamespaceInfo, &NullVolume) -> T,
+        with: impl FnOnce(&NamespaceInfo, &V) -> T,
     ) -> Option<T> {
-        (nsid == self.info().nsid).then(|| with(self.info(), &NullVolume))
+        (nsid == self.info().nsid).then(|| with(self.info(), &self.shared.2))
     }
 
     fn health(&self) -> HealthFigures {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use ashlar_block::Cause;
 use bytes::Bytes;
 
-use super::{NullDoor, NullVolume};
+use super::{NullVolume, PlainDoor};
 use crate::door::{Door, HostNqn, Nsid, VolumeIo};
 
 /// The output of a future that has nothing to wait for.
@@ -27,7 +27,7 @@ fn it_takes_every_write_and_reads_as_zeros() {
 
 #[test]
 fn it_has_one_namespace_of_the_size_that_was_asked_for() {
-    let door = NullDoor::new("nqn.2014-08.org.example:null", 1 << 40);
+    let door = PlainDoor::new("nqn.2014-08.org.example:null", 1 << 40, NullVolume);
     let host = HostNqn::new("nqn.2014-08.org.example:host").unwrap();
     let size = |nsid| door.with_namespace(&host, nsid, |info, _| info.size_bytes);
     assert_eq!((size(Nsid(1)), size(Nsid(2))), (Some(1 << 40), None));

@@ -1,0 +1,289 @@
+//! What the figures are to be: every target in one table, and the verdict on what was measured.
+
+use ashlar_bench::load::{Direction, Load};
+use ashlar_bench::ratio::Ratio;
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+/// What a target is about, in the order in which they are told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// The wire alone.
+    Wire,
+    /// Volumes of pools.
+    Store,
+    /// Copies, and allocations.
+    Copies,
+    /// Garbage collection.
+    Collection,
+    /// Memory and time of a daemon with little to do, and of its start.
+    MemoryAndTime,
+    /// Several reactors.
+    Scaling,
+    /// Connections that say nothing.
+    Silence,
+    /// Parity kernels.
+    Parity,
+}
+
+/// What a figure has to be.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// This, or more.
+    AtLeast(f64),
+    /// This, or less.
+    AtMost(f64),
+    /// Less than this.
+    Below(f64),
+    /// Whatever it is: it is to be known.
+    Known,
+}
+
+/// One target.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Target {
+    /// What it is about.
+    pub topic: Topic,
+    /// What is measured, and in which unit.
+    pub figure: &'static str,
+    /// What that has to be.
+    pub bound: Bound,
+}
+
+const fn target(topic: Topic, figure: &'static str, bound: Bound) -> Target {
+    Target { topic, figure, bound }
+}
+
+/// The table of all targets.
+impl Target {
+    pub const ECHO_RATE: Target =
+        target(Topic::Wire, "null volume: operations per processor second / echo", Bound::AtLeast(0.75));
+    pub const ECHO_LATENCY: Target =
+        target(Topic::Wire, "null volume, one at a time: median latency / echo", Bound::AtMost(1.1));
+    pub const SPINNING_LATENCY: Target = target(
+        Topic::Wire,
+        "null volume, one at a time, spinning: median latency / echo",
+        Bound::AtMost(1.1),
+    );
+    pub const DIGESTS: Target =
+        target(Topic::Wire, "digests: operations per processor second / without", Bound::AtLeast(0.9));
+    pub const POLLING_NULL: Target = target(
+        Topic::Wire,
+        "null volume: operations per processor second / a polling target's core",
+        Bound::AtLeast(1.0),
+    );
+    pub const POLLING_MEMORY: Target = target(
+        Topic::Wire,
+        "drive in memory: operations per processor second / a polling target's core",
+        Bound::AtLeast(1.0),
+    );
+    pub const POLLING_POOL: Target =
+        target(Topic::Wire, "pool of level 0 on it, for comparison: the same", Bound::Known);
+    pub const STORE_COST: Target =
+        target(Topic::Store, "processor time of an operation / its unavoidable parts", Bound::AtMost(1.4));
+    pub const STORE_WRITES: Target = target(
+        Topic::Store,
+        "compressed, parity-protected 4 KiB writes per processor second",
+        Bound::AtLeast(100_000.0),
+    );
+    pub const ALLOCATIONS: Target = target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
+    pub const COLLECTION_P99: Target =
+        target(Topic::Collection, "99th percentile with collection / without", Bound::AtMost(3.0));
+    pub const IDLE_PROCESSOR: Target =
+        target(Topic::MemoryAndTime, "idle: percent of a processor", Bound::Below(1.0));
+    pub const IDLE_MEMORY: Target =
+        target(Topic::MemoryAndTime, "idle: memory beside the map's, MiB", Bound::Below(100.0));
+    pub const MAP_MEMORY: Target = target(
+        Topic::MemoryAndTime,
+        "memory of a map of 1 TiB, buffers not counted, MiB",
+        Bound::AtMost(20.0),
+    );
+    pub const RECOVERY: Target =
+        target(Topic::MemoryAndTime, "ready after kill -9, map of 1 TiB, full window, s", Bound::AtMost(2.0));
+    pub const MAP_READS: Target = target(
+        Topic::MemoryAndTime,
+        "map reads of a random read, map several times its memory",
+        Bound::AtMost(1.2),
+    );
+    pub const TWO_REACTORS: Target =
+        target(Topic::Scaling, "operations per second of two reactors / one", Bound::Known);
+    pub const HOP_LATENCY: Target =
+        target(Topic::Scaling, "the hop to another reactor and back: latency, µs", Bound::Known);
+    pub const HOP_PROCESSOR: Target =
+        target(Topic::Scaling, "the hop to another reactor and back: processor time, µs", Bound::Known);
+    pub const SILENT_P99: Target =
+        target(Topic::Silence, "99th percentile among silent connections / alone", Bound::AtMost(1.2));
+    pub const SILENT_MEMORY: Target =
+        target(Topic::Silence, "memory of a silent connection, KiB", Bound::AtMost(64.0));
+    pub const PARITY: Target =
+        target(Topic::Parity, "data beyond the caches: speed / a copy's", Bound::AtLeast(1.0));
+}
+
+/// Operations per second of a polling target that is known for its speed, on one such core: direction, bytes, operations
+/// outstanding.
+const POLLING_NULL: [(Direction, u32, u32, f64); 8] = [
+    (Direction::Read, 4 << 10, 1, 64e3),
+    (Direction::Write, 4 << 10, 1, 73e3),
+    (Direction::Read, 4 << 10, 32, 454e3),
+    (Direction::Write, 4 << 10, 32, 689e3),
+    (Direction::Read, 4 << 10, 128, 628e3),
+    (Direction::Write, 4 << 10, 128, 782e3),
+    (Direction::Read, 128 << 10, 32, 31e3),
+    (Direction::Write, 128 << 10, 32, 21e3),
+];
+/// The same with a drive in memory.
+const POLLING_MEMORY: [(Direction, u32, u32, f64); 2] =
+    [(Direction::Read, 4 << 10, 128, 444e3), (Direction::Write, 4 << 10, 128, 457e3)];
+
+/// What the polling target does with nothing behind it under `load`, if that is known.
+pub fn polling_null(load: &Load) -> Option<f64> {
+    of_polling(&POLLING_NULL, load)
+}
+
+/// What the polling target does with a drive in memory under `load`, if that is known.
+pub fn polling_memory(load: &Load) -> Option<f64> {
+    of_polling(&POLLING_MEMORY, load)
+}
+
+fn of_polling(table: &[(Direction, u32, u32, f64)], load: &Load) -> Option<f64> {
+    let is_it = |(direction, bytes, depth, _): &&(Direction, u32, u32, f64)| {
+        (*direction, *bytes, *depth) == (load.direction, load.bytes, load.depth)
+    };
+    table.iter().find(is_it).filter(|_| load.connections == 1).map(|(.., rate)| *rate)
+}
+
+/// What was measured, and whether it is what it has to be.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// What it has to be.
+    #[serde(flatten)]
+    pub target: Target,
+    /// What it is of.
+    pub of: String,
+    /// What it is, if that could be measured.
+    pub measured: Option<f64>,
+    /// Whether the target is met, if it has a bound and there is a figure.
+    pub met: Option<bool>,
+}
+
+impl Bound {
+    fn allows(self, figure: f64) -> Option<bool> {
+        match self {
+            Bound::AtLeast(bound) => Some(figure >= bound),
+            Bound::AtMost(bound) => Some(figure <= bound),
+            Bound::Below(bound) => Some(figure < bound),
+            Bound::Known => None,
+        }
+    }
+
+    /// The figure of two that is further from meeting it.
+    fn worse(self, one: f64, other: f64) -> f64 {
+        if matches!(self, Bound::AtLeast(_)) { one.min(other) } else { one.max(other) }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Bound::AtLeast(bound) => format!("at least {}", number(bound)),
+            Bound::AtMost(bound) => format!("at most {}", number(bound)),
+            Bound::Below(bound) => format!("below {}", number(bound)),
+            Bound::Known => "to be known".to_owned(),
+        }
+    }
+}
+
+impl Verdict {
+    /// On `measured`, of the load or thing `of`.
+    pub fn new(target: Target, of: impl Into<String>, measured: impl Into<Option<f64>>) -> Self {
+        let measured = measured.into();
+        let met = measured.and_then(|figure| target.bound.allows(figure));
+        Verdict { target, of: of.into(), measured, met }
+    }
+
+    /// On the median of a ratio.
+    pub fn of_ratio(target: Target, of: impl Into<String>, ratio: Option<Ratio>) -> Self {
+        Self::new(target, of, ratio.map(|ratio| ratio.median))
+    }
+
+    fn word(&self) -> &'static str {
+        match (self.measured, self.met) {
+            (None, _) => "not measured",
+            (_, Some(true)) => "met",
+            (_, Some(false)) => "MISSED",
+            (_, None) => "",
+        }
+    }
+}
+
+fn number(figure: f64) -> String {
+    if figure.abs() >= 1000.0 { format!("{figure:.0}") } else { format!("{figure:.2}") }
+}
+
+fn figure(measured: Option<f64>) -> String {
+    measured.map_or("-".to_owned(), number)
+}
+
+fn table(header: [&str; 5]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+}
+
+/// Every figure beside its target.
+pub fn each(verdicts: &[Verdict]) -> String {
+    let mut table = table(["FIGURE", "OF", "TARGET", "MEASURED", "VERDICT"]);
+    for verdict in verdicts {
+        let Target { figure: name, bound, .. } = verdict.target;
+        let measured = figure(verdict.measured);
+        table.add_row([name, &verdict.of, &bound.words(), &measured, verdict.word()]);
+    }
+    table.to_string()
+}
+
+/// One line for each target: how many of its figures meet it, and the one that is furthest from it.
+pub fn summary(verdicts: &[Verdict]) -> String {
+    let mut table = table(["TARGETS", "FIGURE", "TARGET", "WORST", "VERDICT"]);
+    let mut sorted: Vec<&Verdict> = verdicts.iter().collect();
+    // Sorting is stable: within a topic targets stay in the order in which they were measured first.
+    let first = |target| verdicts.iter().position(|verdict| verdict.target == target);
+    sorted.sort_by_key(|verdict| (verdict.target.topic, first(verdict.target)));
+    let mut last = None;
+    for of_one in sorted.chunk_by(|one, other| one.target == other.target) {
+        let Target { topic, figure: name, bound } = of_one[0].target;
+        let heading = if last.replace(topic) == Some(topic) { String::new() } else { topic_name(topic) };
+        let worst = of_one.iter().filter_map(|verdict| verdict.measured);
+        let worst = figure(worst.reduce(|one, other| bound.worse(one, other)));
+        table.add_row([heading, name.to_owned(), bound.words(), worst, verdict_on_all(of_one)]);
+    }
+    table.to_string()
+}
+
+fn topic_name(topic: Topic) -> String {
+    let name = match topic {
+        Topic::Wire => "wire",
+        Topic::Store => "store",
+        Topic::Copies => "copies",
+        Topic::Collection => "garbage collection",
+        Topic::MemoryAndTime => "memory and time",
+        Topic::Scaling => "scaling",
+        Topic::Silence => "silent connections",
+        Topic::Parity => "parity",
+    };
+    name.to_owned()
+}
+
+/// The verdict on all figures of one target.
+fn verdict_on_all(of_one: &[&Verdict]) -> String {
+    let count = |met| of_one.iter().filter(|verdict| verdict.met == met).count();
+    match (count(Some(true)), count(Some(false))) {
+        (0, 0) => of_one[0].word().to_owned(),
+        (_, 0) => "met".to_owned(),
+        (met, missed) => format!("MISSED by {missed} of {}", met + missed),
+    }
+}
+
+#[cfg(test)]
+mod tests;
