@@ -263,6 +263,8 @@ impl<W: World> Pool<W> {
             let mut row = extent.row.max(moving.next_row);
             while row < extent.row + extent.rows {
                 if row >= end_of_step {
+                    // Behind a hole it is not where the last batch ended.
+                    moving.next_row = row;
                     return Step::More;
                 }
                 match self.restore_batch(&mut image, &geometry, moving, row).await {
@@ -329,3 +331,6 @@ fn columns_of(data: &[Vec<u8>], geometry: &Geometry, places: &[NewPlace]) -> Vec
     };
     places.iter().map(|place| ashlar_block::AlignedBuf::copy_of(column(place)).freeze()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -184,6 +184,23 @@ struct Replay {
     rewrite: Option<Vec<Vec<u8>>>,
 }
 
+/// What becomes of a batch that was found.
+enum Verdict {
+    /// It counts, where it is.
+    Counts,
+    /// These are its data columns: it counts, but has to be somewhere else.
+    IsWrittenAnew(Vec<Vec<u8>>),
+    /// It is gone, and nobody was told of it.
+    IsTorn,
+}
+
+/// Whether the maps of the newest root may name what the batch holds though it comes after the root's floor. Of what hosts have
+/// written a replay says everything again; pages of the maps and moves are named before that.
+fn may_be_named(header: &BatchHeader) -> bool {
+    let is_named = |record: &Record| matches!(record.kind, RecordKind::Metadata | RecordKind::Move { .. });
+    header.records.iter().any(is_named)
+}
+
 impl Replay {
     /// It holds pages of the maps: then it holds nothing else.
     fn is_of_pages(&self) -> bool {
@@ -288,26 +305,48 @@ impl<W: World> Pool<W> {
             let known =
                 lsn < floor || complete.get(&(lsn.0 % Lsn::REACTORS)).is_some_and(|through| lsn <= *through);
             let rows = RowExtent { row: found.header.row, rows: found.header.rows };
-            let examined = if known { None } else { image.examine(&found).await };
-            match examined {
-                _ if known => {
-                    accepted.push(covering(&accepted, rows));
-                    replays.push(Replay { lsn, header: found.header, rewrite: None });
+            let verdict =
+                if known { Verdict::Counts } else { self.verdict(&mut image, &geometry, &found).await };
+            let rewrite = match verdict {
+                Verdict::Counts => {
+                    accepted.push(if known { covering(&accepted, rows) } else { rows });
+                    None
                 }
-                Some(examined) if examined.redundant => {
-                    accepted.push(rows);
-                    replays.push(Replay { lsn, header: found.header, rewrite: None });
-                }
-                Some(examined) => {
+                Verdict::IsWrittenAnew(columns) => {
                     opened.rewritten += 1;
-                    replays.push(Replay { lsn, header: found.header, rewrite: Some(examined.columns) });
+                    Some(columns)
                 }
-                None => opened.torn += 1,
-            }
+                Verdict::IsTorn => {
+                    opened.torn += 1;
+                    continue;
+                }
+            };
+            replays.push(Replay { lsn, header: found.header, rewrite });
             tracing::trace!("{id} {rows:?} {lsn}: known {known}, {} accepted so far", accepted.len());
         }
         self.close_scanned(id, &accepted, &replays);
         replays
+    }
+
+    /// What becomes of a batch of which no header says that it is durable.
+    async fn verdict(&self, image: &mut Image<'_, W>, geometry: &Geometry, found: &Found) -> Verdict {
+        match image.examine(found).await {
+            None => Verdict::IsTorn,
+            Some(examined) if examined.redundant => Verdict::Counts,
+            // The root may name what is in it, where it is: that stays, and gets its redundancy there.
+            Some(_) if may_be_named(&found.header) => {
+                let lacking = self.check_batch(image, geometry, found).await.sum().unrepaired;
+                if lacking > 0 {
+                    tracing::warn!(
+                        "{} at row {}: {lacking} sectors are not right",
+                        found.header.segment,
+                        found.header.row
+                    );
+                }
+                Verdict::Counts
+            }
+            Some(examined) => Verdict::IsWrittenAnew(examined.columns),
+        }
     }
 
     fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {

@@ -277,7 +277,9 @@ impl<W: World> Pool<W> {
         };
         if check.lost > 0 {
             let (columns, missing) = (&stretch.geometry.columns, self.array.missing(&stretch.geometry));
-            tracing::warn!("{segment}: what lies at row {row} of {columns:?} is lost ({missing:?} are missing)");
+            tracing::warn!(
+                "{segment}: what lies at row {row} of {columns:?} is lost ({missing:?} are missing)"
+            );
         }
         let missing = self.array.missing(&stretch.geometry).count();
         let columns = stretch.geometry.columns.len() - missing;

@@ -8,16 +8,24 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, Clock, Device, MemoryDevice, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
+    AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, MemoryDevice, Nanos, Rng, SECTOR_BYTES, Spawn, World,
+    XorShift,
 };
 use ashlar_raid::Level;
+use bytes::Bytes;
 
+use crate::append::StreamId;
+use crate::batch::Item;
+use crate::compress::compress_blocks;
 use crate::create::{NewPool, create};
+use crate::format::header::RecordKind;
 use crate::format::superblock::Superblock;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
 use crate::pool::Pool;
 use crate::recover;
+use crate::segments::Claim;
+use crate::types::{Family, Key, Layer};
 
 /// Chunks of each drive.
 const CHUNKS: u64 = 64;
@@ -67,6 +75,22 @@ pub fn at_once<T>(work: impl Future<Output = T>) -> T {
         Poll::Ready(result) => result,
         Poll::Pending => panic!("it waits for something"),
     }
+}
+
+/// Writes one incompressible block in a batch of its own, to a volume that there is not.
+pub fn write_block(pool: &Pool<StillWorld>, lba: u64) {
+    let mut block = vec![0; BLOCK_BYTES];
+    pool.world.fill_random(&mut block);
+    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
+    let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
+    let mut items = vec![Item { kind: RecordKind::Write, key, fragment }];
+    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
+    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room");
+    at_once(pool.write_durably(&mut appended)).expect("good drives");
+    for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+        pool.publish_item(item, *pointer);
+    }
+    pool.log.published(appended.lsn);
 }
 
 /// Drives that are a pool.

@@ -1,8 +1,8 @@
-use ashlar_block::Rng;
+use ashlar_block::{Device, Durability, Rng, SECTOR_BYTES};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 #[test]
 fn extents_that_touch_are_one() {
@@ -64,4 +64,28 @@ fn recovery_has_room_when_the_window_is_used_up() {
     assert!(!pool.extend_window(), "it has a root, and must wait for the next");
     drop(pool);
     drives.open();
+}
+
+/// They were neither counted, nor written anew as what hosts have written is: what lived in them was not copied when a drive
+/// was lost.
+#[test]
+fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    write_block(&pool, 0);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    let page =
+        pool.root.borrow().shards.iter().find_map(|shard| shard.deltas).expect("of the block").location;
+    let copy = pool.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
+    let layout = pool.array.member(copy.drive).expect("it works").layout;
+    let offset = layout.offset(copy.chunk, page.sectors().start * SECTOR_BYTES as u32);
+    let device = &drives.devices[usize::from(copy.drive.0)];
+    let sector = || at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES))).1;
+    let before = sector();
+    drop(pool);
+    let mut spoiled = AlignedBuf::copy_of(&before);
+    spoiled[9] ^= 1;
+    at_once(device.write(offset, spoiled.freeze(), Durability::Stable)).expect("a good drive");
+    drives.open();
+    assert!(sector()[..] == before[..]);
 }

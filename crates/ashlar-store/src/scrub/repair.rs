@@ -11,7 +11,7 @@ use crate::scan::{Found, Image, Inspected, WrongSector};
 
 /// What the look at a batch came to.
 #[derive(Default)]
-pub(super) struct BatchCheck {
+pub struct BatchCheck {
     /// Drives on which something was not as it should be.
     pub drives: BTreeMap<DriveId, Findings>,
     /// Sectors of which nobody knows what they should be, on drives that are not there.
@@ -30,7 +30,7 @@ impl BatchCheck {
 impl<W: World> Pool<W> {
     /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The caller keeps the segment
     /// pinned, and lets nothing move its columns: what is written here must not come into a chunk that is another's.
-    pub(super) async fn check_batch(
+    pub async fn check_batch(
         &self,
         image: &mut Image<'_, W>,
         geometry: &Geometry,
