@@ -103,18 +103,19 @@ impl<W: World> Pool<W> {
     fn note(&self) -> Result<Noted, CheckpointError> {
         let generation = RootGeneration(self.root.borrow().generation.0 + 1);
         let drives = self.drives();
-        self.members(generation)?;
         self.seal_off_lost_drives();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();
+        let table = segments.table();
+        self.members(generation, table.values())?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
         Ok(Noted {
             floor,
             drives,
             homes: self.homes(),
-            table: segments.table(),
+            table,
             reclaimable: segments.reclaimable(floor),
             catalog: catalog.encode(),
             generation,
@@ -123,8 +124,24 @@ impl<W: World> Pool<W> {
         })
     }
 
-    /// The members as they are now; those that have become absent, since this root.
-    fn members(&self, generation: RootGeneration) -> Result<Vec<MemberRecord>, CheckpointError> {
+    /// The members as they are now; those that have become absent, since this root. Those that no segment of the root's table
+    /// counts on are released: of the others no more may be lost than the level survives.
+    fn members<'a>(
+        &self,
+        generation: RootGeneration,
+        table: impl Iterator<Item = &'a TableEntry>,
+    ) -> Result<Vec<MemberRecord>, CheckpointError> {
+        let mut members = self.members_now(generation);
+        let parity = self.segments.borrow().stripe().parity;
+        if self.could_restore() {
+            members = released(members, &self.leaving.borrow(), parity, table, generation);
+        }
+        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
+        let lost = absent.map(|member| member.uuid).collect::<BTreeSet<_>>().len();
+        if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
+    }
+
+    fn members_now(&self, generation: RootGeneration) -> Vec<MemberRecord> {
         let (drives, leaving) = (self.drives(), self.leaving.borrow());
         let joining = self.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
@@ -140,11 +157,7 @@ impl<W: World> Pool<W> {
         };
         let root = self.root.borrow();
         let joins = joining.map(|joining| joining.record);
-        let members: Vec<MemberRecord> = root.members.iter().map(changed).chain(joins).collect();
-        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
-        let lost = absent.map(|member| member.uuid).collect::<BTreeSet<_>>().len();
-        let parity = self.segments.borrow().stripe().parity;
-        if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
+        root.members.iter().map(changed).chain(joins).collect()
     }
 
     // --- step 2 -------------------------------------------------------------------------------------------------
@@ -309,11 +322,7 @@ impl<W: World> Pool<W> {
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
         self.flush_everywhere(&noted.drives).await;
         // Not before: a drive that has failed since the note lacks pages that this root names.
-        let mut members = self.members(noted.generation)?;
-        if self.could_restore() {
-            let parity = self.identity.level.parity();
-            members = released(members, &self.leaving.borrow(), parity, table, noted.generation);
-        }
+        let members = self.members(noted.generation, table.entries.iter())?;
         let table = TableRoot {
             area,
             bytes,
@@ -427,20 +436,19 @@ struct Window {
 /// The members, if no segment of the root's table counts on them, and none has fewer than `parity` columns of parity, which would
 /// make it count on others more than it should: who is lost is released; who is `leaving`, or came back
 /// under another number, is none any more. What the root says is as of its note, its table included.
-fn released(
+fn released<'a>(
     members: Vec<MemberRecord>,
     leaving: &BTreeSet<DriveId>,
     parity: usize,
-    table: &Table,
+    table: impl Iterator<Item = &'a TableEntry>,
     since: RootGeneration,
 ) -> Vec<MemberRecord> {
-    let used: BTreeSet<DriveId> = table
-        .entries
-        .iter()
-        .flat_map(|entry| entry.geometry.columns.iter().map(|column| column.drive))
-        .collect();
-    if table.entries.iter().any(|entry| entry.geometry.parity() < parity) {
-        return members;
+    let mut used: BTreeSet<DriveId> = BTreeSet::new();
+    for entry in table {
+        if entry.geometry.parity() < parity {
+            return members;
+        }
+        used.extend(entry.geometry.columns.iter().map(|column| column.drive));
     }
     let came_back: BTreeSet<DriveUuid> =
         members.iter().filter(|member| member.state.takes_part()).map(|member| member.uuid).collect();

@@ -28,6 +28,7 @@ mod moves;
 mod options;
 mod pages;
 mod pool;
+mod purge;
 mod read;
 mod rebuild;
 mod recover;

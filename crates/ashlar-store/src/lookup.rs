@@ -36,7 +36,7 @@ impl<W: World> Pool<W> {
             match self.with_shard(shard, |shard| shard.look(key, &pages)) {
                 Look::Value(value) => return Ok(with(value)),
                 Look::Needs(pointer) => {
-                    let page = self.read_needed(key, pointer).await?;
+                    let page = self.read_needed(key, pointer, &pages).await?;
                     pages.own.borrow_mut().extend(page.map(|page| (pointer, page)));
                 }
             }
@@ -44,12 +44,18 @@ impl<W: World> Pool<W> {
     }
 
     /// Reads a page that a look needs. `None`: the group has changed and the page is gone; look again.
-    async fn read_needed(&self, key: &Key, pointer: Pointer) -> Result<Option<Rc<Vec<PageEntry>>>, IoError> {
+    async fn read_needed(
+        &self,
+        key: &Key,
+        pointer: Pointer,
+        pages: &AtHand<'_>,
+    ) -> Result<Option<Rc<Vec<PageEntry>>>, IoError> {
         match self.read_map_page(pointer).await {
             Ok(page) => Ok(Some(page)),
             Err(error) => {
                 let shard = ShardId::of(key.family, key.lba);
-                let again = self.with_shard(shard, |shard| shard.look(key, &self.pages));
+                // With the pages that it has, or one that the cache has thrown out would pass for a change.
+                let again = self.with_shard(shard, |shard| shard.look(key, pages));
                 if again == Look::Needs(pointer) { Err(error) } else { Ok(None) }
             }
         }

@@ -1,8 +1,8 @@
-//! The map's own upkeep: distributing buffers, merging runs, purging deleted volumes.
+//! The map's own upkeep: distributing buffers, merging runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ashlar_block::{IoError, Lba, VolumeId, World};
+use ashlar_block::{IoError, World};
 use futures_util::future::try_join_all;
 
 use crate::format::location::Pointer;
@@ -13,8 +13,7 @@ use crate::lookup::map_unreadable;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::Claim;
-use crate::store::VOLUME_BLOCKS_MAX;
-use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, SHARD_COUNT, ShardId};
+use crate::types::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
 
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
@@ -204,34 +203,5 @@ impl<W: World> Pool<W> {
             }
         }
         Ok(merged)
-    }
-
-    /// Discards the blocks of a deleted volume and forgets it. Resumes by itself if it is interrupted. If a part of
-    /// its map cannot be read it stays, until the pool is opened again.
-    pub async fn purge(&self, id: VolumeId) -> Result<(), AppendError> {
-        let volume = self.catalog.borrow().volumes[&id].clone();
-        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
-            let whole = Lba(0)..Lba(VOLUME_BLOCKS_MAX);
-            let unmerged = self.with_shard(shard, |shard| {
-                shard.set_zero(volume.family, volume.layer, &whole, &self.ledger);
-                shard.groups_of(volume.family)
-            });
-            for group in unmerged {
-                if self.merge(shard, group).await? == Merging::Unreadable {
-                    self.unpurgeable.borrow_mut().insert(id);
-                    return Ok(());
-                }
-            }
-        }
-        self.forget(id, volume.family);
-        Ok(())
-    }
-
-    fn forget(&self, id: VolumeId, family: Family) {
-        self.catalog.borrow_mut().volumes.remove(&id);
-        if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
-            self.ledger.forget(family);
-        }
-        self.orders.ring();
     }
 }

@@ -116,12 +116,19 @@ pub(crate) async fn choose<D: Device>(
     }
     let parity = drives[0].superblock.level().parity();
     let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
-    let newest = roots.iter().filter_map(|roots| roots.last()).max_by_key(|root| root.generation);
-    let root = newest.ok_or(OpenError::NoRoot)?.clone();
+    let root = newest_root(&roots).ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
     agree(&chosen, &diverged, parity, policy)?;
     chosen.stale.extend(diverged.iter().map(|(drive, _)| *drive));
     Ok(chosen)
+}
+
+/// The newest root. Of two of the same generation, one is of a checkpoint that did not come to its end: the one that came to
+/// fewer drives.
+fn newest_root(roots: &[Vec<Root>]) -> Option<&Root> {
+    let last = || roots.iter().filter_map(|roots| roots.last());
+    let holders = |root: &Root| last().filter(|other| other.incarnation() == root.incarnation()).count();
+    last().max_by_key(|root| (root.generation, holders(root)))
 }
 
 /// A drive of another line, and its own newest root.

@@ -22,6 +22,7 @@ use crate::log::Log;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
+use crate::purge::Purge;
 use crate::read::Found;
 use crate::rebuild::Rebuild;
 use crate::recycle::Recycler;
@@ -165,6 +166,8 @@ pub(crate) struct Pool<W: World> {
     pub resizing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
+    /// How far the purge of a deleted volume is, if one is under way.
+    pub purge: Cell<Option<Purge>>,
     /// The catalog's directory and pages, as the root has them.
     pub catalog_pages: RefCell<Vec<Pointer>>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
@@ -241,6 +244,7 @@ impl<W: World> Pool<W> {
             joining: Cell::default(),
             resizing: Mutex::default(),
             unpurgeable: RefCell::default(),
+            purge: Cell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),
             checkpointed_bytes: Cell::new(0),
             checkpointed_records: Cell::new(0),

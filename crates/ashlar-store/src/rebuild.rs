@@ -29,6 +29,10 @@ use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 /// Rows that are restored before somebody else has a turn; fewer where chunks are small.
 const STEP_ROWS_MAX: u32 = 256;
 
+/// Columns that are restored until a root says where they are: what no root knows is restored again after a crash, and until
+/// then it does not count as restored when another drive is lost.
+const UNSETTLED_COLUMNS_MAX: usize = 64;
+
 /// When it is looked again whether there is room.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
 
@@ -50,8 +54,8 @@ struct Moving {
 #[derive(Default)]
 pub(crate) struct Rebuild {
     moving: RefCell<Option<Moving>>,
-    /// Something was restored that no root knows yet.
-    unsettled: Cell<bool>,
+    /// Columns that were restored and that no root knows yet.
+    unsettled_columns: Cell<usize>,
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
     /// When the next step may begin: the others' share of the time is until then.
@@ -129,19 +133,32 @@ impl<W: World> Pool<W> {
         if unreleased.is_empty() || waits || !self.could_restore() {
             return None;
         }
-        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
-        if let Some(next) = most_endangered(self.damaged(segments, &unreleased, floor), begun) {
-            let moves = begun == Some(next.id) || segments.could_move(next.id, next.columns, drives);
-            if moves && !next.is_thin {
-                return Some(RebuildTask::Move(next.id));
-            }
-            if !self.unmovable.borrow().contains(&next.id) {
-                return Some(RebuildTask::Collect(next.id));
-            }
+        if self.rebuild.unsettled_columns.get() >= UNSETTLED_COLUMNS_MAX {
+            return Some(RebuildTask::Settle);
         }
-        let emptied = self.damaged(segments, &unreleased, floor).any(|segment| segment.is_empty);
-        let released = unreleased.iter().any(|drive| !segments.is_used(*drive));
-        (emptied || released || self.rebuild.unsettled.get()).then_some(RebuildTask::Settle)
+        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
+        let unmovable = self.unmovable.borrow();
+        let could_move = |segment: &Damaged| {
+            let has_room = || segments.could_move(segment.id, segment.columns, drives);
+            !segment.is_thin && (begun == Some(segment.id) || has_room())
+        };
+        // One of which something cannot be read must not keep the others waiting.
+        let could_be_restored = |segment: &Damaged| could_move(segment) || !unmovable.contains(&segment.id);
+        let candidates = self.damaged(segments, &unreleased, floor).filter(could_be_restored);
+        if let Some(next) = most_endangered(candidates, begun) {
+            let moves = could_move(&next);
+            return Some(if moves { RebuildTask::Move(next.id) } else { RebuildTask::Collect(next.id) });
+        }
+        let is_settled = self.rebuild.unsettled_columns.get() == 0
+            && !self.damaged(segments, &unreleased, floor).any(|segment| segment.is_empty)
+            && !self.could_release(segments, &unreleased);
+        (!is_settled).then_some(RebuildTask::Settle)
+    }
+
+    /// Whether the next root releases one of these drives.
+    fn could_release(&self, segments: &Segments, unreleased: &[DriveId]) -> bool {
+        unreleased.iter().any(|drive| !segments.is_used(*drive))
+            && !segments.iter().any(|(_, segment)| segment.geometry.parity() < self.identity.level.parity())
     }
 
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
@@ -180,15 +197,17 @@ impl<W: World> Pool<W> {
             RebuildTask::Collect(id) => {
                 self.abandon_move();
                 let rows = self.segments.borrow().get(id).map_or(0, |segment| segment.rows);
-                if self.collect(id).await? == Collected::LeftToCheckpoint {
-                    self.ordered_checkpoint().await;
+                match self.collect(id).await? {
+                    Collected::Unmovable => return Ok(()),
+                    Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
+                    Collected::Emptied => {}
                 }
                 self.restored(rows, 1);
                 Ok(())
             }
             RebuildTask::Settle => {
                 self.abandon_move();
-                self.rebuild.unsettled.set(false);
+                self.rebuild.unsettled_columns.set(0);
                 self.ordered_checkpoint().await;
                 Ok(())
             }
@@ -205,7 +224,8 @@ impl<W: World> Pool<W> {
             }
             Step::Whole => {
                 self.segments.borrow_mut().move_columns(id, &moving.places);
-                self.rebuild.unsettled.set(true);
+                let unsettled = self.rebuild.unsettled_columns.get() + moving.places.len();
+                self.rebuild.unsettled_columns.set(unsettled);
                 self.count(|counters| counters.columns_restored += moving.places.len() as u64);
                 tracing::debug!("{id}: {:?} restored", moving.places);
             }
@@ -233,6 +253,14 @@ impl<W: World> Pool<W> {
         let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
         let places = segments.reserve_columns(id, &columns, &homes)?;
         Some(Moving { segment: id, places, next_row: 0 })
+    }
+
+    /// What was being restored is left as it is: nothing is restored any more, or not to `drive`.
+    pub fn abandon_move_to(&self, drive: DriveId) {
+        let goes_there = |moving: &Moving| moving.places.iter().any(|place| place.chunk.drive == drive);
+        if self.rebuild.moving.borrow().as_ref().is_some_and(goes_there) {
+            self.abandon_move();
+        }
     }
 
     fn abandon_move(&self) {
@@ -314,6 +342,7 @@ impl<W: World> Pool<W> {
 
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
+        self.abandon_move();
         self.rebuild.bytes_done.set(0);
         self.rebuild.since.set(None);
         self.rebuild.postponed.borrow_mut().clear();

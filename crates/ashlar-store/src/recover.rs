@@ -2,6 +2,8 @@
 //!
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
 
+mod judge;
+
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
@@ -17,7 +19,7 @@ use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::root::Root;
-use crate::format::table::{RowExtent, SegmentKind, SegmentState, Table};
+use crate::format::table::{SegmentState, Table};
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
@@ -26,6 +28,7 @@ use crate::pool::{Identity, Parts, Pool};
 use crate::scan::{Expected, Found, Generation, Image};
 use crate::segments::{Claim, Numbers, Segment, Segments, Shape, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use judge::Complete;
 
 /// Segments that are read back at a time.
 const SCANS_AT_A_TIME: usize = 4;
@@ -184,23 +187,6 @@ struct Replay {
     rewrite: Option<Vec<Vec<u8>>>,
 }
 
-/// What becomes of a batch that was found.
-enum Verdict {
-    /// It counts, where it is.
-    Counts,
-    /// These are its data columns: it counts, but has to be somewhere else.
-    IsWrittenAnew(Vec<Vec<u8>>),
-    /// It is gone, and nobody was told of it.
-    IsTorn,
-}
-
-/// Whether the maps of the newest root may name what the batch holds though it comes after the root's floor. Of what hosts have
-/// written a replay says everything again; pages of the maps and moves are named before that.
-fn may_be_named(header: &BatchHeader) -> bool {
-    let is_named = |record: &Record| matches!(record.kind, RecordKind::Metadata | RecordKind::Move { .. });
-    header.records.iter().any(is_named)
-}
-
 impl Replay {
     /// It holds pages of the maps: then it holds nothing else.
     fn is_of_pages(&self) -> bool {
@@ -228,11 +214,19 @@ impl<W: World> Pool<W> {
         let found = self.scan(root).await;
         let complete = complete_through(found.values().flatten());
         let mut replays = Vec::new();
+        // What holds nothing is opened first: pages of an unfinished checkpoint are named by a root after all, if it came to a
+        // drive that is away now, and that may be back at the next start.
+        let mut found: Vec<(SegmentId, Vec<Found>)> = found.into_iter().collect();
+        found.sort_by_key(|(_, batches)| !batches.is_empty());
         for (id, batches) in found {
             replays.extend(self.judge(id, batches, root.replay_floor, &complete, opened).await);
         }
         replays.sort_by_key(|replay| replay.lsn);
-        self.log.skip_past(replays.last().map_or(root.next_lsn, |last| last.lsn.max(root.next_lsn)));
+        let newest = replays.last().map_or(root.next_lsn, |last| last.lsn.max(root.next_lsn));
+        // A start that was cut before its root may have used the same segments. No batch of this one has a number of its
+        // batches, so that what is left of those is never taken for this one's where a drive loses a write.
+        let gap = 1 + self.world.random_u64() % LSN_GAP_MAX;
+        self.log.skip_past(Lsn(newest.0 + gap * Lsn::REACTORS));
         for replay in replays.into_iter().filter(|replay| replay.lsn >= root.replay_floor) {
             opened.replayed += 1;
             self.replay_batch(replay).await?;
@@ -278,97 +272,6 @@ impl<W: World> Pool<W> {
         let generation = Generation::Of(root.incarnation());
         let expected = Expected { segment, generation, secret: &self.identity.secret };
         Image::new(self, geometry).batches(&expected, root.replay_floor).await
-    }
-
-    /// Decides which batches of a segment count, and seals the segment with them. One that holds none is given back,
-    /// or may be used for what recovery writes.
-    async fn judge(
-        &self,
-        id: SegmentId,
-        batches: Vec<Found>,
-        floor: Lsn,
-        complete: &BTreeMap<u64, Lsn>,
-        opened: &mut Opened,
-    ) -> Vec<Replay> {
-        let geometry = self.segments.borrow().get(id).expect("scanned").geometry.clone();
-        let mut image = Image::new(self, &geometry);
-        let mut replays = Vec::new();
-        let mut accepted: Vec<RowExtent> = Vec::new();
-        // Batches of a segment have rising numbers: what lies before a batch that is known to be durable was
-        // durable too. If its header cannot be read now, it still is no hole that collection may skip.
-        let covering = |accepted: &[RowExtent], rows: RowExtent| {
-            let from = accepted.last().map_or(0, |last| last.row + last.rows);
-            RowExtent { row: from, rows: rows.row + rows.rows - from }
-        };
-        for found in batches {
-            let lsn = found.header.lsn;
-            let known =
-                lsn < floor || complete.get(&(lsn.0 % Lsn::REACTORS)).is_some_and(|through| lsn <= *through);
-            let rows = RowExtent { row: found.header.row, rows: found.header.rows };
-            let verdict =
-                if known { Verdict::Counts } else { self.verdict(&mut image, &geometry, &found).await };
-            let rewrite = match verdict {
-                Verdict::Counts => {
-                    accepted.push(if known { covering(&accepted, rows) } else { rows });
-                    None
-                }
-                Verdict::IsWrittenAnew(columns) => {
-                    opened.rewritten += 1;
-                    Some(columns)
-                }
-                Verdict::IsTorn => {
-                    opened.torn += 1;
-                    continue;
-                }
-            };
-            replays.push(Replay { lsn, header: found.header, rewrite });
-            tracing::trace!("{id} {rows:?} {lsn}: known {known}, {} accepted so far", accepted.len());
-        }
-        self.close_scanned(id, &accepted, &replays);
-        replays
-    }
-
-    /// What becomes of a batch of which no header says that it is durable.
-    async fn verdict(&self, image: &mut Image<'_, W>, geometry: &Geometry, found: &Found) -> Verdict {
-        match image.examine(found).await {
-            None => Verdict::IsTorn,
-            Some(examined) if examined.redundant => Verdict::Counts,
-            // The root may name what is in it, where it is: that stays, and gets its redundancy there.
-            Some(_) if may_be_named(&found.header) => {
-                let lacking = self.check_batch(image, geometry, found).await.sum().unrepaired;
-                if lacking > 0 {
-                    tracing::warn!(
-                        "{} at row {}: {lacking} sectors are not right",
-                        found.header.segment,
-                        found.header.row
-                    );
-                }
-                Verdict::Counts
-            }
-            Some(examined) => Verdict::IsWrittenAnew(examined.columns),
-        }
-    }
-
-    fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {
-        let mut segments = self.segments.borrow_mut();
-        let segment = segments.get_mut(id).expect("scanned");
-        // Pages of the maps matter only to a root that names them, and such a root would say that the segment was opened:
-        // these are of a checkpoint that did not come to its end. The next one may need the segment as much as that did.
-        if segment.state == SegmentState::Window && replays.iter().all(Replay::is_of_pages) {
-            return segments.reuse_window(id);
-        }
-        let extents = joined(accepted);
-        segment.rows = extents.last().map_or(0, |last| last.row + last.rows);
-        segment.first_lsn = replays.first().map_or(segment.first_lsn, |first| first.header.first_lsn);
-        segment.last_lsn = replays.iter().map(|replay| replay.lsn).max().unwrap_or(segment.last_lsn);
-        let whole = extents.len() == 1 && extents[0].row == 0;
-        segment.accepted = if whole { Vec::new() } else { extents };
-        if replays.iter().any(Replay::is_of_pages) {
-            segment.kind = SegmentKind::Metadata;
-        }
-        if segment.state != SegmentState::Condemned {
-            segments.seal(id, self.world.unix_seconds());
-        }
     }
 
     async fn replay_batch(&self, replay: Replay) -> Result<(), OpenError> {
@@ -463,30 +366,21 @@ impl<W: World> Pool<W> {
     }
 }
 
+/// Numbers that a start leaves out before its own, at most.
+const LSN_GAP_MAX: u64 = 1 << 20;
+
 /// Segments that recovery takes at a time when the root's window is used up.
 const EXTENSION_SEGMENTS: usize = 4;
 
 /// What each reactor's newest header says of the batches before it.
-fn complete_through<'a>(batches: impl Iterator<Item = &'a Found>) -> BTreeMap<u64, Lsn> {
-    let mut complete: BTreeMap<u64, Lsn> = BTreeMap::new();
+fn complete_through<'a>(batches: impl Iterator<Item = &'a Found>) -> Complete {
+    let mut complete = Complete::new();
     for found in batches {
         let header = &found.header;
         let through = complete.entry(header.lsn.0 % Lsn::REACTORS).or_default();
         *through = header.complete_through.max(*through);
     }
     complete
-}
-
-/// The same rows in as few extents as possible.
-fn joined(extents: &[RowExtent]) -> Vec<RowExtent> {
-    let mut joined: Vec<RowExtent> = Vec::new();
-    for extent in extents {
-        match joined.last_mut() {
-            Some(last) if last.row + last.rows == extent.row => last.rows += extent.rows,
-            _ => joined.push(*extent),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]

@@ -46,6 +46,11 @@ impl<'a, W: World> Image<'a, W> {
         Image { pool, geometry, rows: pool.identity.segment_rows, pieces: BTreeMap::new() }
     }
 
+    /// Where the segment lies.
+    pub fn geometry(&self) -> &'a Geometry {
+        self.geometry
+    }
+
     /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a segment may be larger
     /// than there is memory for.
     pub async fn load(&mut self, first: u32, end: u32) {

@@ -269,7 +269,7 @@ impl<W: World> Pool<W> {
         let expected = Expected { segment, generation, secret: &self.identity.secret };
         let (rows, check) = match image.batch_at(&expected, row).await {
             Some(found) if found.header.lsn < stretch.floor => {
-                (found.header.rows, self.check_batch(image, &stretch.geometry, &found).await)
+                (found.header.rows, self.check_batch(image, &found).await)
             }
             Some(found) => (found.header.rows, BatchCheck::default()),
             // Its header may be on its way.

@@ -70,6 +70,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn perform(&self, task: Task) {
+        self.orders.rebuild_turn.set(!matches!(task, Task::Rebuild(_)));
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
@@ -87,16 +88,12 @@ impl<W: World> Pool<W> {
                 self.merge(shard, group).await.map(drop)
             }
             Task::Sweep => self.sweep_on().await,
-            Task::Purge(volume) => self.purge(volume).await,
+            Task::Purge(volume) => self.purge_step(volume).await,
             Task::Collect(victim) => {
-                self.orders.rebuild_turn.set(true);
                 self.orders.map_turn.set(true);
                 self.collect_one(victim).await
             }
-            Task::Rebuild(task) => {
-                self.orders.rebuild_turn.set(false);
-                self.rebuild_step(task).await
-            }
+            Task::Rebuild(task) => self.rebuild_step(task).await,
             Task::Scrub => return self.scrub_step().await,
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);

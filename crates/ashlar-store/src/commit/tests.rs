@@ -43,7 +43,9 @@ fn submit(pool: &Pool<StillWorld>) -> Appended {
 /// Deletes the volume, and its blocks; durable when it returns.
 fn delete_and_purge(pool: &Pool<StillWorld>) {
     pool.catalog.borrow_mut().volumes.get_mut(&VOLUME).expect("it was added").state = VolumeState::Deleting;
-    at_once(pool.purge(VOLUME)).expect("nothing is to be written");
+    while pool.catalog.borrow().volumes.contains_key(&VOLUME) {
+        at_once(pool.purge_step(VOLUME)).expect("nothing is to be written");
+    }
     at_once(pool.checkpoint(false)).expect("good drives");
 }
 

@@ -161,3 +161,13 @@ fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     assert!(has_gone_another_way(&other, &newest, 2));
     assert!(!has_gone_another_way(&other, &newest, 1));
 }
+
+/// The last drive that was given was believed, and all others were to be given up.
+#[test]
+fn of_two_roots_of_one_generation_the_one_on_more_drives_is_the_newest() {
+    let (unfinished, newest) = (root(&[(1, 1)], 20, &[]), root(&[(2, 20), (1, 1)], 20, &[0]));
+    let on = |roots: [&Root; 3]| roots.map(|root| vec![root.clone()]);
+    for roots in [on([&unfinished, &newest, &newest]), on([&newest, &newest, &unfinished])] {
+        assert_eq!(newest_root(&roots).expect("there are some").incarnation(), Incarnation(2));
+    }
+}

@@ -1,3 +1,5 @@
+use std::rc::Rc;
+
 use ashlar_block::DeviceError;
 use ashlar_raid::Level;
 
@@ -9,16 +11,32 @@ use crate::testing::{Drives, StillWorld, at_once, write_block};
 /// Batches in the segment in question.
 const BATCHES: u64 = 8;
 
-/// Does what is to be done about lost drives, in at most so many steps.
-fn rebuild(pool: &Pool<StillWorld>, steps_max: usize) {
-    for _ in 0..steps_max {
-        let (floor, homes) = (pool.log.floor(), pool.homes());
-        pool.rebuild_at_once();
-        let next = pool.next_rebuild(&pool.segments.borrow(), floor, &homes);
-        let Some(task) = next else { return };
+fn next(pool: &Pool<StillWorld>) -> Option<RebuildTask> {
+    pool.rebuild_at_once();
+    pool.next_rebuild(&pool.segments.borrow(), pool.log.floor(), &pool.homes())
+}
+
+/// Does what is to be done about lost drives as long as it is `wanted`. Returns what comes next.
+fn rebuild(pool: &Pool<StillWorld>, wanted: impl Fn(RebuildTask) -> bool) -> Option<RebuildTask> {
+    for _ in 0..1000 {
+        let next = next(pool);
+        let Some(task) = next.filter(|task| wanted(*task)) else { return next };
         at_once(pool.rebuild_step(task)).expect("good drives");
     }
     panic!("it does not come to an end");
+}
+
+/// A pool with some segments, and without one of the drives that they lie on.
+fn degraded(level: Level, drives: usize) -> Rc<Pool<StillWorld>> {
+    let pool = Drives::new(level, drives).open();
+    for nth in 0..4 * BATCHES {
+        write_block(&pool, nth);
+    }
+    pool.seal_all();
+    at_once(pool.checkpoint(false)).expect("good drives");
+    pool.array.give_up(DriveId(0), DeviceError::Gone);
+    at_once(pool.checkpoint(false)).expect("one may be lost");
+    pool
 }
 
 /// Behind a hole as long as a step it began at the same row for ever.
@@ -36,7 +54,38 @@ fn a_segment_with_a_long_hole_is_restored() {
     pool.segments.borrow_mut().get_mut(id).expect("it is there").accepted = ends.to_vec();
     pool.array.give_up(lost, DeviceError::Gone);
     at_once(pool.checkpoint(false)).expect("one may be lost");
-    rebuild(&pool, 50);
+    rebuild(&pool, |_| true);
     assert!(pool.unreleased().is_empty(), "all that lived there has been restored");
     assert!(pool.segments.borrow().get(id).is_none_or(|segment| segment.geometry.columns[0].drive != lost));
+}
+
+/// All that came after it stayed without redundancy.
+#[test]
+fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
+    // Stripes are as wide as the pool: what is lost is collected, not moved.
+    let pool = degraded(Level::RAID5, 4);
+    let Some(RebuildTask::Collect(first)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    pool.unmovable.borrow_mut().insert(first);
+    assert!(matches!(next(&pool), Some(RebuildTask::Collect(other)) if other != first), "{:?}", next(&pool));
+    rebuild(&pool, |_| true);
+    let off = pool.damaged(&pool.segments.borrow(), &pool.unreleased(), pool.log.floor()).collect::<Vec<_>>();
+    assert!(off.iter().all(|segment| segment.id == first) && !off.is_empty(), "{off:?}");
+}
+
+/// The loss of another drive halted the pool, though no segment lacked more than one column.
+#[test]
+fn what_is_restored_counts_before_a_root_says_so() {
+    let pool = degraded(Level::RAID1, 4);
+    let left = rebuild(&pool, |task| task != RebuildTask::Settle);
+    assert_eq!(left, Some(RebuildTask::Settle));
+    pool.array.give_up(DriveId(1), DeviceError::Gone);
+    at_once(pool.checkpoint(false)).expect("the first has been made good");
+}
+
+#[test]
+fn a_root_says_what_is_restored_from_time_to_time() {
+    let pool = degraded(Level::RAID1, 4);
+    assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
+    pool.rebuild.unsettled_columns.set(UNSETTLED_COLUMNS_MAX);
+    assert_eq!(next(&pool), Some(RebuildTask::Settle));
 }

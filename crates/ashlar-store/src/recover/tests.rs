@@ -1,7 +1,9 @@
 use ashlar_block::{Device, Durability, Rng, SECTOR_BYTES};
 use ashlar_raid::Level;
 
+use super::judge::joined;
 use super::*;
+use crate::format::table::RowExtent;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 #[test]
@@ -19,13 +21,19 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
     }
 }
 
-/// Segments that a start has for its checkpoint.
-fn usable_in_recovery(drives: &Drives) -> u64 {
+/// A start that has replayed what it found, and has not yet written a root.
+fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
     let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
     let table = at_once(read_table(&chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let root = pool.root.borrow().clone();
     at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
+    pool
+}
+
+/// Segments that a start has for its checkpoint.
+fn usable_in_recovery(drives: &Drives) -> u64 {
+    let pool = replayed(drives);
     // A start that stops here has written something, too.
     let usable = pool.segments.borrow().usable_striped();
     use_window(&pool, usable - 2);
@@ -45,16 +53,26 @@ fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next(
     assert_eq!(drives.open().segments.borrow().usable_striped(), usable);
 }
 
+/// A root that names them may have come to a drive that is away: it could not be read when the drive was back.
+#[test]
+fn pages_of_an_unfinished_checkpoint_are_the_last_that_are_written_over() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let written_by = |pool: &Pool<StillWorld>| {
+        let pages = at_once(pool.append_pages(Claim::Checkpoint, vec![vec![7; 64]])).expect("there is room");
+        pages[0].location.segment()
+    };
+    let pool = drives.open();
+    let unfinished = written_by(&pool);
+    drop(pool);
+    assert_ne!(written_by(&replayed(&drives)), unfinished);
+}
+
 /// What was on its way when the power failed had used up the window, and there was none for writing it anew.
 #[test]
 fn recovery_has_room_when_the_window_is_used_up() {
     let drives = Drives::new(Level::RAID1, 2);
     drop(drives.open());
-    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
-    let table = at_once(read_table(&chosen)).expect("it was written");
-    let pool = assemble(&drives.world, chosen, table, Options::default());
-    let root = pool.root.borrow().clone();
-    at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
+    let pool = replayed(&drives);
     use_window(&pool, 0);
     assert!(pool.extend_window());
     assert_eq!(pool.segments.borrow().usable_striped(), EXTENSION_SEGMENTS as u64);

@@ -98,7 +98,7 @@ impl<W: World> Pool<W> {
         let mut image = Image::new(self, &geometry);
         match image.batch_around(&expected, row).await {
             Some(found) if found.header.lsn < floor => {
-                let findings = self.check_batch(&mut image, &geometry, &found).await.sum();
+                let findings = self.check_batch(&mut image, &found).await.sum();
                 self.count(|counters| counters.sectors_healed += findings.repaired);
                 findings.unrepaired == 0
             }

@@ -30,12 +30,8 @@ impl BatchCheck {
 impl<W: World> Pool<W> {
     /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The caller keeps the segment
     /// pinned, and lets nothing move its columns: what is written here must not come into a chunk that is another's.
-    pub async fn check_batch(
-        &self,
-        image: &mut Image<'_, W>,
-        geometry: &Geometry,
-        found: &Found,
-    ) -> BatchCheck {
+    pub async fn check_batch(&self, image: &mut Image<'_, W>, found: &Found) -> BatchCheck {
+        let geometry = image.geometry();
         let mut check = BatchCheck::default();
         match image.inspect(found).await {
             Inspected::Known { columns, wrong } => {

@@ -54,7 +54,7 @@ pub(crate) struct Situation {
     pub scrub: bool,
     /// If collection and the map both have something to do while there is no space, it is the map's turn.
     pub map_turn: bool,
-    /// If both collection and rebuild have something to do, it is the rebuild's turn.
+    /// If the rebuild and either collection or the map have something to do, it is the rebuild's turn.
     pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
@@ -205,14 +205,17 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.window_low || now.replay_is_long() {
         return Task::Checkpoint;
     }
+    // Restored columns take room: not the last that there is.
+    let rebuild =
+        now.rebuild.filter(|task| now.free_segments > now.reserve_mark || *task == RebuildTask::Settle);
+    if let Some(task) = rebuild.filter(|_| now.rebuild_turn) {
+        return Task::Rebuild(task);
+    }
     // Collection alone would go on for ever in a pool that is busy and nearly full.
     if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
         return task;
     }
-    // Restored columns take room: not the last that there is.
-    let rebuild =
-        now.rebuild.filter(|task| now.free_segments > now.reserve_mark || *task == RebuildTask::Settle);
-    if let Some(task) = rebuild.filter(|_| now.rebuild_turn || !now.is_short_of_space()) {
+    if let Some(task) = rebuild.filter(|_| !now.is_short_of_space()) {
         return Task::Rebuild(task);
     }
     if now.is_short_of_space() {

@@ -210,3 +210,14 @@ fn a_checkpoint_that_would_become_too_large_comes_before_what_makes_it_larger() 
     let waiting = Situation { moves_want_window: true, victim: Some(SegmentId(7)), ..behind };
     assert_eq!(choose(&waiting), Task::Checkpoint);
 }
+
+/// A pool whose map is never done with stayed degraded.
+#[test]
+fn the_rebuild_has_a_turn_after_each_task_of_the_map() {
+    let task = RebuildTask::Move(SegmentId(3));
+    let busy = Situation { rebuild: Some(task), unmerged: Some((ShardId(1), GROUP)), ..calm() };
+    assert_eq!(choose(&busy), Task::Merge(ShardId(1), GROUP));
+    assert_eq!(choose(&Situation { rebuild_turn: true, ..busy.clone() }), Task::Rebuild(task));
+    // It takes room, and not the last that there is.
+    assert_ne!(choose(&Situation { rebuild_turn: true, free_segments: 6, ..busy }), Task::Rebuild(task));
+}
