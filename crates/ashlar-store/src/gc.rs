@@ -161,8 +161,11 @@ impl<W: World> Pool<W> {
         let (_pin, geometry) = self.pinned(id);
         let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
         let (secret, generation) = (&self.identity.secret, self.generation(id));
-        let is_right =
-            |header: &BatchHeader| (header.segment, header.row) == (id, row) && generation.is_of(header);
+        let is_right = |header: &BatchHeader| {
+            (header.segment, header.row) == (id, row)
+                && generation.is_of(header)
+                && self.is_of_a_root(header.incarnation)
+        };
         let right =
             |sectors: &[u8]| BatchHeader::decode(secret, sectors).is_ok_and(|header| is_right(&header));
         let read = self.array.read_checked(&geometry, 0, row..end, right).await;

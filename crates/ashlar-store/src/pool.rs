@@ -15,7 +15,7 @@ use crate::batch::{self, Item};
 use crate::catalog::Catalog;
 use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::root::{MemberState, Root};
+use crate::format::root::{LINE_MAX, MemberState, Root};
 use crate::format::superblock::{Secret, Superblock};
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -284,6 +284,14 @@ impl<W: World> Pool<W> {
         let leaving = self.leaving.borrow();
         let leave = leaving.iter().filter(|drive| self.array.working(**drive).is_some()).count();
         self.array.working_count() - leave
+    }
+
+    /// Whether a start of the pool came to a root, as far as the newest one tells. One that was cut before its root used
+    /// segments and LSNs that the next one used again: what is left of it counts nowhere, even where a drive has lost a write.
+    pub fn is_of_a_root(&self, incarnation: Incarnation) -> bool {
+        let line = &self.root.borrow().line;
+        let is_named = line.iter().any(|(named, _)| *named == incarnation);
+        is_named || incarnation == self.incarnation || line.len() >= LINE_MAX
     }
 
     /// A drive that the newest root calls a member has been given up.

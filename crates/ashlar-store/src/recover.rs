@@ -222,11 +222,7 @@ impl<W: World> Pool<W> {
             replays.extend(self.judge(id, batches, root.replay_floor, &complete, opened).await);
         }
         replays.sort_by_key(|replay| replay.lsn);
-        let newest = replays.last().map_or(root.next_lsn, |last| last.lsn.max(root.next_lsn));
-        // A start that was cut before its root may have used the same segments. No batch of this one has a number of its
-        // batches, so that what is left of those is never taken for this one's where a drive loses a write.
-        let gap = 1 + self.world.random_u64() % LSN_GAP_MAX;
-        self.log.skip_past(Lsn(newest.0 + gap * Lsn::REACTORS));
+        self.log.skip_past(replays.last().map_or(root.next_lsn, |last| last.lsn.max(root.next_lsn)));
         for replay in replays.into_iter().filter(|replay| replay.lsn >= root.replay_floor) {
             opened.replayed += 1;
             self.replay_batch(replay).await?;
@@ -365,9 +361,6 @@ impl<W: World> Pool<W> {
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }
-
-/// Numbers that a start leaves out before its own, at most.
-const LSN_GAP_MAX: u64 = 1 << 20;
 
 /// Segments that recovery takes at a time when the root's window is used up.
 const EXTENSION_SEGMENTS: usize = 4;

@@ -112,6 +112,7 @@ impl<'a, W: World> Image<'a, W> {
         let is_right = |header: &BatchHeader| {
             (header.segment, header.row) == (expected.segment, row)
                 && expected.generation.is_of(header)
+                && self.pool.is_of_a_root(header.incarnation)
                 && header.rows > 0
                 && row + header.rows <= self.rows
         };

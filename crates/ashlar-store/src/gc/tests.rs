@@ -3,7 +3,7 @@ use ashlar_raid::{ChunkAddr, Geometry, Level};
 
 use super::*;
 use crate::format::table::Occupancy;
-use crate::testing::{Drives, at_once};
+use crate::testing::{Drives, StillWorld, at_once};
 
 fn candidate(id: u32, live: f64, sealed_at: u64) -> Candidate {
     Candidate { id: SegmentId(id), live, sealed_at, chunks: 5 }
@@ -54,15 +54,15 @@ fn a_clock_that_went_back_makes_segments_young_and_nothing_worse() {
 fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    // Two at a time, until one of them begins a segment.
-    let first = loop {
-        let pages =
-            at_once(pool.append_pages(Claim::Checkpoint, vec![vec![1; 100]; 2])).expect("there is room");
-        let at = pages[0].location;
-        if at.sectors().start == 0 {
+    // Two at a time, until one of them begins a segment that is wanted.
+    let begin = |pool: &Pool<StillWorld>, byte: u8, wanted: &dyn Fn(SegmentId) -> bool| loop {
+        let pages = vec![vec![byte; 100]; 2];
+        let at = at_once(pool.append_pages(Claim::Checkpoint, pages)).expect("there is room")[0].location;
+        if at.sectors().start == 0 && wanted(at.segment()) {
             break at.segment();
         }
     };
+    let first = begin(&pool, 1, &|_| true);
     let column = pool.segments.borrow().get(first).expect("it is open").geometry.columns[0];
     let offset = pool.array.member(column.drive).expect("it works").layout.offset(column.chunk, 0);
     let device = &drives.devices[usize::from(column.drive.0)];
@@ -70,8 +70,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     drop(pool);
     // The segment is used again, and the drive loses what is written first.
     let pool = drives.open();
-    let again = at_once(pool.append_pages(Claim::Checkpoint, vec![vec![2; 100]])).expect("there is room");
-    assert_eq!((again[0].location.segment(), again[0].location.sectors().start), (first, 0));
+    begin(&pool, 2, &|segment| segment == first);
     let header = at_once(pool.read_header(first, 0)).expect("it was written");
     at_once(device.write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
     assert_eq!(at_once(pool.read_header(first, 0)).expect("there is a copy"), header);
