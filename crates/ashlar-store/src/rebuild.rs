@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
             !segment.is_thin && (begun == Some(segment.id) || has_room())
         };
         // One of which something cannot be read must not keep the others waiting.
-        let could_be_restored = |segment: &Damaged| could_move(segment) || !unmovable.contains(&segment.id);
+        let could_be_restored = |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment);
         let candidates = self.damaged(segments, &unreleased, floor).filter(could_be_restored);
         if let Some(next) = most_endangered(candidates, begun) {
             let moves = could_move(&next);
