@@ -350,7 +350,12 @@ impl<W: World> Pool<W> {
                 Err(WindowEmpty) if self.extend_window() => continue,
                 Err(WindowEmpty) => return Err(OpenError::NoRoom),
             };
-            self.write_for_root(&mut appended).await.ok_or(OpenError::NoRoom)?;
+            if self.write_for_root(&mut appended).await.is_none() {
+                return Err(self
+                    .running()
+                    .expect_err("a batch that cannot be written halts the pool")
+                    .into());
+            }
             self.log.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
