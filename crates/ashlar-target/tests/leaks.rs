@@ -1,11 +1,11 @@
 //! What connections take at most and what is left of them, counted for the whole process: file descriptors, memory,
-//! and the budgets that a leak would use up. The tests take turns, for they share the counters.
+//! and the budgets that a leak would use up. The tests take turns, for they share the counters. (`recorded.rs` counts
+//! what is left of recorded sessions to the byte; here the host waits for no answer.)
 
 mod support;
 
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use ashlar_nvme::fabrics::{ConnectData, FabricsCommand};
 use ashlar_nvme::io::{BlockRange, IoCommand};
@@ -14,15 +14,20 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
+use ashlar_reactor::allocations::{self, Counting};
 use ashlar_target::nvme_tcp::Limits;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use support::left::{open_files, reset};
 use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 const BLOCK_BYTES: u32 = 4096;
 /// What sessions write that were cut before the write was complete: never to be read.
 const TORN: u8 = 0xee;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -33,14 +38,10 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open_files() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-/// A figure of `/proc/self/status`, in KiB: VmRSS now, VmHWM at most so far.
-fn memory_kib(name: &str) -> u64 {
+/// The most memory that this process has had resident, in KiB.
+fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
     line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -54,11 +55,6 @@ fn tight() -> Limits {
         reactor_bytes_max: 4 << 20,
         ..Limits::default()
     }
-}
-
-/// Closes with a reset instead of an orderly end.
-fn reset(queue: Queue) {
-    rustix::net::sockopt::set_socket_linger(&queue.stream, Some(Duration::ZERO)).unwrap();
 }
 
 fn write_command(cid: u16, lba: u64, sgl: SglDescriptor) -> Sqe {
@@ -103,7 +99,6 @@ fn an_io_session_reset_after_every_byte_leaves_nothing_and_applies_nothing() {
     let _turn = turn();
     let mut rig = Rig::with_limits(tight());
     let files = open_files();
-    let mut settled_kib = 0;
     {
         let admin = rig.admin();
         let length = session(&mut Queue::open(rig.io), admin.controller_id, 1, TORN).len();
@@ -112,15 +107,10 @@ fn an_io_session_reset_after_every_byte_leaves_nothing_and_applies_nothing() {
             let bytes = session(&mut queue, admin.controller_id, 1 + cut as u16 % 64, TORN);
             queue.send_raw(&bytes[..cut]);
             reset(queue);
-            if cut == length / 4 {
-                settled_kib = memory_kib("VmRSS");
-            }
         }
     }
     eventually("every host is gone", || rig.target.connected_hosts().is_empty());
     eventually("every file is closed", || open_files() <= files);
-    // A connection has 8 KiB of command identifiers alone: kept, they would be 30 MiB.
-    assert!(memory_kib("VmRSS") < settled_kib + (16 << 10), "memory of connections is kept");
     let (admin, mut io) = rig.host();
     assert_eq!(io.read(0, 1).1, [0; BLOCK_BYTES as usize], "a write that never came whole was applied");
     drop((admin, io));
@@ -192,7 +182,7 @@ fn the_largest_requests_on_every_queue_at_once_stay_within_the_budget() {
     let data = vec![1; TRANSFER_BYTES as usize];
     // From here on VmHWM counts anew.
     fs::write("/proc/self/clear_refs", "5").unwrap();
-    let before_kib = memory_kib("VmHWM");
+    let before_kib = peak_kib();
     for queue in &mut queues {
         for number in 0..COMMANDS {
             let sqe = largest(queue, number % 2 == 0);
@@ -208,7 +198,7 @@ fn the_largest_requests_on_every_queue_at_once_stay_within_the_budget() {
     });
     // What this host holds itself: a read and the buffers of its decoding, on each queue.
     let own_kib = u64::from(QUEUES) * 6 * u64::from(TRANSFER_BYTES >> 10);
-    let grown_kib = memory_kib("VmHWM") - before_kib;
+    let grown_kib = peak_kib() - before_kib;
     let asked_kib = u64::from(QUEUES) * COMMANDS * u64::from(TRANSFER_BYTES >> 10);
     assert!(own_kib + (BUDGET_BYTES >> 10) < asked_kib / 4, "the test would not notice");
     assert!(grown_kib < own_kib + (BUDGET_BYTES >> 10) + (16 << 10), "{grown_kib} KiB more");
@@ -240,4 +230,47 @@ fn connections_reset_before_they_are_accepted_hold_up_nobody() {
     }
     let (_admin, mut io) = rig.host();
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+}
+
+/// What a command of which nothing is taken may have the target and its host allocate, the answer and, before Connect, its
+/// connection included. The least length that is too long asks for sixteen times as much.
+const REFUSED_BYTES_MAX: u64 = 64 << 10;
+/// How often each length is tried.
+const REFUSALS: u64 = 20;
+
+// "nvmet-tcp: bound the SGL data length before allocating": a command may name 4 GiB of data, before a host is known, too.
+#[test]
+fn sgl_lengths_that_are_refused_take_no_memory() {
+    let _turn = turn();
+    let rig = Rig::start();
+    let (_admin, mut io) = rig.host();
+    for length in [2 << 20, 1 << 30, u32::MAX] {
+        let before = allocations::bytes_of_all_threads();
+        for _ in 0..REFUSALS {
+            let mut sqe = io.write_sqe(0, SglDescriptor::transport(BLOCK_BYTES));
+            sqe.sgl = SglDescriptor::transport(length);
+            assert_eq!(io.exchange(sqe, &[]).0.status().code(), Status::SGL_LENGTH_INVALID, "{length}");
+            let too_long = io.write_sqe(0, SglDescriptor::transport(2 << 20));
+            assert_eq!(io.exchange(too_long, &[]).0.status(), Status::INVALID_FIELD.dnr().more());
+        }
+        let took = allocations::bytes_of_all_threads() - before;
+        assert!(took < 2 * REFUSALS * REFUSED_BYTES_MAX, "{took} bytes for {length}");
+    }
+}
+
+#[test]
+fn sgl_lengths_before_connect_take_no_memory() {
+    let _turn = turn();
+    let rig = Rig::start();
+    for length in [1023, 1025, 1 << 20, 1 << 30, u32::MAX] {
+        let before = allocations::bytes_of_all_threads();
+        for _ in 0..REFUSALS {
+            let mut queue = Queue::shaken(rig.io, Digests::NONE);
+            let connect = FabricsCommand::Connect(connect_command(0));
+            let sqe = connect.to_sqe(queue.cid(), SglDescriptor::transport(length));
+            assert_eq!(queue.exchange(sqe, &[]).0.status().code(), Status::SGL_LENGTH_INVALID, "{length}");
+        }
+        let took = allocations::bytes_of_all_threads() - before;
+        assert!(took < REFUSALS * REFUSED_BYTES_MAX, "{took} bytes for {length}");
+    }
 }

@@ -4,46 +4,21 @@ mod support;
 
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FABRICS_OPCODE};
-use ashlar_nvme::pdu::{Decoder, DecoderLimits, Digests, Framing, Pdu, Receiver, Step};
+use ashlar_nvme::pdu::Digests;
 use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::Status;
 use ashlar_nvme::text::nqn_field;
 use ashlar_nvme::zerocopy::{FromBytes, IntoBytes};
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+use support::recording::{ADMIN, EVENT_REQUEST, IO, Recorded, commands};
 use support::{Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
-
-const ADMIN: &[u8] = include_bytes!("golden/linux-6.12-admin.bin");
-const IO: &[u8] = include_bytes!("golden/linux-6.12-io.bin");
-
-/// Asynchronous Event Request: has no answer until something happens.
-const EVENT_REQUEST: u8 = 0x0c;
-
-/// The commands of a recorded session, with their in-capsule data.
-fn commands(session: &[u8]) -> Vec<(Sqe, Vec<u8>)> {
-    let limits = DecoderLimits { command_data_bytes_max: 16 << 10, data_pdu_bytes_max: 0 };
-    let mut decoder = Decoder::new(Receiver::Controller, limits);
-    let mut input = session;
-    let mut found: Vec<(Sqe, Vec<u8>)> = Vec::new();
-    loop {
-        match decoder.step(&mut input).expect("Linux keeps to the protocol") {
-            Step::NeedMore => return found,
-            Step::Header(Pdu::IcReq(request)) => {
-                assert_eq!(request.digests, Digests::NONE);
-                decoder.establish(Framing::HANDSHAKE);
-            }
-            Step::Header(Pdu::Command(sqe)) => found.push((sqe, Vec::new())),
-            Step::Data(data) => found.last_mut().unwrap().1.extend_from_slice(data),
-            Step::DataEnd { .. } => {}
-            Step::Header(other) => panic!("unexpected {other:?}"),
-        }
-    }
-}
 
 /// Sends the commands one after the other, up to the first event request, and returns the answers.
 fn play(queue: &mut Queue, session: &[u8], controller_id: u16) -> Vec<(Sqe, Cqe, Vec<u8>)> {
     let mut answers = Vec::new();
-    for (sqe, mut data) in commands(session) {
+    for command in commands(session) {
+        let (sqe, mut data) = (command.sqe, session[command.data].to_vec());
         if (sqe.opcode, sqe.nsid.get()) == (FABRICS_OPCODE, 1) {
             let mut connect = ConnectData::read_from_bytes(&data).unwrap();
             connect.subsystem_nqn = nqn_field(SUBSYSTEM);
@@ -91,8 +66,8 @@ fn a_whole_session_of_linux_is_answered() {
     }
     // The scan of namespaces, up to the reset.
     let scan = commands(ADMIN).into_iter().skip(connected.len() + 1);
-    for (sqe, data) in scan.take_while(|(sqe, _)| sqe.opcode != FABRICS_OPCODE) {
-        let (cqe, read) = admin.exchange(sqe, &data);
+    for Recorded { sqe, data, .. } in scan.take_while(|command| command.sqe.opcode != FABRICS_OPCODE) {
+        let (cqe, read) = admin.exchange(sqe, &ADMIN[data]);
         assert_eq!((cqe.cid, cqe.status()), (sqe.cid, Status::SUCCESS), "{sqe:?}");
         assert_eq!(read.len(), 4096);
     }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod left;
+pub mod recording;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
@@ -58,8 +61,24 @@ impl Rig {
     }
 
     pub fn with_limits(limits: Limits) -> Self {
+        Self::configured(limits, Config::default())
+    }
+
+    /// The same, on a reactor of this kind.
+    pub fn configured(limits: Limits, config: Config) -> Self {
         let door = MemoryDoor::new(SUBSYSTEM);
         let volume = door.add(Nsid(1), MemoryVolumeOptions::new(VOLUME_BYTES));
+        Self::serving(door, volume, limits, config)
+    }
+
+    /// Another target, elsewhere, for what this one served, which has ended.
+    pub fn again(&mut self, limits: Limits) {
+        self.shutdown();
+        let (door, volume) = (self.door.clone(), self.volume.clone());
+        *self = Self::serving(door, volume, limits, Config::default());
+    }
+
+    fn serving(door: MemoryDoor, volume: MemoryVolume, limits: Limits, config: Config) -> Self {
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let portals = vec![
             Portal { address: any, kind: PortalKind::Io },
@@ -67,11 +86,11 @@ impl Rig {
         ];
         let target = Target::new(TargetConfig { portals, limits, several_reactors: false }).unwrap();
         let (stop, mut stopped) = mailbox::channel(1);
-        let (jobs, mut orders) = mailbox::channel::<Job>(1);
+        let (jobs, mut orders) = mailbox::channel::<Job>(4);
         let (tell, told) = mpsc::channel();
         let (its_target, its_door) = (target.clone(), door.clone());
         let thread = std::thread::spawn(move || {
-            run(Config::default(), async move {
+            run(config, async move {
                 let service = its_target.serve(its_door).unwrap();
                 tell.send(service.local_addrs()).unwrap();
                 ashlar_reactor::spawn(async move {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::Limits;
 
 #[test]
@@ -6,6 +8,14 @@ fn the_defaults_are_within_their_bounds() {
     assert_eq!(limits.check(), Ok(()));
     assert_eq!(limits.max_transfer_exponent(), 8);
     assert_eq!(limits.max_queue_size(), 1023);
+}
+
+// At 64 KiB for each that has not connected, 16 MiB for a reactor.
+#[test]
+fn by_default_256_connections_have_ten_seconds_each_to_connect() {
+    let limits = Limits::default();
+    assert_eq!((limits.connecting_max, limits.connections_max), (256, 1024));
+    assert_eq!(limits.handshake_timeout, Duration::from_secs(10));
 }
 
 #[test]
