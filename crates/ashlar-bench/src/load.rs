@@ -1,6 +1,7 @@
 //! What a measurement asks of a server.
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, XorShift};
@@ -110,9 +111,12 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Draws from `count` places.
+    /// Draws from `count` places: others than any before it in this process. Who overwrites the same places in the same order
+    /// round by round leaves whole segments without anything that lives, and collection with nothing to do.
     pub(crate) fn new(pattern: Pattern, count: u64) -> Self {
-        Places { pattern, count, next: Cell::new(0), random: RefCell::new(XorShift::new(count)) }
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let random = XorShift::new(NUMBER.fetch_add(1, Ordering::Relaxed));
+        Places { pattern, count, next: Cell::new(0), random: RefCell::new(random) }
     }
 
     /// The next operation's place.

@@ -167,12 +167,12 @@ pub struct BenchArguments {
     /// Measure only loads whose names contain this, in the sections that are tables of loads
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
-    /// How long each load is measured on each server, all rounds together
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
-    pub seconds: f64,
-    /// In how many rounds: all servers take turns in each, and medians count
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub rounds: u32,
+    /// How long each load is measured on each server, all rounds together [default: 1; of silent connections 2.4]
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<f64>,
+    /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent connections 12]
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
     /// The volumes of a pool together, and each of its five drives, which are taken from memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub volume_size: ByteSize,

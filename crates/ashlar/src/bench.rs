@@ -2,6 +2,8 @@
 //! what all of them need is the machine's, and cancels out.
 
 mod allocations;
+mod amplification;
+mod churn;
 mod collection;
 mod daemon;
 mod device;
@@ -60,6 +62,8 @@ pub enum Section {
     Reactors,
     /// Writes to a pool that collects garbage, beside one that need not
     Collection,
+    /// What is written for each block of hosts, at 70, 80 and 85 % live
+    Amplification,
     /// A map of 1 TiB: recovery, memory, reads
     Recovery,
     /// How often operations allocate, in a program that counts: cargo run --release -p ashlar --example
@@ -104,6 +108,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     collection: Option<collection::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    amplification: Option<amplification::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<recovery::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocations: Option<allocations::Report>,
@@ -111,18 +117,23 @@ pub struct Report {
     verdicts: Vec<Verdict>,
 }
 
+impl Section {
+    /// Seconds that a load is measured on a server, and in how many rounds, if nobody says otherwise.
+    fn usual_rounds(self) -> (f64, u32) {
+        match self {
+            // 99th percentiles: shorter rounds have too few operations beyond them, and fewer differ too much.
+            Section::Silent => (2.4, 12),
+            _ => (1.0, 5),
+        }
+    }
+}
+
 impl Settings {
-    fn of(arguments: &BenchArguments) -> anyhow::Result<Self> {
-        ensure!(
-            arguments.seconds > 0.0,
-            "each load has to run for some time: --seconds is {}",
-            arguments.seconds
-        );
-        ensure!(
-            (1..=ROUNDS_MAX).contains(&arguments.rounds),
-            "--rounds is {}: it must be 1 to {ROUNDS_MAX}",
-            arguments.rounds
-        );
+    fn of(arguments: &BenchArguments, section: Section) -> anyhow::Result<Self> {
+        let (seconds, rounds) = section.usual_rounds();
+        let (seconds, rounds) = (arguments.seconds.unwrap_or(seconds), arguments.rounds.unwrap_or(rounds));
+        ensure!(seconds > 0.0, "each load has to run for some time: --seconds is {seconds}");
+        ensure!((1..=ROUNDS_MAX).contains(&rounds), "--rounds is {rounds}: it must be 1 to {ROUNDS_MAX}");
         ensure!(
             arguments.volume_size.0 >= VOLUME_BYTES_MIN,
             "a volume of {} is too small to be measured: choose {} or more",
@@ -130,8 +141,8 @@ impl Settings {
             ByteSize(VOLUME_BYTES_MIN)
         );
         Ok(Settings {
-            rounds: arguments.rounds,
-            round: Duration::from_secs_f64(arguments.seconds / f64::from(arguments.rounds)),
+            rounds,
+            round: Duration::from_secs_f64(seconds / f64::from(rounds)),
             volume_bytes: arguments.volume_size.0,
             load: arguments.load.clone().unwrap_or_default(),
         })
@@ -167,6 +178,7 @@ impl Report {
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure()?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
+            Section::Amplification => self.amplification.insert(amplification::measure()?).shown(),
             Section::Collection => self.collection.insert(collection::measure(settings)?).shown(),
         };
         let table = format!("{table}\n\n{}", targets::each(&verdicts));
@@ -189,12 +201,13 @@ trait Figures {
 
 /// `ashlar bench`.
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
-    let settings = Settings::of(arguments)?;
     let sections = sections(&arguments.only)?;
+    let with_settings = |section: Section| Ok((section, Settings::of(arguments, section)?));
+    let sections: Vec<_> = sections.into_iter().map(with_settings).collect::<anyhow::Result<_>>()?;
     interrupt::listen()?;
     let mut report = Report::new()?;
-    for section in &sections {
-        let measured = report.measure(*section, &settings);
+    for (section, settings) in &sections {
+        let measured = report.measure(*section, settings);
         // What else failed then did so because of it.
         interrupt::check()?;
         let table = measured.with_context(|| format!("measuring {section:?}"))?;

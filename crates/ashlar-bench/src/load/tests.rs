@@ -30,3 +30,12 @@ fn random_places_reach_every_place() {
     (0..200).for_each(|_| seen[places.draw() as usize] = true);
     assert_eq!(seen, [true; 8]);
 }
+
+#[test]
+fn no_two_loads_have_their_random_places_in_the_same_order() {
+    let draw = || {
+        let places = Places::new(Pattern::Random, 1 << 20);
+        [0; 8].map(|_| places.draw())
+    };
+    assert_ne!(draw(), draw());
+}

@@ -89,6 +89,14 @@ impl Target {
         Bound::AtLeast(100_000.0),
     );
     pub const ALLOCATIONS: Target = target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
+    pub const UNIFORM_70: Target =
+        target(Topic::Collection, "blocks written per block, uniform, 70 % live", Bound::AtMost(1.9 * 1.1));
+    pub const UNIFORM_80: Target =
+        target(Topic::Collection, "blocks written per block, uniform, 80 % live", Bound::AtMost(2.7 * 1.1));
+    pub const UNIFORM_85: Target =
+        target(Topic::Collection, "blocks written per block, uniform, 85 % live", Bound::AtMost(3.5 * 1.1));
+    pub const HOT_COLD_80: Target =
+        target(Topic::Collection, "blocks written per block, hot/cold 90/10, 80 % live", Bound::AtMost(1.9));
     pub const COLLECTION_P99: Target =
         target(Topic::Collection, "99th percentile with collection / without", Bound::AtMost(3.0));
     pub const IDLE_PROCESSOR: Target =
