@@ -36,9 +36,10 @@ const PASSING_BLOCKS: u64 = 1024;
 const PASSING_MAX: usize = 3;
 /// How long after the load has begun the daemon may be killed.
 const LIFE_MS_MAX: u64 = 900;
-/// How soon a daemon that was killed is to be ready again. A figure that is told, and not judged: it is the
-/// machine's, too.
+/// How soon a daemon that was killed is to be ready again. Half of the starts are, and none takes longer than what follows: on
+/// a machine that is busy some take longer than on one that is not.
 const READY_TARGET: Duration = Duration::from_secs(2);
+const READY_MAX: Duration = Duration::from_secs(15);
 
 /// Whether a volume must be there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,13 +83,20 @@ impl Starts {
     }
 }
 
-impl fmt::Display for Starts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Starts {
+    /// How long one of two took at most, and the longest.
+    fn median_and_longest(&self) -> (Duration, Duration) {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        let late = sorted.iter().filter(|took| **took > READY_TARGET).count();
-        let (median, longest) = (sorted[sorted.len() / 2].as_millis(), sorted[sorted.len() - 1].as_millis());
-        let count = sorted.len();
+        (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() - 1])
+    }
+}
+
+impl fmt::Display for Starts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let late = self.0.iter().filter(|took| **took > READY_TARGET).count();
+        let (median, longest) = self.median_and_longest();
+        let (median, longest, count) = (median.as_millis(), longest.as_millis(), self.0.len());
         write!(f, "ready again {count} times, after {median} ms (median), {longest} ms (longest); ")?;
         write!(f, "{late} times later than {READY_TARGET:?}")
     }
@@ -122,6 +130,8 @@ fn what_was_acknowledged_outlives_every_kill() {
     last_check(&place, daemon, &mut administrator, volumes, seed);
     println!("{work:?}; {starts}");
     assert!(work.checkpoints > 0 && work.segments_collected > 0, "too little load: {work:?}");
+    let (median, longest) = starts.median_and_longest();
+    assert!(median < READY_TARGET && longest < READY_MAX, "{starts}");
 }
 
 fn make_pool(place: &Place, seed: u64) -> (Vec<Volume>, Administrator) {
