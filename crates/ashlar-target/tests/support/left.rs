@@ -1,15 +1,19 @@
 //! What connections leave behind: connections that end badly, and a target that has come to rest.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ashlar_reactor::{WhenIdle, when_idle};
 
-use super::{PATIENCE, Queue, Rig};
+use super::{PATIENCE, Queue, Rig, eventually};
 
 /// Longer than a reactor waits that is made to rest in tests. One that takes longer is asked again.
 const REST: Duration = Duration::from_millis(100);
+
+/// Counts [`Rig::await_jobs`]: one rig of a process may rest at a time.
+static JOBS_AWAITED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     /// Of the target's thread: what says that it rests.
@@ -41,6 +45,14 @@ impl Rig {
             (0..200).for_each(|_| _ = self.stats());
         }
         self.have_done(|| RESTING.set(None));
-        (0..2).for_each(|_| _ = self.stats());
+        (0..2).for_each(|_| self.await_jobs());
+    }
+
+    /// Waits until the target's thread has done all that it was told, and dropped it. Allocates nothing, on neither
+    /// thread: an answer by a channel would leave the channel for a moment.
+    fn await_jobs(&mut self) {
+        let before = JOBS_AWAITED.load(Ordering::Acquire);
+        self.have_done(|| _ = JOBS_AWAITED.fetch_add(1, Ordering::AcqRel));
+        eventually("the target's thread goes on", || JOBS_AWAITED.load(Ordering::Acquire) != before);
     }
 }
