@@ -21,7 +21,7 @@ use crate::door::{
     Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
 };
 use crate::home::Home;
-use crate::store_volume::StoreVolume;
+use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
 
 /// All volumes of a node, as one reactor reaches them.
@@ -67,7 +67,7 @@ impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
 pub struct NodeVolume<B: DriveBay, C: Courier<B>>(Reach<B, C>);
 
 enum Reach<B: DriveBay, C: Courier<B>> {
-    Here(StoreVolume<B::World>),
+    Here(WeakVolume<B::World>),
     There(C, Place),
 }
 
@@ -104,7 +104,7 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
     fn namespace(&self, row: &Row) -> Option<Namespace<B, C>> {
         let (home, courier) = (&self.inner.home, &self.inner.courier);
         let reach = if row.place.home == home.index() {
-            Reach::Here(home.volume(row.place)?)
+            Reach::Here(home.volume(row.place)?.downgrade())
         } else {
             Reach::There(courier.clone(), row.place)
         };
@@ -195,7 +195,7 @@ impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
         T: Send + 'static,
     {
         let (courier, place) = match &self.0 {
-            Reach::Here(volume) => return work(volume.clone()).await,
+            Reach::Here(volume) => return work(volume.upgrade().ok_or(Cause::NoSuchVolume)?).await,
             Reach::There(courier, place) => (courier, *place),
         };
         let make = move |home: Rc<Home<B>>| async move {

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World};
 use ashlar_store::{Store, Usage};
@@ -25,6 +25,24 @@ pub struct StoreVolume<W: World> {
 impl<W: World> Clone for StoreVolume<W> {
     fn clone(&self) -> Self {
         StoreVolume { core: self.core.clone() }
+    }
+}
+
+/// A volume for as long as its pool is open. Whoever keeps one does not keep the pool's drives.
+pub(crate) struct WeakVolume<W: World> {
+    core: Weak<Core<W>>,
+}
+
+impl<W: World> Clone for WeakVolume<W> {
+    fn clone(&self) -> Self {
+        WeakVolume { core: self.core.clone() }
+    }
+}
+
+impl<W: World> WeakVolume<W> {
+    /// The volume, if its pool is open.
+    pub fn upgrade(&self) -> Option<StoreVolume<W>> {
+        self.core.upgrade().map(|core| StoreVolume { core })
     }
 }
 
@@ -93,6 +111,11 @@ impl<W: World> StoreVolume<W> {
             attributes: RefCell::new(attributes),
         };
         StoreVolume { core: Rc::new(core) }
+    }
+
+    /// The same, for who may outlive the pool.
+    pub(crate) fn downgrade(&self) -> WeakVolume<W> {
+        WeakVolume { core: Rc::downgrade(&self.core) }
     }
 
     /// Its number in the pool.

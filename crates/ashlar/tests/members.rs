@@ -197,13 +197,37 @@ fn a_pool_that_has_lost_too_many_drives_goes_on_when_they_come_back() {
     }
     let takes_nothing = |place: &Place| place.pool_states("tank").contains(&"read-only".to_owned());
     place.wait_until("the pool takes no writes", takes_nothing);
+    push_in_again(&place, GOES);
+    place.ok(&["drive", "return", "tank/drive-1"]);
+    assert!(!takes_nothing(&place), "{:?}", place.pool_states("tank"));
+    let volumes = Load::start(&place, volumes, 2).join().0;
+    push_in_again(&place, 0);
+    place.ok(&["drive", "return", "tank/drive-0"]);
+    place.wait_until("all is restored", |place| place.pool_states("tank") == ["online"]);
+    Load::start(&place, volumes, 3).join();
+    daemon.terminate();
+}
+
+#[test]
+fn a_pool_that_has_halted_is_closed_until_enough_of_its_drives_are_there() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let volumes = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 59)], 1).join().0;
+    for index in [0, GOES] {
+        pull(&place, index);
+    }
+    let takes_nothing = |place: &Place| place.pool_states("tank").contains(&"read-only".to_owned());
+    place.wait_until("the pool takes no writes", takes_nothing);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
-    assert!(said.contains("has halted") && said.contains("when the daemon is started again"), "{said}");
-    daemon.kill();
+    assert!(said.contains("2 of 5 drives are missing") && said.contains("ashlar pool import"), "{said}");
     for index in [0, GOES] {
         push_in_again(&place, index);
     }
-    let daemon = place.start();
+    let files: Vec<String> = (0..DRIVES).map(|index| place.file(index)).collect();
+    let drives = files.iter().flat_map(|file| ["--drive", file.as_str()]);
+    let import: Vec<&str> = ["pool", "import"].into_iter().chain(drives).collect();
+    place.ok(&import);
     assert_eq!(place.pool_states("tank"), ["online"]);
     Load::start(&place, volumes, 2).join();
     daemon.terminate();

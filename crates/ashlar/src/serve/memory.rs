@@ -57,6 +57,11 @@ impl Memory {
         noted.map_err(|error| not_remembered("the namespace numbers that are in use cannot be noted", &error))
     }
 
+    /// A pool that was open is so no more, for this reason.
+    pub fn is_not_open(&mut self, uuid: String, why: String) {
+        self.unavailable.insert(uuid, why);
+    }
+
     /// Why pools are not open, each with what is known of it.
     pub fn unavailable(&self) -> impl Iterator<Item = (&PoolState, &str)> {
         self.unavailable.iter().filter_map(|(uuid, why)| Some((self.pool(uuid)?, why.as_str())))

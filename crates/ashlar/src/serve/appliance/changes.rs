@@ -13,6 +13,7 @@ use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{AccessChange, NodeError, PoolRecord, Removal, ScrubOrder};
 
 use super::super::errors::api_error;
+use super::super::state::PoolState;
 use super::super::{convert, requests};
 use super::Shared;
 
@@ -74,8 +75,14 @@ impl Shared {
         if let Some(uuid) = unavailable {
             return self.memory().forget(&uuid);
         }
-        let uuid = self.node.close_pool(&pool).await.map_err(api_error)?;
-        self.memory().forget(&uuid.to_string())
+        let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid.to_string();
+        let closed = self.node.close_pool(&uuid).await;
+        if closed.is_err() && self.node.report(&uuid).await.is_ok() {
+            return closed.map(drop).map_err(api_error);
+        }
+        // One that has halted cannot end well, and is closed all the same.
+        self.memory().forget(&uuid)?;
+        closed.map(drop).map_err(api_error)
     }
 
     pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
@@ -132,10 +139,8 @@ impl Shared {
         self.check_available(&pool)?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
-        if let Some(why) = &report.status.halted {
-            let message = format!("pool '{}' has halted: {why}", report.status.name);
-            let hint = "when the daemon is started again it takes all drives that are back, and goes on";
-            return Err(ApiError::new(ErrorKind::Conflict, "pool_halted", message).with_hint(hint));
+        if report.status.halted.is_some() {
+            return self.reopen(uuid, request.at).await;
         }
         let known = self.memory().pool(&uuid).cloned();
         let remembered = |drive: DriveUuid| {
@@ -146,6 +151,24 @@ impl Shared {
         let record = record.map_err(api_error)?;
         tokio::spawn(self.clone().forget_removed(uuid));
         self.remember(&record).await
+    }
+
+    /// A pool that has halted is closed, and opened again with all drives that are there by now, and the one that is `at`.
+    async fn reopen(&self, uuid: String, at: Option<String>) -> Result<Pool, ApiError> {
+        let mut drives = self.memory().pool(&uuid).map(PoolState::specs).unwrap_or_default();
+        drives.extend(at.filter(|at| !drives.contains(at)));
+        if let Err(error) = self.node.close_pool(&uuid).await {
+            tracing::info!(pool = uuid, %error, "closing a pool that has halted, to open it again");
+        }
+        let policy = OpenPolicy::default();
+        let opened = self.node.open_pool(Some(uuid.clone()), drives, policy, Duration::ZERO).await;
+        match opened {
+            Ok(record) => self.remember(&record).await,
+            Err(error) => {
+                self.memory().is_not_open(uuid, error.to_string());
+                Err(api_error(error).with_hint("it takes nothing for now; ashlar pool import opens it once enough of its drives are there"))
+            }
+        }
     }
 
     /// Remembers a pool without the drives that are being removed from it, once they are.
