@@ -8,6 +8,7 @@
 
 mod buf;
 mod cause;
+pub mod copies;
 mod device;
 mod ids;
 mod memory;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use ashlar_block::{AlignedBuf, DeviceError, DeviceOp, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, DeviceError, DeviceOp, SECTOR_BYTES, copies};
 use ashlar_reactor::fs::{File, WriteFlags};
 use bytes::Bytes;
 use rustix::fs::FileType;
@@ -74,6 +74,7 @@ impl Disk {
             return data;
         }
         counters.note_copy();
+        copies::note(data.len());
         AlignedBuf::copy_of(&data).freeze()
     }
 

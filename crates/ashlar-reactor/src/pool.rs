@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::{AlignedBuf, copies};
 use bytes::Bytes;
 use io_uring::types::BufRingEntry;
 
@@ -183,6 +183,7 @@ impl RecvBuf {
 
     /// The same bytes in memory of their own, the shared buffer given back.
     pub(crate) fn into_copied(self) -> Self {
+        copies::note(self.len());
         RecvBuf { storage: Storage::Copied(AlignedBuf::copy_of(&self)), start: 0 }
     }
 

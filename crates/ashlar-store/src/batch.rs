@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::SECTOR_BYTES;
+use ashlar_block::{SECTOR_BYTES, copies};
 use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
@@ -302,6 +302,7 @@ fn put_fragment(
     let (column, slot, bytes) = (usize::from(slot.column), u32::from(slot.slot), fragment.bytes.len());
     let start = column * column_bytes + slot as usize * SLOT_BYTES;
     put_padded(&mut rows[start..], &fragment.bytes);
+    copies::note(bytes);
     let slot = place.row * SLOTS_PER_SECTOR as u32 + slot;
     let location = Location::new(place.segment, column, slot, bytes, fragment.codec);
     Pointer { location, crc: fragment.crc }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Deref;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, copies};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
 
@@ -57,6 +57,7 @@ impl Fragment {
     pub fn detached(self) -> Self {
         match self.bytes {
             FragmentBytes::Shared(bytes) => {
+                copies::note(bytes.len());
                 Fragment { bytes: FragmentBytes::Own(AlignedBuf::copy_of(&bytes)), ..self }
             }
             FragmentBytes::Own(_) => self,
@@ -102,7 +103,11 @@ thread_local! {
 fn compress(block: &[u8]) -> Option<AlignedBuf> {
     WORKBENCH.with_borrow_mut(|Workbench { table, out }| {
         let bytes = compress_into_with_table(block, out, table).ok()?;
-        (bytes <= COMPRESSED_BYTES_MAX).then(|| AlignedBuf::copy_of(&out[..bytes]))
+        let own = || {
+            copies::note(bytes);
+            AlignedBuf::copy_of(&out[..bytes])
+        };
+        (bytes <= COMPRESSED_BYTES_MAX).then(own)
     })
 }
 
@@ -173,6 +178,7 @@ pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
     match codec {
         Codec::Raw if stored.len() == out.len() => {
             out.copy_from_slice(stored);
+            copies::note(out.len());
             true
         }
         Codec::Raw => false,

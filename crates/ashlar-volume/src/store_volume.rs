@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World, copies};
 use ashlar_store::{Store, Usage};
 use bytes::Bytes;
 
@@ -261,6 +261,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
         let mut covered = self.read_blocks(span.first, span.count()).await?;
         if span.lead > 0 && !covered.is_untouched_zeros() {
             covered.copy_within(span.within(), 0);
+            copies::note(bytes);
         }
         covered.truncate(bytes);
         Ok(covered)

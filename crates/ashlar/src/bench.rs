@@ -5,11 +5,13 @@ mod allocations;
 mod amplification;
 mod churn;
 mod collection;
+mod copies;
 mod daemon;
 mod device;
 mod directory;
 mod fill;
 mod idle;
+mod inside;
 mod interrupt;
 mod memory;
 mod parity;
@@ -54,6 +56,8 @@ pub enum Section {
     Device,
     /// Volumes of pools of level 5 and 6
     Store,
+    /// How often a block is copied between socket and drive
+    Copies,
     /// A daemon with connected hosts and nothing to do, before and after a load
     Idle,
     /// A working connection among 2,000 that say nothing
@@ -99,6 +103,8 @@ pub struct Report {
     device: Option<device::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<store::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<copies::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<idle::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,6 +179,7 @@ impl Report {
             Section::Wire => self.wire.insert(wire::measure(settings)?).shown(),
             Section::Device => self.device.insert(device::measure(settings)?).shown(),
             Section::Store => self.store.insert(store::measure(settings)?).shown(),
+            Section::Copies => self.copies.insert(copies::measure(settings)?).shown(),
             Section::Idle => self.idle.insert(idle::measure()?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),

@@ -9,6 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use io_uring::{cqueue, opcode, squeue, types};
 
+use ashlar_block::copies;
+
 use crate::config::Config;
 use crate::ops::{OpKey, Owned, Sink};
 use crate::pool::{GROUP, Held, RecvBuf};
@@ -202,6 +204,7 @@ impl RecvQueue {
             let Some(mut chunk) = self.pop() else { break };
             let count = chunk.len().min(buf.len() - filled);
             buf[filled..filled + count].copy_from_slice(&chunk[..count]);
+            copies::note(count);
             chunk.advance(count);
             filled += count;
             self.put_back(chunk);

@@ -88,6 +88,10 @@ impl Target {
         "compressed, parity-protected 4 KiB writes per processor second",
         Bound::AtLeast(100_000.0),
     );
+    pub const COPIES_WRITTEN: Target =
+        target(Topic::Copies, "copies of a written block, compression not counted", Bound::AtMost(1.0));
+    pub const COPIES_READ: Target =
+        target(Topic::Copies, "copies of a read block, decompression not counted", Bound::AtMost(1.0));
     pub const ALLOCATIONS: Target = target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
     pub const UNIFORM_70: Target =
         target(Topic::Collection, "blocks written per block, uniform, 70 % live", Bound::AtMost(1.9 * 1.1));

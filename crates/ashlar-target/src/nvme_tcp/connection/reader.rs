@@ -4,7 +4,7 @@ use std::io;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::{AlignedBuf, copies};
 use ashlar_nvme::pdu::{
     DataHeader, Decoder, DecoderLimits, FatalStatus, Framing, IcReq, IcResp, Pdu, PduFault, Receiver, Step,
 };
@@ -213,6 +213,7 @@ impl<D: Door> Reader<'_, D> {
             Incoming::Whole { .. } => {}
             Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. } => {
                 buf[*filled..*filled + count].copy_from_slice(&chunk[..count]);
+                copies::note(count);
                 *filled += count;
                 chunk.advance(count);
             }
