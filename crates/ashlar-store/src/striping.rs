@@ -14,6 +14,11 @@ use crate::pool::Pool;
 use crate::segments::Claim;
 use crate::types::ShardId;
 
+/// Blocks of each temperature that are kept, at most: several batches. Each takes 4 KiB of memory, however well it is compressed.
+const KEPT_MOVES_MAX: usize = 2048;
+
+const _: () = assert!(KEPT_MOVES_MAX > RECORDS_MAX, "a full batch must come together");
+
 /// What is kept of the journal until it makes a full batch, as moves from there.
 #[derive(Default)]
 struct Kept {
@@ -43,8 +48,12 @@ pub(crate) struct Striping {
 }
 
 impl Striping {
-    /// Keeps what is in the journal until it is moved.
+    /// Keeps what is in the journal until it is moved; unless so much is kept that hosts are faster than the moves. The rest is
+    /// left to garbage collection.
     pub fn keep(&self, hot: bool, item: Item) {
+        if self.kept[usize::from(hot)].borrow().moves.len() >= KEPT_MOVES_MAX {
+            return;
+        }
         let item = Item { fragment: item.fragment.map(Fragment::detached), ..item };
         self.kept[usize::from(hot)].borrow_mut().add(item);
     }

@@ -49,3 +49,15 @@ fn a_pool_that_is_closed_waits_for_no_segment_for_what_is_in_the_journal() {
     at_once(pool.finish_striping());
     assert_eq!(kind_of_its_segment(&pool), SegmentKind::Journal);
 }
+
+/// Hosts that wrote blocks which compress well were faster than the moves, and what waited for these took gigabytes.
+#[test]
+fn what_waits_to_be_striped_is_bounded() {
+    let striping = Striping::default();
+    let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
+    for _ in 0..KEPT_MOVES_MAX + 10 {
+        let fragment = compress_blocks(&data, true).next().expect("one block");
+        striping.keep(true, Item { kind: RecordKind::Write, key: KEY, fragment });
+    }
+    assert_eq!(striping.kept[1].borrow().moves.len(), KEPT_MOVES_MAX);
+}
