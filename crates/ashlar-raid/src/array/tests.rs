@@ -2,7 +2,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::MemoryDevice;
+use ashlar_block::{DeviceOp, MemoryDevice};
 
 use super::*;
 use crate::geometry::ChunkAddr;
@@ -117,4 +117,47 @@ fn choices_are_all_the_ways_to_leave_columns_out() {
     assert_eq!(of(&[0, 3], 3), []);
     let widest: Vec<usize> = (0..COLUMNS_MAX).collect();
     assert_eq!(choices(mask(&widest), COLUMNS_MAX - 2).count(), 32 * 31 / 2);
+}
+
+/// A drive that has lost what was in its cache, says so once, and then that all is well.
+struct LosesItsCache {
+    drive: MemoryDevice,
+    has_said_so: Cell<bool>,
+}
+
+impl Device for LosesItsCache {
+    fn size_bytes(&self) -> u64 {
+        self.drive.size_bytes()
+    }
+
+    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        self.drive.read(offset, buf).await
+    }
+
+    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        self.drive.write(offset, data, durability).await
+    }
+
+    async fn flush(&self) -> Result<(), DeviceError> {
+        match self.has_said_so.replace(true) {
+            false => Err(DeviceError::Os { op: DeviceOp::Flush, offset: 0, errno: 5 }),
+            true => Ok(()),
+        }
+    }
+
+    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.drive.discard(offset, bytes).await
+    }
+}
+
+/// Linux reports a write that was lost from its cache to one flush, and the next one succeeds.
+#[test]
+fn a_drive_whose_flush_has_failed_is_not_believed_when_the_next_succeeds() {
+    let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
+    let drive = LosesItsCache { drive: MemoryDevice::new(4 << 20), has_said_so: Cell::new(false) };
+    let array = Array::new(vec![Some(Rc::new(Member::new(drive, layout)))]);
+    now(array.flush(DriveId(0)));
+    assert!(array.working(DriveId(0)).is_none());
+    now(array.flush(DriveId(0)));
+    assert!(array.working(DriveId(0)).is_none());
 }
