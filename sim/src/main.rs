@@ -271,6 +271,8 @@ fn report_outcome(outcome: &Outcome) {
 }
 
 #[cfg(test)]
+mod cramped;
+#[cfg(test)]
 mod halting;
 #[cfg(test)]
 mod tests;

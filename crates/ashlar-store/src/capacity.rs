@@ -14,6 +14,25 @@ const ROOM_POLL: Duration = Duration::from_millis(10);
 
 const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
 
+/// What somebody wants a checkpoint for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request {
+    /// To make a change durable.
+    Change,
+    /// To give space back.
+    GivingBack,
+}
+
+impl Request {
+    /// Segments that have to be left for it.
+    fn segments_min(self) -> u64 {
+        match self {
+            Request::Change => 3,
+            Request::GivingBack => 2,
+        }
+    }
+}
+
 /// Figures of a pool's space, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Space {
@@ -48,8 +67,8 @@ pub(crate) struct Marks {
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
     // One victim at a time fills at most one segment; one is open for each of two streams of moves and one for metadata; an
-    // emergency checkpoint takes up to three.
-    let reserve = 7;
+    // emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some of those along, and what is open is begun anew.
+    let reserve = 9;
     // The streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
 }
@@ -109,7 +128,9 @@ impl<W: World> Pool<W> {
             })
             .sum();
         let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
-        let room = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        // Without the drives that it has lost, a pool may have no segment left for what would be below the limit.
+        let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
         Space {
             raw: segments.chunks_total() * u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64,
             usable,
@@ -138,6 +159,21 @@ impl<W: World> Pool<W> {
     fn room(&self) -> u64 {
         let live = self.segments.borrow().live().bytes();
         self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
+    }
+
+    /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than its last segments for them, and
+    /// nothing to collect that would give some back: what is left is for those that must be, at starts and when another drive
+    /// is lost.
+    pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
+        let segments = self.segments.borrow();
+        let left = segments.usable_striped();
+        let gains = || !segments.reclaimable(self.log.floor()).is_empty();
+        if left >= request.segments_min() || !segments.is_cornered(&self.homes()) || gains() {
+            return Ok(());
+        }
+        let name = &self.identity.name;
+        let why = format!("pool {name} has no room left for its maps: return a drive, or add one");
+        Err(IoError::new(Cause::CapacityExceeded, why))
     }
 
     /// Returns when `bytes` more may be stored; an error if they may not.

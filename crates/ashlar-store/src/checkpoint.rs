@@ -26,7 +26,7 @@ use crate::widen::Joining;
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
 const WINDOW_PART: u64 = 16;
-const WINDOW_MIN: usize = 8;
+const WINDOW_MIN: usize = 9;
 const WINDOW_MAX: usize = 64;
 /// Journal segments of a window.
 const JOURNAL_WINDOW: usize = 2 * IN_FLIGHT_MAX;
@@ -165,7 +165,7 @@ impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
     async fn write_maps(&self, noted: &Noted) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
         let catalog_pages = noted.catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let catalog_pages = self.append_pages(Claim::Checkpoint, catalog_pages).await?;
+        let catalog_pages = self.append_pages(self.checkpoint_claim(), catalog_pages).await?;
         let catalog = self.write_catalog_directory(catalog_pages).await?;
         self.write_deltas().await?;
         self.write_indexes().await?;
@@ -177,12 +177,18 @@ impl<W: World> Pool<W> {
         Ok((catalog, shards.iter().map(root).collect()))
     }
 
+    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is for that alone.
+    fn checkpoint_claim(&self) -> Claim {
+        if self.is_recovering() { Claim::Recovery } else { Claim::Checkpoint }
+    }
+
     async fn write_catalog_directory(&self, pages: Vec<Pointer>) -> Result<Option<Pointer>, CheckpointError> {
         let mut all = pages.clone();
         let mut previous = None;
         for chunk in pages.chunks(crate::format::page::DIRECTORY_PAGES_MAX) {
             let directory = Directory { previous, pages: chunk.to_vec() };
-            previous = self.append_pages(Claim::Checkpoint, vec![encode_directory(&directory)]).await?.pop();
+            previous =
+                self.append_pages(self.checkpoint_claim(), vec![encode_directory(&directory)]).await?.pop();
             all.extend(previous);
         }
         self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
@@ -215,7 +221,7 @@ impl<W: World> Pool<W> {
                 pages.push(encode_delta(chunk));
             }
         }
-        let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
+        let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
         let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
         owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
         Ok(written)
@@ -234,7 +240,7 @@ impl<W: World> Pool<W> {
             let round: Vec<(ShardId, Directory)> = rest.iter_mut().filter_map(next).collect();
             rest.retain(|(_, directories)| !directories.is_empty());
             let pages = round.iter().map(|(_, directory)| encode_directory(directory)).collect();
-            let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
+            let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
             for ((id, directory), at) in round.into_iter().zip(pointers) {
                 self.with_shard(id, |shard| shard.deltas.directory_written(directory, at));
             }
@@ -259,7 +265,7 @@ impl<W: World> Pool<W> {
                 pages.push(page);
             }
         }
-        let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
+        let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
         for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
         }
@@ -275,7 +281,7 @@ impl<W: World> Pool<W> {
         let mut height = 0;
         while children.len() > 1 {
             let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
-            let pointers = self.append_pages(Claim::Checkpoint, pages).await?;
+            let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
             nodes.extend(&pointers);
             children = keys.into_iter().zip(pointers).collect();
             height += 1;

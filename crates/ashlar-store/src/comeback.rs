@@ -76,6 +76,18 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Lets go of the drives that a pool which has halted has given up, so that they can be opened again. What can be read without
+    /// them can be read still.
+    pub fn forget_all_lost(&self) {
+        assert!(
+            self.halted().is_some(),
+            "a pool that works lets go of one at a time, once a root says that it is lost"
+        );
+        let drives: Vec<DriveId> = self.root.borrow().members.iter().map(|member| member.drive).collect();
+        let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
+        lost.for_each(|drive| self.array.remove(drive));
+    }
+
     /// Takes a drive back that was lost as `drive`.
     pub async fn return_drive(
         &self,

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::batch::{IN_FLIGHT_MAX, Item, Room};
+use crate::capacity::Request;
 use crate::format::header::{RECORDS_MAX, RecordKind};
 use crate::format::location::Pointer;
 use crate::pool::Pool;
@@ -177,6 +178,9 @@ impl<W: World> Pool<W> {
         select(pin!(self.log.quiet()), pin!(halted)).await;
         if self.running().is_err() {
             return;
+        }
+        if let Err(error) = self.admit_request(Request::GivingBack) {
+            return self.commit.refuse(Unit::stores_nothing, &error);
         }
         let mut waiting = self.commit.waiting.take();
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());

@@ -1,6 +1,6 @@
 //! Garbage collection: emptying segments of which little lives.
 
-use ashlar_block::{AlignedBuf, Cause, IoError, World};
+use ashlar_block::{AlignedBuf, Cause, DriveId, IoError, World};
 use futures_util::future::{join_all, try_join_all};
 
 use crate::append::{BatchRoom, StreamId};
@@ -13,7 +13,7 @@ use crate::map::shard::PageOwner;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::Generation;
-use crate::segments::{Claim, Pin, Segment, pin};
+use crate::segments::{Claim, Pin, Segment, Segments, pin};
 use crate::types::{Lsn, SHARD_COUNT, ShardId};
 
 /// Pages of the map that are moved at a time.
@@ -23,43 +23,78 @@ const PAGES_AT_A_TIME: usize = 128;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Candidate {
     pub id: SegmentId,
-    /// Part of it that what lives will take elsewhere.
+    /// Part of it that lives.
     pub live: f64,
     /// Unix seconds.
     pub sealed_at: u64,
-    /// What would be gained, in chunks.
-    pub chunks: u64,
+    /// Chunks that come back: those on lost drives do not.
+    pub chunks: f64,
+    /// Chunks that what lives takes elsewhere.
+    pub taken: f64,
+}
+
+/// How things stand for candidates.
+pub(crate) struct Market<'a> {
+    /// Rows of a full segment.
+    pub rows_max: u32,
+    /// What is numbered from here on is not published everywhere.
+    pub floor: Lsn,
+    /// Where to segments may go.
+    pub homes: &'a [DriveId],
+    /// Chunks of a segment for each of its data columns, as it is placed now.
+    pub chunks_per_column: f64,
 }
 
 impl Candidate {
     /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly alive.
-    /// `rows_max`: rows of a full segment.
     ///
     /// Headers and ends of rows are not garbage: copies need them as well. So what lives is compared by the rows
     /// that it takes when it is written anew.
-    pub fn of(id: SegmentId, segment: &Segment, rows_max: u32, floor: Lsn) -> Option<Self> {
-        let ready =
-            segment.state == SegmentState::Sealed && segment.last_lsn < floor && segment.live.slots > 0;
-        let data = segment.geometry.data();
+    pub fn of(id: SegmentId, segment: &Segment, market: &Market) -> Option<Self> {
+        let ready = segment.state == SegmentState::Sealed
+            && segment.last_lsn < market.floor
+            && segment.live.slots > 0;
+        let (data, rows_max) = (segment.geometry.data(), market.rows_max);
         let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
-        let chunks = segment.geometry.columns.len() as u64;
-        (ready && live < LIVE_MAX).then_some(Candidate { id, live, sealed_at: segment.sealed_at, chunks })
+        let chunks = segment.columns_on(market.homes) as f64;
+        let taken = live * data as f64 * market.chunks_per_column;
+        let sealed_at = segment.sealed_at;
+        (ready && taken < LIVE_MAX * chunks).then_some(Candidate { id, live, sealed_at, chunks, taken })
+    }
+
+    /// Whether collecting it is sure to gain more than it takes, so that the last segments may be taken for it.
+    pub fn is_sparse(&self) -> bool {
+        self.taken <= LAST_RESORT_LIVE_MAX * self.chunks
+    }
+
+    /// Chunks that there are more when it has been collected.
+    fn gain(&self) -> f64 {
+        self.chunks - self.taken
     }
 
     /// Benefit of collecting it over its cost: space gained times age, over reading it all and writing what lives
     /// (Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", section 3.5).
     fn worth(&self, now: u64) -> f64 {
         let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
-        (1.0 - self.live) * age * self.chunks as f64 / (1.0 + self.live)
+        self.gain() * age / (1.0 + self.live)
     }
 }
 
-/// Above it, collecting a segment gains too little for what it costs.
+/// Part of a segment's chunks that what lives may take elsewhere: above it, collecting gains too little for what it costs.
 const LIVE_MAX: f64 = 0.95;
+
+/// Likewise: above it, collecting may gain less than the checkpoint takes that frees the segment.
+const LAST_RESORT_LIVE_MAX: f64 = 0.5;
 
 /// The candidate that is most worth collecting.
 pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u64) -> Option<SegmentId> {
     candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
+}
+
+/// The candidate that gains most, however young it is, if that is surely more than it takes.
+pub(crate) fn choose_last_resort(candidates: impl Iterator<Item = Candidate>) -> Option<SegmentId> {
+    let sparse = candidates.filter(Candidate::is_sparse);
+    sparse.max_by(|a, b| a.gain().total_cmp(&b.gain())).map(|candidate| candidate.id)
 }
 
 /// How the collection of a victim ended.
@@ -105,10 +140,11 @@ impl<W: World> Pool<W> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
+        let claim = self.claim_for_collecting(victim);
         let emptied = match kind {
-            SegmentKind::Metadata => self.relocate_pages(victim).await,
+            SegmentKind::Metadata => self.relocate_pages(victim, claim).await,
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
-                self.move_live(victim, self.temper.stream_of_survivors(kind)).await
+                self.move_live(victim, self.temper.stream_of_survivors(kind), claim).await
             }
         };
         match emptied {
@@ -129,14 +165,33 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn move_live(&self, victim: SegmentId, to: StreamId) -> Result<(), Stop> {
+    /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
+    /// not for collection, the last would find none, and halt the pool.
+    fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
+        let (segments, homes) = (self.segments.borrow(), self.homes());
+        let candidate = |segment| Candidate::of(victim, segment, &self.market(&segments, &homes));
+        let is_sparse = segments.get(victim).and_then(candidate).is_some_and(|victim| victim.is_sparse());
+        if is_sparse && segments.is_cornered(&homes) { Claim::LastResort } else { Claim::Upkeep }
+    }
+
+    /// How things stand for candidates, if segments go to `homes`.
+    pub fn market<'a>(&self, segments: &Segments, homes: &'a [DriveId]) -> Market<'a> {
+        Market {
+            rows_max: self.identity.segment_rows,
+            floor: self.log.floor(),
+            homes,
+            chunks_per_column: segments.chunks_per_column(homes.len()),
+        }
+    }
+
+    async fn move_live(&self, victim: SegmentId, to: StreamId, claim: Claim) -> Result<(), Stop> {
         let records = self.records_of(victim).await?;
         let mut items = Vec::new();
         for chunk in records.chunks(256) {
             items.extend(self.live_items(chunk).await?);
-            self.move_items(to, &mut items, 128).await?;
+            self.move_items(to, claim, &mut items, 128).await?;
         }
-        self.move_items(to, &mut items, 0).await
+        self.move_items(to, claim, &mut items, 0).await
     }
 
     /// The fragments that the segment's headers name.
@@ -209,11 +264,17 @@ impl<W: World> Pool<W> {
     }
 
     /// Moves items in full batches until at most `keep` are left.
-    async fn move_items(&self, to: StreamId, items: &mut Vec<Item>, keep: usize) -> Result<(), Stop> {
+    async fn move_items(
+        &self,
+        to: StreamId,
+        claim: Claim,
+        items: &mut Vec<Item>,
+        keep: usize,
+    ) -> Result<(), Stop> {
         while items.len() > keep {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
-            let appended = self.try_append(to, Claim::Upkeep, take).await.map_err(AppendError::from)?;
+            let appended = self.try_append(to, claim, take).await.map_err(AppendError::from)?;
             let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
             self.count(|counters| counters.fragments_moved += moved.applied);
             if moved.unknown > 0 {
@@ -227,7 +288,7 @@ impl<W: World> Pool<W> {
 
     /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the directories of the deltas,
     /// the next checkpoint writes; the catalog, every one does.
-    async fn relocate_pages(&self, victim: SegmentId) -> Result<(), Stop> {
+    async fn relocate_pages(&self, victim: SegmentId, claim: Claim) -> Result<(), Stop> {
         let mut pages: Vec<MapPage> = Vec::new();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             let inside = self.with_shard(shard, |shard| {
@@ -238,16 +299,16 @@ impl<W: World> Pool<W> {
         }
         // Pages of all shards together: each append is whole rows.
         for chunk in pages.chunks(PAGES_AT_A_TIME) {
-            self.move_pages(chunk).await?;
+            self.move_pages(chunk, claim).await?;
         }
         Ok(())
     }
 
-    async fn move_pages(&self, pages: &[MapPage]) -> Result<(), Stop> {
+    async fn move_pages(&self, pages: &[MapPage], claim: Claim) -> Result<(), Stop> {
         let read = try_join_all(pages.iter().map(|page| self.read_to_move(page))).await?;
         let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
             pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
-        let to = self.append_pages(Claim::Upkeep, content).await?;
+        let to = self.append_pages(claim, content).await?;
         for (page, to) in from.into_iter().zip(to) {
             self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
             self.ledger.discard_page(page.at);

@@ -302,12 +302,17 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Whether this start has not come to a root yet.
+    pub fn is_recovering(&self) -> bool {
+        self.root.borrow().incarnation() != self.incarnation
+    }
+
     /// Makes segments usable that no durable root names. False if this start has a root already, or there is no room for any.
     ///
     /// Recovery alone may: what it writes counts from its own root on, which names them. Until then what it was made of is where
     /// it was, and a start after another crash finds that.
     pub fn extend_window(&self) -> bool {
-        if self.root.borrow().incarnation() == self.incarnation {
+        if !self.is_recovering() {
             return false;
         }
         let mut segments = self.segments.borrow_mut();
@@ -345,7 +350,7 @@ impl<W: World> Pool<W> {
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
-            let mut appended = match self.try_append(StreamId::Recovery, Claim::Checkpoint, take).await {
+            let mut appended = match self.try_append(StreamId::Recovery, Claim::Recovery, take).await {
                 Ok(appended) => appended,
                 Err(WindowEmpty) if self.extend_window() => continue,
                 Err(WindowEmpty) => return Err(OpenError::NoRoom),

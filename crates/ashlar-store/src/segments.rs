@@ -13,6 +13,7 @@ use crate::types::Lsn;
 
 mod columns;
 mod numbers;
+mod placing;
 
 pub use columns::NewPlace;
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
@@ -33,12 +34,19 @@ pub enum Claim {
     Host,
     /// What is moved to make room, and the map's own upkeep: leaves what a checkpoint needs.
     Upkeep,
-    /// A checkpoint: without it there is no new window.
+    /// Collection of a segment that gives back more than it takes, when there is nothing else left: leaves one for the checkpoint
+    /// that frees it, and one for a start.
+    LastResort,
+    /// A checkpoint: without it there is no new window. Leaves one.
     Checkpoint,
+    /// A start, which ends in a checkpoint: without it nothing of the pool can be had.
+    Recovery,
 }
 
-/// Segments of the window that only a checkpoint may take.
-const CHECKPOINT_SEGMENTS: usize = 3;
+/// The segment of the window that only a start may take.
+const RECOVERY_SEGMENTS: usize = 1;
+/// Segments of the window that only checkpoints may take, and but for one of them collection as a last resort.
+const CHECKPOINT_SEGMENTS: usize = RECOVERY_SEGMENTS + 3;
 
 /// One segment.
 #[derive(Clone, Debug)]
@@ -134,12 +142,6 @@ impl Stripe {
                 Shape::Journal => 1,
             }
     }
-}
-
-/// Drives that have a chunk each for a segment.
-struct Room {
-    drives: Vec<DriveId>,
-    parity: usize,
 }
 
 /// All segments of a pool.
@@ -313,7 +315,9 @@ impl Segments {
     ) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
         let kept = match (shape, claim) {
-            (Shape::Journal, _) | (_, Claim::Checkpoint) => 0,
+            (Shape::Journal, _) | (_, Claim::Recovery) => 0,
+            (_, Claim::Checkpoint) => RECOVERY_SEGMENTS,
+            (_, Claim::LastResort) => RECOVERY_SEGMENTS + 1,
             (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
             (_, Claim::Host) => {
                 self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1)
@@ -339,6 +343,11 @@ impl Segments {
     /// What is left of the window is a checkpoint's.
     pub fn window_is_empty(&self) -> bool {
         self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS
+    }
+
+    /// There is nothing left to open, and no room on `drives` for another window: every checkpoint takes some of what it needs.
+    pub fn is_cornered(&self, drives: &[DriveId]) -> bool {
+        self.window_is_empty() && self.placeable(drives) == 0
     }
 
     /// Half of the window has been opened: a checkpoint should form a new one.
@@ -377,11 +386,6 @@ impl Segments {
         self.window_when_formed[shape as usize] = self.usable[shape as usize].len();
     }
 
-    /// Parity columns of segments on so many drives: fewer than the level's only where there are not enough drives.
-    pub fn parity_on(&self, drives: usize) -> usize {
-        self.stripe.parity.min(drives.saturating_sub(1))
-    }
-
     /// Gives back reserved segments that lie on a drive which is not in `drives`, or have fewer parity columns than they could.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {
@@ -394,41 +398,6 @@ impl Segments {
             self.usable[shape] = keep.into();
             give_back.into_iter().for_each(|id| drop(self.free(id)));
         }
-    }
-
-    /// Where one more segment has room: on the drives with the most. Narrower than the pool's stripe if fewer
-    /// drives have room, but never without its parity; only where fewer drives are left than that takes, which is
-    /// when hosts may not write any more, with as much as they allow.
-    fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
-        let parity = self.parity_on(drives.len());
-        let mut roomy: Vec<(usize, DriveId)> = drives
-            .iter()
-            .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))
-            .filter(|(free, _)| *free > 0)
-            .collect();
-        roomy.sort_by_key(|(free, drive)| (std::cmp::Reverse(*free), *drive));
-        let width = self.stripe.columns(shape).min(roomy.len());
-        if width < parity + 1 {
-            return None;
-        }
-        let mut chosen: Vec<DriveId> = roomy[..width].iter().map(|(_, drive)| *drive).collect();
-        chosen.sort_unstable();
-        Some(Room { drives: chosen, parity })
-    }
-
-    /// Takes the chunks of a segment.
-    fn place(&mut self, room: Room) -> Geometry {
-        let Room { mut drives, parity } = room;
-        let width = drives.len();
-        drives.rotate_left(self.numbers.ordinal() as usize % width);
-        let columns = drives
-            .into_iter()
-            .map(|drive| {
-                let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("chosen for its room");
-                ChunkAddr { drive, chunk }
-            })
-            .collect();
-        Geometry::new(columns, parity)
     }
 
     // --- freeing ------------------------------------------------------------------------------------------
@@ -450,21 +419,6 @@ impl Segments {
 
     // --- figures ------------------------------------------------------------------------------------------
 
-    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
-    pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        let free =
-            drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
-        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
-    }
-
-    /// Striped segments that `drives` have room for when they are empty, and the data columns of each.
-    pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
-        let total =
-            drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
-        let width = self.stripe.columns(Shape::Striped).min(drives.len());
-        (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
-    }
-
     /// Reserved striped segments that may be opened.
     pub fn usable_striped(&self) -> u64 {
         self.usable[Shape::Striped as usize].len() as u64
@@ -479,20 +433,6 @@ impl Segments {
     pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
         self.entries.iter().map(|(id, segment)| (*id, segment.entry(*id))).collect()
     }
-}
-
-/// Segments of `width` distinct drives that drives with this many free chunks have room for.
-fn placeable(free: Vec<u64>, width: usize) -> u64 {
-    if width == 0 {
-        return 0;
-    }
-    let fits = |count: u64| free.iter().map(|free| (*free).min(count)).sum::<u64>() >= count * width as u64;
-    let (mut low, mut high) = (0, free.iter().sum::<u64>() / width as u64);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if fits(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
 }
 
 #[cfg(test)]

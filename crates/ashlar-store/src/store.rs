@@ -11,6 +11,7 @@ use futures_util::future::{Either, join_all, select};
 use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
+use crate::capacity::Request;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
 use crate::comeback::{ReturnError, Returned};
 use crate::commit::occupancy;
@@ -102,7 +103,6 @@ impl<W: World> Store<W> {
         pool.checkpoint_now().await?;
         pool.orders.stop();
         pool.orders.stopped().await;
-        pool.seal_all();
         pool.checkpoint(true).await
     }
 
@@ -122,6 +122,7 @@ impl<W: World> Store<W> {
     ) -> Result<VolumeId, IoError> {
         self.pool.running()?;
         check_size(blocks)?;
+        self.pool.admit_request(Request::Change)?;
         let id = {
             let mut catalog = self.pool.catalog.borrow_mut();
             let id = catalog.next_id;
@@ -167,6 +168,11 @@ impl<W: World> Store<W> {
     /// [`ReturnError`]; nothing has changed then.
     pub async fn forget_lost(&self, drive: DriveId) -> Result<(), ReturnError> {
         self.pool.forget_lost(drive).await
+    }
+
+    /// Lets go of what is left of the drives that were lost, so that they can be opened again. Of a pool that has halted only.
+    pub fn forget_all_lost(&self) {
+        self.pool.forget_all_lost();
     }
 
     /// Takes a drive back that was lost as `drive`. What it has missed is restored; it is a member, under a new number, when
@@ -216,6 +222,7 @@ impl<W: World> Store<W> {
     /// Changes what an operator has chosen. It holds at once, and is durable when this returns.
     pub async fn set_settings(&self, settings: Settings) -> Result<(), IoError> {
         self.pool.running()?;
+        self.pool.admit_request(Request::Change)?;
         self.pool.catalog.borrow_mut().settings = settings;
         self.pool.rebuild_at_once();
         self.pool.scrub_at_once();
@@ -224,7 +231,7 @@ impl<W: World> Store<W> {
 
     /// Changes what is kept with a volume. Durable when it returns.
     pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
-        self.change(id, |volume| volume.attributes = attributes).await
+        self.change(id, Request::Change, |volume| volume.attributes = attributes).await
     }
 
     /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it returns.
@@ -234,12 +241,12 @@ impl<W: World> Store<W> {
         let before = self.live(id)?.blocks;
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
-            self.change(id, |volume| volume.blocks = blocks).await?;
+            self.change(id, Request::GivingBack, |volume| volume.blocks = blocks).await?;
             return self.zero_range(id, Lba(blocks)..Lba(before)).await;
         }
         // A crash may have come between the two when it was made smaller.
         self.zero_range(id, Lba(before)..Lba(blocks)).await?;
-        self.change(id, |volume| volume.blocks = blocks).await
+        self.change(id, Request::Change, |volume| volume.blocks = blocks).await
     }
 
     /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made smaller.
@@ -263,11 +270,17 @@ impl<W: World> Store<W> {
 
     /// Deletes a volume. It is gone when this returns; its space comes back in the background.
     pub async fn delete_volume(&self, id: VolumeId) -> Result<(), IoError> {
-        self.change(id, |volume| volume.state = VolumeState::Deleting).await
+        self.change(id, Request::GivingBack, |volume| volume.state = VolumeState::Deleting).await
     }
 
-    async fn change(&self, id: VolumeId, change: impl FnOnce(&mut VolumeEntry)) -> Result<(), IoError> {
+    async fn change(
+        &self,
+        id: VolumeId,
+        request: Request,
+        change: impl FnOnce(&mut VolumeEntry),
+    ) -> Result<(), IoError> {
         self.live(id)?;
+        self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
         self.pool.checkpoint_now().await
     }

@@ -9,21 +9,21 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{Cause, IoError, VolumeId, World};
+use ashlar_block::{Cause, DriveId, IoError, VolumeId, World};
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
 use crate::audit::Audit;
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
-use crate::gc::{Candidate, Collected, choose_victim};
+use crate::gc::{Candidate, Collected, choose_last_resort, choose_victim};
 use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
 use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::Segments;
-use crate::types::{GroupKey, Lsn, ShardId};
+use crate::types::{GroupKey, ShardId};
 use activity::Activity;
 use orders::FRUITLESS_MAX;
 pub(crate) use orders::Orders;
@@ -143,6 +143,10 @@ impl<W: World> Pool<W> {
         self.orders.hosts_want_window.set(false);
         self.orders.moves_want_window.set(false);
         let wanted = self.orders.checkpoints_wanted.take();
+        if !wanted.is_empty() {
+            // It makes garbage of what the one before it has written.
+            self.orders.collecting_may_gain();
+        }
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
             self.halt(error);
@@ -295,7 +299,7 @@ impl<W: World> Pool<W> {
             scrub: self.scrub_is_ready(),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
-            victim: if space_matters { self.victim(&segments, floor) } else { None },
+            victim: if space_matters { self.victim(&segments, &drives) } else { None },
         }
     }
 
@@ -304,16 +308,21 @@ impl<W: World> Pool<W> {
         (enough || self.sweep.get().is_some()) && !self.sweep_stuck.get()
     }
 
-    fn victim(&self, segments: &Segments, floor: Lsn) -> Option<SegmentId> {
+    fn victim(&self, segments: &Segments, drives: &[DriveId]) -> Option<SegmentId> {
         if self.orders.fruitless.get() >= FRUITLESS_MAX {
             return None;
         }
         let unmovable = self.unmovable.borrow();
+        let market = self.market(segments, drives);
         let candidates = segments
             .iter()
             .filter(|(id, _)| !unmovable.contains(id))
-            .filter_map(|(id, segment)| Candidate::of(id, segment, self.identity.segment_rows, floor));
-        choose_victim(candidates, self.world.unix_seconds())
+            .filter_map(|(id, segment)| Candidate::of(id, segment, &market));
+        if segments.is_cornered(drives) {
+            choose_last_resort(candidates)
+        } else {
+            choose_victim(candidates, self.world.unix_seconds())
+        }
     }
 
     fn space_raw(&self, segments: &Segments) -> u64 {

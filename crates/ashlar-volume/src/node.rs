@@ -218,6 +218,28 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(home, move |home| async move { home.return_drive(uuid, drive, at).await }).await?
     }
 
+    /// Opens a pool that has halted anew, with those of the drives that are there by now. Until it is sure that there are enough,
+    /// the pool stays as it is, and can be read.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn reopen_pool(
+        &self,
+        pool: &str,
+        name: &str,
+        drives: Vec<String>,
+    ) -> Result<PoolRecord, NodeError> {
+        let report = self.report(pool).await?;
+        drive_named(&report, name)?;
+        let (home, uuid) = (report.home, report.status.uuid);
+        let specs = drives.clone();
+        self.courier.call(home, move |home| async move { home.could_reopen(uuid, &specs).await }).await??;
+        if let Err(error) = self.close_pool(pool).await {
+            tracing::info!(pool, %error, "closing a pool that has halted, to open it again");
+        }
+        self.open_pool(Some(uuid.to_string()), drives, OpenPolicy::default(), Duration::ZERO).await
+    }
+
     /// What has to be remembered of a pool.
     ///
     /// # Errors

@@ -368,6 +368,9 @@ pub enum DriveCommand {
         yes: bool,
     },
     /// Take a drive back that a pool has lost: what it has missed is restored
+    ///
+    /// A pool that has lost more drives than its level survives takes no writes. Once enough of them are back, this opens it anew,
+    /// with all that are there; until then it stays as it is.
     #[command(after_help = "Examples:
   ashlar drive return tank/drive-2
   ashlar drive return tank/drive-2 --at /dev/nvme5n1")]

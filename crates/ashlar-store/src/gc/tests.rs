@@ -6,7 +6,7 @@ use crate::format::table::Occupancy;
 use crate::testing::{Drives, StillWorld, at_once};
 
 fn candidate(id: u32, live: f64, sealed_at: u64) -> Candidate {
-    Candidate { id: SegmentId(id), live, sealed_at, chunks: 5 }
+    Candidate { id: SegmentId(id), live, sealed_at, chunks: 5.0, taken: 5.0 * live }
 }
 
 #[test]
@@ -19,6 +19,14 @@ fn of_segments_of_one_age_the_emptiest_is_collected() {
 fn an_old_segment_is_collected_before_a_young_one_that_is_emptier() {
     let candidates = [candidate(1, 0.6, 0), candidate(2, 0.4, 990)];
     assert_eq!(choose_victim(candidates.into_iter(), 1000), Some(SegmentId(1)));
+}
+
+/// With the last segments, what gains most is collected, and only if it surely gives back more than it takes.
+#[test]
+fn as_a_last_resort_the_emptiest_is_collected_however_young_it_is() {
+    let candidates = [candidate(1, 0.4, 0), candidate(2, 0.1, 990), candidate(3, 0.6, 0)];
+    assert_eq!(choose_last_resort(candidates.into_iter()), Some(SegmentId(2)));
+    assert_eq!(choose_last_resort([candidate(3, 0.6, 0)].into_iter()), None);
 }
 
 /// A segment of small fragments is a third headers and ends of rows. Taken for garbage, they had it collected over
@@ -40,7 +48,24 @@ fn live(fragments: u64, size: impl Fn(u64) -> Occupancy) -> Option<f64> {
     let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
     let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
     (segment.state, segment.live) = (SegmentState::Sealed, size(fragments));
-    Candidate::of(SegmentId(1), &segment, 256, Lsn(64)).map(|candidate| candidate.live)
+    Candidate::of(SegmentId(1), &segment, &market(&(0..5).map(DriveId).collect::<Vec<_>>())).map(|it| it.live)
+}
+
+fn market(homes: &[DriveId]) -> Market<'_> {
+    Market { rows_max: 256, floor: Lsn(64), homes, chunks_per_column: 1.25 }
+}
+
+/// In a pool that had lost a drive, segments were collected that gave back what their copies took, and there was never more room.
+#[test]
+fn a_chunk_on_a_lost_drive_is_no_gain() {
+    let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
+    let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
+    (segment.state, segment.live) = (SegmentState::Sealed, Occupancy { slots: 780 * 64, fragments: 780 });
+    let on = |homes: &[DriveId]| Candidate::of(SegmentId(1), &segment, &market(homes));
+    let all: Vec<DriveId> = (0..5).map(DriveId).collect();
+    let candidate = on(&all).expect("a fifth of it is garbage");
+    assert_eq!((candidate.chunks, candidate.taken.ceil()), (5.0, 4.0));
+    assert_eq!(on(&all[1..]), None, "its copy takes the four chunks that come back");
 }
 
 #[test]
@@ -57,7 +82,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     // Two at a time, until one of them begins a segment that is wanted.
     let begin = |pool: &Pool<StillWorld>, byte: u8, wanted: &dyn Fn(SegmentId) -> bool| loop {
         let pages = vec![vec![byte; 100]; 2];
-        let at = at_once(pool.append_pages(Claim::Checkpoint, pages)).expect("there is room")[0].location;
+        let at = at_once(pool.append_pages(Claim::Recovery, pages)).expect("there is room")[0].location;
         if at.sectors().start == 0 && wanted(at.segment()) {
             break at.segment();
         }

@@ -17,7 +17,7 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
     while pool.segments.borrow().usable_striped() > left {
         let mut page = vec![0; 4096];
         pool.world.fill_random(&mut page);
-        at_once(pool.append_pages(Claim::Checkpoint, vec![page; 4])).expect("there are segments");
+        at_once(pool.append_pages(Claim::Recovery, vec![page; 4])).expect("there are segments");
     }
 }
 

@@ -1,3 +1,4 @@
+use super::placing::placeable;
 use super::*;
 use crate::format::location::Codec;
 
@@ -19,21 +20,42 @@ fn open(segments: &mut Segments, claim: Claim) -> Option<SegmentId> {
 fn only_what_a_durable_window_names_may_be_opened() {
     let mut segments = segments();
     let added = segments.form_window(Shape::Striped, 4, &DRIVES, Lsn(64));
-    assert_eq!(open(&mut segments, Claim::Checkpoint), None);
+    assert_eq!(open(&mut segments, Claim::Recovery), None);
     segments.window_durable(Shape::Striped, added);
-    assert!(open(&mut segments, Claim::Checkpoint).is_some());
+    assert!(open(&mut segments, Claim::Recovery).is_some());
 }
 
+/// A checkpoint took the last one, and the next start found none for its root.
 #[test]
-fn the_last_quarter_of_the_window_is_not_for_hosts() {
+fn the_last_of_the_window_are_not_for_everybody() {
     let mut segments = segments();
-    let added = segments.form_window(Shape::Striped, 8, &DRIVES, Lsn(64));
+    let added = segments.form_window(Shape::Striped, 9, &DRIVES, Lsn(64));
     segments.window_durable(Shape::Striped, added);
-    let opened = std::iter::from_fn(|| open(&mut segments, Claim::Host)).count();
-    assert_eq!(opened, 4);
-    assert!(open(&mut segments, Claim::Upkeep).is_some());
-    assert_eq!(open(&mut segments, Claim::Upkeep), None);
-    assert!(open(&mut segments, Claim::Checkpoint).is_some());
+    let mut opened = |claim| std::iter::from_fn(|| open(&mut segments, claim)).count();
+    assert_eq!(opened(Claim::Host), 4);
+    assert_eq!(opened(Claim::Upkeep), 1);
+    assert_eq!(opened(Claim::LastResort), 2);
+    assert_eq!(opened(Claim::Checkpoint), 1);
+    assert_eq!(opened(Claim::Recovery), 1);
+}
+
+/// Drives were paired: the first with the second, the third with the fourth. A lost one was restored from a single drive, and what
+/// collection gave back after that was on a single one.
+#[test]
+fn what_a_drive_holds_is_mirrored_on_all_others() {
+    let drives: Vec<DriveId> = (0..4).map(DriveId).collect();
+    let stripe = Stripe { data: 1, parity: 1 };
+    let mut segments =
+        Segments::new(stripe, drives.iter().map(|drive| (*drive, 100)), Numbers::fresh(1 << 10));
+    segments.form_window(Shape::Striped, 100, &drives, Lsn(64));
+    let mut pairs = BTreeMap::new();
+    for (_, segment) in segments.iter() {
+        let mut pair = [0, 1].map(|column| segment.geometry.columns[column].drive);
+        pair.sort_unstable();
+        *pairs.entry(pair).or_insert(0) += 1;
+    }
+    assert_eq!(pairs.len(), 6, "{pairs:?}");
+    assert!(pairs.values().all(|count| (8..=25).contains(count)), "{pairs:?}");
 }
 
 #[test]
@@ -59,7 +81,7 @@ fn a_segment_is_reclaimable_only_when_nothing_needs_it() {
     let segments = Rc::new(RefCell::new(segments()));
     let added = segments.borrow_mut().form_window(Shape::Striped, 1, &DRIVES, Lsn(64));
     segments.borrow_mut().window_durable(Shape::Striped, added);
-    let id = open(&mut segments.borrow_mut(), Claim::Checkpoint).expect("one was formed");
+    let id = open(&mut segments.borrow_mut(), Claim::Recovery).expect("one was formed");
     let location = Location::new(id, 0, 64, 100, Codec::Lz4);
     let reclaimable = |floor| segments.borrow().reclaimable(Lsn(floor)).contains(&id);
     segments.borrow_mut().get_mut(id).expect("open").last_lsn = Lsn(128);

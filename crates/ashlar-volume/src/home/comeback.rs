@@ -1,8 +1,11 @@
 //! A drive that was lost comes back.
 
-use ashlar_block::{DriveId, PoolUuid};
-use ashlar_store::FoundDrive;
+use std::collections::BTreeSet;
 
+use ashlar_block::{DriveId, DriveUuid, PoolUuid};
+use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, OpenError};
+
+use super::open::not_opened;
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
 use crate::error::NodeError;
@@ -33,6 +36,38 @@ impl<B: DriveBay> Home<B> {
         let (id, uuid) = (returned.drive, returned.uuid);
         pool.drives.borrow_mut().push(PoolDrive { id, uuid, drive: back, pool_bytes });
         Ok(pool.record())
+    }
+
+    /// Whether a pool that has halted for want of drives has enough of them with those that are at `specs`. It stays open as it is,
+    /// and what can be read of it can still be read.
+    ///
+    /// # Errors
+    /// [`NodeError::Open`] with the members that are missing.
+    pub async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        pool.store.forget_all_lost();
+        let status = pool.store.status();
+        let works = |drive: &&DriveStatus| {
+            matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving)
+        };
+        let mut there: BTreeSet<DriveUuid> =
+            status.drives.iter().filter(works).map(|drive| drive.uuid).collect();
+        pool.drives.borrow_mut().retain(|drive| there.contains(&drive.uuid));
+        let in_use: Vec<String> =
+            pool.drives.borrow().iter().map(|drive| drive.drive.facts.spec.clone()).collect();
+        let others: Vec<String> = specs.iter().filter(|spec| !in_use.contains(spec)).cloned().collect();
+        let found = self.find_members(&others).await;
+        there.extend(found.members_of(uuid));
+        let counts = |drive: &&DriveStatus| drive.condition != DriveCondition::Released;
+        let missing = status.drives.iter().filter(counts).filter(|drive| !there.contains(&drive.uuid));
+        let missing: Vec<DriveId> = missing.map(|drive| drive.drive).collect();
+        let (members, parity) = (status.drives.iter().filter(counts).count(), status.level.parity());
+        if missing.len() <= parity {
+            return Ok(());
+        }
+        let error = OpenError::TooManyMissing { missing, members, parity };
+        Err(not_opened(&pool.name, error, &found.reasons()))
     }
 }
 

@@ -43,7 +43,7 @@ struct NoMember {
 }
 
 /// What was found on the drives that were given.
-struct Found<D> {
+pub(super) struct Found<D> {
     members: Vec<FoundMember<D>>,
     others: Vec<NoMember>,
 }
@@ -81,7 +81,7 @@ impl<B: DriveBay> Home<B> {
         found.choose_pool(wanted)
     }
 
-    async fn find_members(&self, specs: &[String]) -> Found<B::Device> {
+    pub(super) async fn find_members(&self, specs: &[String]) -> Found<B::Device> {
         let mut found = Found { members: Vec::new(), others: Vec::new() };
         let looks = specs.iter().map(|spec| self.find_member(spec));
         for (spec, looked) in specs.iter().zip(join_all(looks).await) {
@@ -106,6 +106,17 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<D: Device + Clone> Found<D> {
+    /// Those that are members of this pool.
+    pub(super) fn members_of(&self, pool: PoolUuid) -> impl Iterator<Item = DriveUuid> {
+        let members = self.members.iter().map(|member| &member.superblock);
+        members.filter(move |superblock| superblock.pool == pool).map(|superblock| superblock.drive_uuid)
+    }
+
+    /// Why the others are none.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        self.others.iter().map(|other| other.why.clone()).collect()
+    }
+
     /// Why drives are not there that the pool counts on; none if it counts on nothing that is not there.
     async fn late(&self, wanted: Option<&str>) -> Vec<String> {
         let why = || self.others.iter().map(|other| other.why.clone()).collect();

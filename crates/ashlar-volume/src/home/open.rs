@@ -124,7 +124,7 @@ impl<B: DriveBay> Home<B> {
 }
 
 /// Where drives are missing, what the others are that were given says why.
-fn not_opened(name: &str, error: OpenError, others: &[String]) -> NodeError {
+pub(super) fn not_opened(name: &str, error: OpenError, others: &[String]) -> NodeError {
     let is_missing = matches!(error, OpenError::TooManyMissing { .. } | OpenError::Degraded { .. });
     let why = match others {
         _ if !is_missing => String::new(),

@@ -140,7 +140,7 @@ impl Shared {
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if report.status.halted.is_some() {
-            return self.reopen(uuid, request.at).await;
+            return self.reopen(uuid, request).await;
         }
         let known = self.memory().pool(&uuid).cloned();
         let remembered = |drive: DriveUuid| {
@@ -153,22 +153,24 @@ impl Shared {
         self.remember(&record).await
     }
 
-    /// A pool that has halted is closed, and opened again with all drives that are there by now, and the one that is `at`.
-    async fn reopen(&self, uuid: String, at: Option<String>) -> Result<Pool, ApiError> {
+    /// A pool that has halted is opened anew, with all drives that are there by now, and the one that is `at`.
+    async fn reopen(&self, uuid: String, request: ReturnDrive) -> Result<Pool, ApiError> {
+        let ReturnDrive { drive, at } = request;
         let mut drives = self.memory().pool(&uuid).map(PoolState::specs).unwrap_or_default();
         drives.extend(at.filter(|at| !drives.contains(at)));
-        if let Err(error) = self.node.close_pool(&uuid).await {
-            tracing::info!(pool = uuid, %error, "closing a pool that has halted, to open it again");
+        let error = match self.node.reopen_pool(&uuid, &drive, drives).await {
+            Ok(record) => return self.remember(&record).await,
+            Err(error) => error,
+        };
+        if self.node.report(&uuid).await.is_err() {
+            self.memory().is_not_open(uuid, error.to_string());
+            let hint = "it is closed; ashlar pool import opens it once enough of its drives are there";
+            return Err(api_error(error).with_hint(hint));
         }
-        let policy = OpenPolicy::default();
-        let opened = self.node.open_pool(Some(uuid.clone()), drives, policy, Duration::ZERO).await;
-        match opened {
-            Ok(record) => self.remember(&record).await,
-            Err(error) => {
-                self.memory().is_not_open(uuid, error.to_string());
-                Err(api_error(error).with_hint("it takes nothing for now; ashlar pool import opens it once enough of its drives are there"))
-            }
-        }
+        let is_missing = matches!(error, NodeError::Open { .. });
+        let error = api_error(error);
+        let hint = "it stays open for reads; bring more of its drives back and say this again";
+        Err(if is_missing { error.with_hint(hint) } else { error })
     }
 
     /// Remembers a pool without the drives that are being removed from it, once they are.

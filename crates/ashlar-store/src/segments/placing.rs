@@ -1,0 +1,94 @@
+//! Where segments have room.
+
+use std::cmp::Reverse;
+
+use ashlar_block::{DriveId, XorShift};
+use ashlar_raid::{ChunkAddr, Geometry};
+
+use super::{Segments, Shape};
+
+/// Drives that have a chunk each for a segment.
+pub(super) struct Room {
+    drives: Vec<DriveId>,
+    parity: usize,
+}
+
+impl Segments {
+    /// Parity columns of segments on so many drives: fewer than the level's only where there are not enough drives.
+    pub fn parity_on(&self, drives: usize) -> usize {
+        self.stripe.parity.min(drives.saturating_sub(1))
+    }
+
+    /// Where one more segment has room: on the drives with the most; of those with as much, on others each time, so that what a
+    /// drive holds is mirrored on all others, and what is freed is not always on the same ones. Narrower than the pool's stripe if
+    /// fewer drives have room, but never without its parity; only where fewer drives are left than that takes, which is when hosts
+    /// may not write any more, with as much as they allow.
+    pub(super) fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
+        let parity = self.parity_on(drives.len());
+        let mut roomy: Vec<(usize, DriveId)> = drives
+            .iter()
+            .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))
+            .filter(|(free, _)| *free > 0)
+            .collect();
+        let ordinal = self.numbers.ordinal();
+        let turn = |drive: DriveId| XorShift::new(ordinal << 16 | u64::from(drive.0)).next_u64();
+        roomy.sort_by_cached_key(|(free, drive)| (Reverse(*free), turn(*drive)));
+        let width = self.stripe.columns(shape).min(roomy.len());
+        if width < parity + 1 {
+            return None;
+        }
+        let mut chosen: Vec<DriveId> = roomy[..width].iter().map(|(_, drive)| *drive).collect();
+        chosen.sort_unstable();
+        Some(Room { drives: chosen, parity })
+    }
+
+    /// Takes the chunks of a segment.
+    pub(super) fn place(&mut self, room: Room) -> Geometry {
+        let Room { mut drives, parity } = room;
+        let width = drives.len();
+        drives.rotate_left(self.numbers.ordinal() as usize % width);
+        let columns = drives
+            .into_iter()
+            .map(|drive| {
+                let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("chosen for its room");
+                ChunkAddr { drive, chunk }
+            })
+            .collect();
+        Geometry::new(columns, parity)
+    }
+
+    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
+    pub fn placeable(&self, drives: &[DriveId]) -> u64 {
+        let free =
+            drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
+        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+    }
+
+    /// Striped segments that `drives` have room for when they are empty, and the data columns of each.
+    pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
+        let total =
+            drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
+        let width = self.stripe.columns(Shape::Striped).min(drives.len());
+        (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
+    }
+
+    /// Chunks of a striped segment on so many drives for each of its data columns.
+    pub fn chunks_per_column(&self, drives: usize) -> f64 {
+        let columns = self.stripe.columns(Shape::Striped).min(drives);
+        columns as f64 / columns.saturating_sub(self.parity_on(drives)).max(1) as f64
+    }
+}
+
+/// Segments of `width` distinct drives that drives with this many free chunks have room for.
+pub(super) fn placeable(free: Vec<u64>, width: usize) -> u64 {
+    if width == 0 {
+        return 0;
+    }
+    let fits = |count: u64| free.iter().map(|free| (*free).min(count)).sum::<u64>() >= count * width as u64;
+    let (mut low, mut high) = (0, free.iter().sum::<u64>() / width as u64);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}

@@ -1,0 +1,175 @@
+//! A pool that is as full as it can be and then loses drives: what lives has more room than there is left for it. It takes nothing
+//! new, but whatever else is asked of it, for as long as it is asked, it does not halt; and what is trimmed comes back.
+
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId, XorShift};
+use ashlar_raid::Level;
+use ashlar_store::{NewPool, Options, create};
+use bytes::Bytes;
+
+use crate::drive::SimDrive;
+use crate::platter::SharedPlatter;
+use crate::start::{Pool, open_with};
+use crate::world::{Ended, SimWorld, WallClock};
+
+const CHUNK_BYTES: u32 = 64 << 10;
+const CHUNKS: u64 = 64;
+/// Bytes of a drive before its chunks, at least.
+const METADATA_BYTES: u64 = 2 << 20;
+/// More than fits.
+const VOLUME_BLOCKS: u64 = 1 << 20;
+const WRITE_BLOCKS: u64 = 8;
+/// Requests after each loss that take a checkpoint each: more than there are rows in what is kept for them.
+const REQUESTS: u64 = 120;
+/// One of so many requests is a restart.
+const RESTART_ONCE_IN: u64 = 12;
+/// How long the rebuild has: it comes as far as there is room.
+const REBUILD: Duration = Duration::from_secs(30);
+
+/// A pool, and what is made of it.
+struct Cramped {
+    world: SimWorld,
+    level: Level,
+    platters: Vec<SharedPlatter>,
+    pool: Pool,
+    volume: VolumeId,
+    /// Blocks from the first on that have been written and not trimmed.
+    written: Vec<bool>,
+}
+
+fn options() -> Options {
+    Options { space_wait: Duration::from_millis(100), map_memory_bytes: 64 << 10, ..Options::default() }
+}
+
+fn content(block: u64) -> Bytes {
+    let mut rng = XorShift::new(block + 1);
+    (0..BLOCK_BYTES / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect()
+}
+
+impl Cramped {
+    async fn new(world: SimWorld, level: Level, drives: usize) -> Self {
+        let drive_bytes = METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES);
+        let platters: Vec<SharedPlatter> = (0..drives).map(|_| SharedPlatter::new(drive_bytes)).collect();
+        let new =
+            NewPool { name: "sim".to_owned(), level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
+        let on = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
+        create(&world, &new, on()).await.expect("good drives");
+        let (pool, _) = open_with(&world, on(), options()).await.expect("good drives");
+        let volume = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await.expect("there is room");
+        Cramped { world, level, platters, pool, volume, written: Vec::new() }
+    }
+
+    async fn whole(mut self) {
+        self.fill().await;
+        for _ in 0..self.level.parity() {
+            self.lose_one().await;
+            self.world.sleep(REBUILD).await;
+            for _ in 0..REQUESTS {
+                self.ask_for_a_checkpoint().await;
+                let halted = self.pool.halted();
+                assert_eq!(halted, None, "{}", self.told());
+            }
+            self.check().await;
+        }
+        self.empty_and_fill().await;
+        self.check().await;
+        self.pool.close().await.expect("it works");
+    }
+
+    /// Writes until the pool refuses, and how much was written.
+    async fn fill(&mut self) -> u64 {
+        let mut next = 0;
+        loop {
+            let blocks = next..next + WRITE_BLOCKS;
+            let data: Vec<u8> = blocks.clone().flat_map(content).collect();
+            match self.pool.write(self.volume, Lba(next), data.into()).await {
+                Ok(()) => {}
+                Err(error) if error.cause == Cause::CapacityExceeded => return next,
+                Err(error) => panic!("{error}"),
+            }
+            self.written.resize(self.written.len().max(blocks.end as usize), true);
+            self.written[blocks.start as usize..blocks.end as usize].fill(true);
+            next = blocks.end;
+        }
+    }
+
+    async fn lose_one(&mut self) {
+        let lost = self.world.below(self.platters.len() as u64) as usize;
+        self.platters.remove(lost).0.borrow_mut().gone = true;
+    }
+
+    async fn ask_for_a_checkpoint(&mut self) {
+        if self.world.once_in(RESTART_ONCE_IN) {
+            return self.restart().await;
+        }
+        let done = match self.world.below(3) {
+            0 => {
+                let attributes = self.world.below(1 << 32).to_le_bytes().to_vec().into();
+                self.pool.set_attributes(self.volume, attributes).await
+            }
+            1 => {
+                let blocks = VOLUME_BLOCKS + self.world.below(VOLUME_BLOCKS);
+                self.pool.resize_volume(self.volume, blocks).await
+            }
+            _ => return self.trim(self.world.below(self.written.len() as u64), 1).await,
+        };
+        if let Err(error) = done {
+            assert_eq!(error.cause, Cause::CapacityExceeded, "{error}; {}", self.told());
+        }
+    }
+
+    async fn trim(&mut self, first: u64, blocks: u64) {
+        self.pool.zero(self.volume, Lba(first), blocks).await.unwrap_or_else(|error| {
+            panic!("a trim in a full pool: {error}; {}", self.told());
+        });
+        self.written[first as usize..(first + blocks) as usize].fill(false);
+    }
+
+    async fn restart(&mut self) {
+        self.pool.close().await.expect("it works");
+        let drives = self.platters.iter().map(|platter| SimDrive::new(&self.world, platter)).collect();
+        let opened = open_with(&self.world, drives, options()).await;
+        self.pool = opened.unwrap_or_else(|error| panic!("{error}")).0;
+    }
+
+    /// Trims three quarters, after which there has to be room again.
+    async fn empty_and_fill(&mut self) {
+        let (blocks, quarter) = (self.written.len() as u64, self.written.len() as u64 / 4);
+        self.trim(quarter, blocks - quarter).await;
+        self.world.sleep(REBUILD).await;
+        let written = self.fill().await;
+        assert!(written > quarter, "{written} of {blocks} blocks can be written again; {}", self.told());
+    }
+
+    async fn check(&self) {
+        for (block, written) in self.written.iter().enumerate() {
+            let read = self.pool.read(self.volume, Lba(block as u64), 1).await.expect("enough drives");
+            let expected = if *written { content(block as u64) } else { vec![0; BLOCK_BYTES].into() };
+            assert!(read[..] == expected[..], "block {block} is not as it was written");
+        }
+    }
+
+    fn told(&self) -> String {
+        format!("{} of {} drives, {:?}", self.level, self.platters.len(), self.pool.status().space)
+    }
+}
+
+fn lose_drives_when_full(seed: u64, level: Level, drives: usize) {
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
+    let own = world.clone();
+    let main = async move { Cramped::new(own, level, drives).await.whole().await };
+    assert!(matches!(world.run(main, || false), Ended::Done));
+    world.stop();
+}
+
+/// Seed 9457: every checkpoint took some of what only checkpoints may take, nothing was left to collect into, and the last one
+/// found no segment.
+#[test]
+fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_something() {
+    for seed in 0..4 {
+        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)] {
+            lose_drives_when_full(seed, level, drives);
+        }
+    }
+}
