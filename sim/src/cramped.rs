@@ -19,6 +19,7 @@ const CHUNKS: u64 = 64;
 const METADATA_BYTES: u64 = 2 << 20;
 /// More than fits.
 const VOLUME_BLOCKS: u64 = 1 << 20;
+/// Blocks of a write.
 const WRITE_BLOCKS: u64 = 8;
 /// Requests after each loss that take a checkpoint each: more than there are rows in what is kept for them.
 const REQUESTS: u64 = 120;
@@ -31,6 +32,7 @@ const REBUILD: Duration = Duration::from_secs(30);
 struct Cramped {
     world: SimWorld,
     level: Level,
+    kind: Kind,
     platters: Vec<SharedPlatter>,
     pool: Pool,
     volume: VolumeId,
@@ -38,26 +40,46 @@ struct Cramped {
     written: Vec<bool>,
 }
 
-fn options() -> Options {
-    Options { space_wait: Duration::from_millis(100), map_memory_bytes: 64 << 10, ..Options::default() }
+/// What blocks hold, and how much of the map is in memory.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Bytes of a block that do not compress; the others are zeros.
+    noise_bytes: usize,
+    map_memory_bytes: usize,
 }
 
-fn content(block: u64) -> Bytes {
-    let mut rng = XorShift::new(block + 1);
-    (0..BLOCK_BYTES / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect()
+/// The map does not fit its memory.
+const NOISE: Kind = Kind { noise_bytes: BLOCK_BYTES, map_memory_bytes: 64 << 10 };
+/// A great many blocks, all of which are in the map's buffer: each that is trimmed is an update.
+const SMALL: Kind = Kind { noise_bytes: 16, map_memory_bytes: 32 << 20 };
+
+impl Kind {
+    fn options(self) -> Options {
+        let (space_wait, map_memory_bytes) = (Duration::from_millis(100), self.map_memory_bytes);
+        Options { space_wait, map_memory_bytes, ..Options::default() }
+    }
+
+    fn content(self, block: u64) -> Bytes {
+        let mut rng = XorShift::new(block + 1);
+        let mut content = vec![0; BLOCK_BYTES];
+        content[..self.noise_bytes]
+            .chunks_mut(8)
+            .for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
+        content.into()
+    }
 }
 
 impl Cramped {
-    async fn new(world: SimWorld, level: Level, drives: usize) -> Self {
+    async fn new(world: SimWorld, level: Level, drives: usize, kind: Kind) -> Self {
         let drive_bytes = METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES);
         let platters: Vec<SharedPlatter> = (0..drives).map(|_| SharedPlatter::new(drive_bytes)).collect();
         let new =
             NewPool { name: "sim".to_owned(), level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
         let on = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
         create(&world, &new, on()).await.expect("good drives");
-        let (pool, _) = open_with(&world, on(), options()).await.expect("good drives");
-        let volume = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await.expect("there is room");
-        Cramped { world, level, platters, pool, volume, written: Vec::new() }
+        let (pool, _) = open_with(&world, on(), kind.options()).await.expect("good drives");
+        let volume = pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
+        Cramped { world, level, kind, platters, pool, volume, written: Vec::new() }
     }
 
     async fn whole(mut self) {
@@ -77,12 +99,27 @@ impl Cramped {
         self.pool.close().await.expect("it works");
     }
 
+    /// Loses a drive, and all is trimmed at once.
+    async fn trimmed_at_once(mut self) {
+        self.fill().await;
+        self.lose_one().await;
+        self.world.sleep(REBUILD).await;
+        let blocks = self.written.len() as u64;
+        self.trim(0, blocks).await;
+        assert_eq!(self.pool.halted(), None, "{}", self.told());
+        self.restart().await;
+        self.check().await;
+        let written = self.fill().await;
+        assert!(written > blocks / 4, "{written} of {blocks} blocks can be written again; {}", self.told());
+        self.pool.close().await.expect("it works");
+    }
+
     /// Writes until the pool refuses, and how much was written.
     async fn fill(&mut self) -> u64 {
         let mut next = 0;
         loop {
             let blocks = next..next + WRITE_BLOCKS;
-            let data: Vec<u8> = blocks.clone().flat_map(content).collect();
+            let data: Vec<u8> = blocks.clone().flat_map(|block| self.kind.content(block)).collect();
             match self.pool.write(self.volume, Lba(next), data.into()).await {
                 Ok(()) => {}
                 Err(error) if error.cause == Cause::CapacityExceeded => return next,
@@ -129,7 +166,7 @@ impl Cramped {
     async fn restart(&mut self) {
         self.pool.close().await.expect("it works");
         let drives = self.platters.iter().map(|platter| SimDrive::new(&self.world, platter)).collect();
-        let opened = open_with(&self.world, drives, options()).await;
+        let opened = open_with(&self.world, drives, self.kind.options()).await;
         self.pool = opened.unwrap_or_else(|error| panic!("{error}")).0;
     }
 
@@ -145,7 +182,8 @@ impl Cramped {
     async fn check(&self) {
         for (block, written) in self.written.iter().enumerate() {
             let read = self.pool.read(self.volume, Lba(block as u64), 1).await.expect("enough drives");
-            let expected = if *written { content(block as u64) } else { vec![0; BLOCK_BYTES].into() };
+            let expected =
+                if *written { self.kind.content(block as u64) } else { vec![0; BLOCK_BYTES].into() };
             assert!(read[..] == expected[..], "block {block} is not as it was written");
         }
     }
@@ -155,11 +193,9 @@ impl Cramped {
     }
 }
 
-fn lose_drives_when_full(seed: u64, level: Level, drives: usize) {
+fn run<F: Future<Output = ()> + 'static>(seed: u64, main: impl FnOnce(SimWorld) -> F) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
-    let own = world.clone();
-    let main = async move { Cramped::new(own, level, drives).await.whole().await };
-    assert!(matches!(world.run(main, || false), Ended::Done));
+    assert!(matches!(world.run(main(world.clone()), || false), Ended::Done));
     world.stop();
 }
 
@@ -169,7 +205,19 @@ fn lose_drives_when_full(seed: u64, level: Level, drives: usize) {
 fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_something() {
     for seed in 0..4 {
         for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)] {
-            lose_drives_when_full(seed, level, drives);
+            run(seed, |world| async move { Cramped::new(world, level, drives, NOISE).await.whole().await });
         }
+    }
+}
+
+/// Each block was an update of the map, and the next checkpoint had to write all of them: there were not so many segments, neither
+/// then nor at any start after it.
+#[test]
+fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
+    for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4)] {
+        run(
+            1,
+            |world| async move { Cramped::new(world, level, drives, SMALL).await.trimmed_at_once().await },
+        );
     }
 }

@@ -121,6 +121,11 @@ pub(crate) struct Appended {
 }
 
 impl Appended {
+    /// Bytes that it takes on drives, parity included, unless they are written already.
+    pub fn bytes(&self) -> u64 {
+        self.columns.as_ref().map_or(0, |columns| columns.iter().map(|column| column.len() as u64).sum())
+    }
+
     fn drives_of(&self, columns: ColumnMask) -> Vec<DriveId> {
         let all = self.geometry.columns.iter().enumerate();
         all.filter(|(column, _)| columns.has(*column)).map(|(_, chunk)| chunk.drive).collect()
@@ -193,12 +198,16 @@ impl<W: World> Pool<W> {
                 let fresh = state.open.borrow().as_ref().is_some_and(|open| open.next_row == 0);
                 assert!(!fresh, "a unit does not fit a fresh segment");
             }
-            self.seal_open(stream);
+            if stream != StreamId::Metadata {
+                self.seal_open(stream);
+            }
             if claim == Claim::Host && !self.hosts_may_allocate() {
                 return Err(WindowEmpty);
             }
             let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
+            // Not before there is another: a checkpoint may have less to write than what was to be moved.
+            self.seal_open(stream);
             self.segments.borrow_mut().get_mut(id).expect("just opened").hot = stream == StreamId::Hot;
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.orders.window_used();

@@ -14,6 +14,9 @@ const ROOM_POLL: Duration = Duration::from_millis(10);
 
 const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
 
+/// Segments that have to be left for a checkpoint: one that it may take, and one for the next start.
+pub(crate) const CHECKPOINT_MIN: u64 = 2;
+
 /// What somebody wants a checkpoint for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Request {
@@ -27,8 +30,8 @@ impl Request {
     /// Segments that have to be left for it.
     fn segments_min(self) -> u64 {
         match self {
-            Request::Change => 3,
-            Request::GivingBack => 2,
+            Request::Change => CHECKPOINT_MIN + 2,
+            Request::GivingBack => CHECKPOINT_MIN + 1,
         }
     }
 }
@@ -162,12 +165,12 @@ impl<W: World> Pool<W> {
     }
 
     /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than its last segments for them, and
-    /// nothing to collect that would give some back: what is left is for those that must be, at starts and when another drive
-    /// is lost.
+    /// nothing to collect that would give some back: what is left is for those that must be, when another drive is
+    /// lost and at starts.
     pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
         let segments = self.segments.borrow();
         let left = segments.usable_striped();
-        let gains = || !segments.reclaimable(self.log.floor()).is_empty();
+        let gains = || left >= CHECKPOINT_MIN && !segments.reclaimable(self.log.floor()).is_empty();
         if left >= request.segments_min() || !segments.is_cornered(&self.homes()) || gains() {
             return Ok(());
         }

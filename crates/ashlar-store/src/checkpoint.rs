@@ -5,10 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World};
-use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
-use crate::batch::IN_FLIGHT_MAX;
 use crate::format::codec::crc32c;
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::page::{DELTA_ENTRIES_MAX, Directory, encode_delta, encode_directory};
@@ -19,17 +17,12 @@ use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::{Claim, Shape};
+use crate::segments::{Claim, Segments, Shape};
 use crate::types::{GroupKey, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::upkeep::activity::Activity;
 use crate::widen::Joining;
+use crate::window::Window;
 
-/// Striped segments of a window: one of this many in the pool, within bounds.
-const WINDOW_PART: u64 = 16;
-const WINDOW_MIN: usize = 9;
-const WINDOW_MAX: usize = 64;
-/// Journal segments of a window.
-const JOURNAL_WINDOW: usize = 2 * IN_FLIGHT_MAX;
 /// Bytes of a catalog page.
 const CATALOG_PAGE_BYTES: usize = 4096;
 
@@ -111,17 +104,32 @@ impl<W: World> Pool<W> {
         self.members(generation, table.values())?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
+        self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
         Ok(Noted {
             floor,
             drives,
-            homes: self.homes(),
+            homes,
             table,
-            reclaimable: segments.reclaimable(floor),
+            reclaimable,
             catalog: catalog.encode(),
             generation,
             written: self.counters.get().bytes_to_drives,
             records: self.log.records(),
         })
+    }
+
+    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is for that. Another checkpoint takes
+    /// it only if its root gives one back.
+    fn claim_of_checkpoint(
+        &self,
+        segments: &Segments,
+        homes: &[DriveId],
+        reclaimable: &[SegmentId],
+    ) -> Claim {
+        let gives_back =
+            || self.joining.get().is_some() || segments.placeable_without(reclaimable, homes) > 0;
+        if self.is_recovering() || gives_back() { Claim::Recovery } else { Claim::Checkpoint }
     }
 
     /// The members as they are now; those that have become absent, since this root. Those that no segment of the root's table
@@ -165,7 +173,7 @@ impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
     async fn write_maps(&self, noted: &Noted) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
         let catalog_pages = noted.catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let catalog_pages = self.append_pages(self.checkpoint_claim(), catalog_pages).await?;
+        let catalog_pages = self.append_map(catalog_pages).await?;
         let catalog = self.write_catalog_directory(catalog_pages).await?;
         self.write_deltas().await?;
         self.write_indexes().await?;
@@ -177,9 +185,8 @@ impl<W: World> Pool<W> {
         Ok((catalog, shards.iter().map(root).collect()))
     }
 
-    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is for that alone.
-    fn checkpoint_claim(&self) -> Claim {
-        if self.is_recovering() { Claim::Recovery } else { Claim::Checkpoint }
+    async fn append_map(&self, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+        self.append_pages(self.checkpoint_claim.get(), pages).await
     }
 
     async fn write_catalog_directory(&self, pages: Vec<Pointer>) -> Result<Option<Pointer>, CheckpointError> {
@@ -187,8 +194,7 @@ impl<W: World> Pool<W> {
         let mut previous = None;
         for chunk in pages.chunks(crate::format::page::DIRECTORY_PAGES_MAX) {
             let directory = Directory { previous, pages: chunk.to_vec() };
-            previous =
-                self.append_pages(self.checkpoint_claim(), vec![encode_directory(&directory)]).await?.pop();
+            previous = self.append_map(vec![encode_directory(&directory)]).await?.pop();
             all.extend(previous);
         }
         self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
@@ -221,7 +227,7 @@ impl<W: World> Pool<W> {
                 pages.push(encode_delta(chunk));
             }
         }
-        let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
+        let pointers = self.append_map(pages).await?;
         let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
         owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
         Ok(written)
@@ -240,7 +246,7 @@ impl<W: World> Pool<W> {
             let round: Vec<(ShardId, Directory)> = rest.iter_mut().filter_map(next).collect();
             rest.retain(|(_, directories)| !directories.is_empty());
             let pages = round.iter().map(|(_, directory)| encode_directory(directory)).collect();
-            let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
+            let pointers = self.append_map(pages).await?;
             for ((id, directory), at) in round.into_iter().zip(pointers) {
                 self.with_shard(id, |shard| shard.deltas.directory_written(directory, at));
             }
@@ -265,7 +271,7 @@ impl<W: World> Pool<W> {
                 pages.push(page);
             }
         }
-        let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
+        let pointers = self.append_map(pages).await?;
         for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
         }
@@ -281,7 +287,7 @@ impl<W: World> Pool<W> {
         let mut height = 0;
         while children.len() > 1 {
             let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
-            let pointers = self.append_pages(self.checkpoint_claim(), pages).await?;
+            let pointers = self.append_map(pages).await?;
             nodes.extend(&pointers);
             children = keys.into_iter().zip(pointers).collect();
             height += 1;
@@ -297,23 +303,17 @@ impl<W: World> Pool<W> {
     /// The table of the new root, and the segments that it adds to the windows.
     fn form_table(&self, noted: &Noted) -> (Table, Window) {
         let mut segments = self.segments.borrow_mut();
-        for freed in noted.reclaimable.iter().map(|id| segments.free(*id)).filter(|freed| freed.hot) {
-            self.temper.hot_segment_lived(freed.last_lsn, self.log.next());
+        for id in &noted.reclaimable {
+            // A start that had no other room has taken it already.
+            let freed = segments.get(*id).is_some().then(|| segments.free(*id));
+            if let Some(freed) = freed.filter(|freed| freed.hot) {
+                self.temper.hot_segment_lived(freed.last_lsn, self.log.next());
+            }
         }
-        segments.drop_window_off(&noted.homes);
-        let next_lsn = self.log.next();
-        let (total, _) = segments.placeable_when_empty(&noted.homes);
-        let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX);
-        let striped = segments.form_window(Shape::Striped, wanted, &noted.homes, next_lsn);
-        // In a pool that is nearly full small commits go to the stripes, and no room is spent on a journal.
-        let roomy = segments.placeable(&noted.homes) > crate::capacity::marks(total).collect;
-        let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
-        let journal = segments.form_window(Shape::Journal, journal_wanted, &noted.homes, next_lsn);
+        let window = self.form_windows(&mut segments, &noted.homes);
         let entries = segments.table().into_iter().map(|(id, now)| noted.entry(id, now)).collect();
-        (
-            Table { entries, resting: segments.numbers().resting().collect() },
-            Window { striped, journal, retired: segments.take_retired() },
-        )
+        let resting = segments.numbers().resting().collect();
+        (Table { entries, resting }, window)
     }
 
     async fn write_table(&self, noted: &Noted, table: &Table) -> Result<Root, CheckpointError> {
@@ -429,14 +429,6 @@ impl<W: World> Pool<W> {
             self.world.yield_now().await;
         }
     }
-}
-
-/// Segments that a root adds to the windows.
-struct Window {
-    striped: Vec<SegmentId>,
-    journal: Vec<SegmentId>,
-    /// Chunks that this root names no more.
-    retired: Vec<ChunkAddr>,
 }
 
 /// The members, if no segment of the root's table counts on them, and none has fewer than `parity` columns of parity, which would

@@ -10,6 +10,8 @@
 //! names it, and then into a root, together with what is where. A crash between the two leaves a drive that is not
 //! believed: it can be added, and is then restored from scratch.
 
+use std::collections::BTreeSet;
+
 use ashlar_block::{DeviceError, DriveId, DriveUuid, IoError, World};
 use ashlar_raid::Member;
 
@@ -18,6 +20,7 @@ use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
 use crate::members::{FoundDrive, has_gone_another_way, read_roots};
 use crate::pool::Pool;
+use crate::recover::OpenError;
 use crate::types::Lsn;
 use crate::widen::AddError;
 
@@ -86,6 +89,24 @@ impl<W: World> Pool<W> {
         let drives: Vec<DriveId> = self.root.borrow().members.iter().map(|member| member.drive).collect();
         let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
         lost.for_each(|drive| self.array.remove(drive));
+    }
+
+    /// Whether a pool that has halted could be opened with those of its drives that work and the ones that are `back`. One that its
+    /// root calls lost does not count: it has missed something.
+    pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+        let (root, parity) = (self.root.borrow(), self.identity.level.parity());
+        let is_there = |member: &MemberRecord| {
+            let works = self.array.working(member.drive).is_some();
+            member.state.takes_part() && (works || back.contains(&member.uuid))
+        };
+        let there: BTreeSet<DriveId> =
+            root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
+        let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
+        let members = root.identities(root.counted());
+        if root.identities(missing.iter().copied()) <= parity {
+            return Ok(());
+        }
+        Err(OpenError::TooManyMissing { missing, members, parity })
     }
 
     /// Takes a drive back that was lost as `drive`.

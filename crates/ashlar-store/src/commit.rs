@@ -105,6 +105,7 @@ impl<W: World> Pool<W> {
 
     async fn submit(self: &Rc<Self>) {
         self.commit.appending.set(true);
+        self.keep_pace().await;
         let next = self.append_next().await;
         self.commit.appending.set(false);
         if let Some((submitted, appended)) = next {
@@ -114,6 +115,14 @@ impl<W: World> Pool<W> {
             self.finish_batch(appended).await;
         }
         self.ring_if_more();
+    }
+
+    /// While space is short, batches come at the pace of collection. What gives space back does not wait.
+    async fn keep_pace(&self) {
+        let wait = self.pace.wait(self.world.now());
+        if !wait.is_zero() && self.commit.claim() == Claim::Host && !self.commit.is_stopping() {
+            self.world.sleep(wait).await;
+        }
     }
 
     /// Rings for whoever is to submit the next batch, if it may be.
@@ -132,8 +141,9 @@ impl<W: World> Pool<W> {
             // What waits may have changed, and with it what comes next.
             let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
             let claim = self.commit.claim();
-            if let Ok(appended) = self.append_units(hot, room, claim).await {
-                return Some(appended);
+            if let Ok((submitted, appended)) = self.append_units(hot, room, claim).await {
+                self.pace.written(appended.bytes(), self.world.now());
+                return Some((submitted, appended));
             }
             if claim == Claim::Upkeep {
                 self.zero_by_checkpoint().await;

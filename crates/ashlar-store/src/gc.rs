@@ -140,7 +140,7 @@ impl<W: World> Pool<W> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
-        let claim = self.claim_for_collecting(victim);
+        let (claim, gain_bytes) = self.prospect_of(victim);
         let emptied = match kind {
             SegmentKind::Metadata => self.relocate_pages(victim, claim).await,
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
@@ -150,6 +150,7 @@ impl<W: World> Pool<W> {
         match emptied {
             Ok(()) => {
                 self.count(|counters| counters.segments_collected += 1);
+                self.pace.gained(gain_bytes, self.world.now());
                 if kind == SegmentKind::Metadata {
                     return Ok(Collected::LeftToCheckpoint);
                 }
@@ -167,11 +168,15 @@ impl<W: World> Pool<W> {
 
     /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
     /// not for collection, the last would find none, and halt the pool.
-    fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
+    ///
+    /// Returns the claim to collect it with, and how many bytes that gains.
+    fn prospect_of(&self, victim: SegmentId) -> (Claim, u64) {
         let (segments, homes) = (self.segments.borrow(), self.homes());
         let candidate = |segment| Candidate::of(victim, segment, &self.market(&segments, &homes));
-        let is_sparse = segments.get(victim).and_then(candidate).is_some_and(|victim| victim.is_sparse());
-        if is_sparse && segments.is_cornered(&homes) { Claim::LastResort } else { Claim::Upkeep }
+        let Some(candidate) = segments.get(victim).and_then(candidate) else { return (Claim::Upkeep, 0) };
+        let is_last_resort = candidate.is_sparse() && segments.is_cornered(&homes);
+        let claim = if is_last_resort { Claim::LastResort } else { Claim::Upkeep };
+        (claim, (candidate.gain() * self.identity.chunk_bytes() as f64) as u64)
     }
 
     /// How things stand for candidates, if segments go to `homes`.
@@ -309,9 +314,14 @@ impl<W: World> Pool<W> {
         let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
             pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
         let to = self.append_pages(claim, content).await?;
+        let moved = from.len();
         for (page, to) in from.into_iter().zip(to) {
             self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
             self.ledger.discard_page(page.at);
+        }
+        if moved < pages.len() {
+            // Chosen again before its shard is distributed, it would take a checkpoint each time.
+            return Err(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read").into());
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ mod map;
 mod members;
 mod moves;
 mod options;
+mod pace;
 mod pages;
 mod pool;
 mod purge;
@@ -47,6 +48,8 @@ mod testing;
 mod types;
 mod upkeep;
 mod widen;
+mod window;
+mod zeroing;
 
 pub use comeback::{ReturnError, Returned};
 pub use compress::codec;

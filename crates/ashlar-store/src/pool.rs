@@ -22,12 +22,13 @@ use crate::log::Log;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
 use crate::options::Options;
+use crate::pace::Pace;
 use crate::purge::Purge;
 use crate::read::Found;
 use crate::rebuild::Rebuild;
 use crate::recycle::Recycler;
 use crate::scrub::Scrub;
-use crate::segments::Segments;
+use crate::segments::{Claim, Segments};
 use crate::striping::Striping;
 use crate::sweep::Sweep;
 use crate::temper::Temper;
@@ -150,6 +151,9 @@ pub(crate) struct Pool<W: World> {
     pub rebuild: Rebuild,
     pub scrub: Scrub,
     pub temper: Temper,
+    pub pace: Pace,
+    /// What pages of the checkpoint under way may take of the window.
+    pub checkpoint_claim: Cell<Claim>,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
     /// The sweep that is on its way.
@@ -163,7 +167,11 @@ pub(crate) struct Pool<W: World> {
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
     /// Held while a volume is resized.
+    /// Until this start has come to a root: segments in which nothing lived by the root before.
+    pub empty_at_start: RefCell<Vec<SegmentId>>,
     pub resizing: Mutex<()>,
+    /// One range at a time is zeroed that makes many updates of the map.
+    pub zeroing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     /// How far the purge of a deleted volume is, if one is under way.
@@ -236,13 +244,17 @@ impl<W: World> Pool<W> {
             rebuild: Rebuild::default(),
             scrub: Scrub::default(),
             temper: Temper::default(),
+            pace: Pace::default(),
+            checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),
             sweep_stuck: Cell::default(),
             unmovable: RefCell::default(),
             adding: Mutex::default(),
             joining: Cell::default(),
+            empty_at_start: RefCell::default(),
             resizing: Mutex::default(),
+            zeroing: Mutex::default(),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),

@@ -200,9 +200,12 @@ impl<W: World> Pool<W> {
         let root = self.root.borrow().clone();
         self.load_catalog(&root).await?;
         self.load_shards(&root).await?;
+        *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
         self.replay(&root, opened).await?;
         self.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
-        Ok(self.checkpoint(false).await?)
+        let done = self.checkpoint(false).await;
+        self.empty_at_start.take();
+        Ok(done?)
     }
 
     async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
@@ -317,7 +320,12 @@ impl<W: World> Pool<W> {
         }
         let mut segments = self.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
-        let added = segments.form_window(Shape::Striped, wanted, &self.homes(), self.log.next());
+        let mut added = segments.form_window(Shape::Striped, wanted, &self.homes(), self.log.next());
+        if added.is_empty() {
+            // Nothing that the root names lives in these, and nothing that is replayed.
+            self.empty_at_start.take().into_iter().for_each(|id| drop(segments.free(id)));
+            added = segments.form_window(Shape::Striped, wanted, &self.homes(), self.log.next());
+        }
         let has_added = !added.is_empty();
         segments.window_durable(Shape::Striped, added);
         has_added

@@ -386,6 +386,12 @@ impl Segments {
         self.window_when_formed[shape as usize] = self.usable[shape as usize].len();
     }
 
+    /// Gives back the reserved segments of the journal.
+    pub fn drop_journal_window(&mut self) {
+        let journal = std::mem::take(&mut self.usable[Shape::Journal as usize]);
+        journal.into_iter().for_each(|id| drop(self.free(id)));
+    }
+
     /// Gives back reserved segments that lie on a drive which is not in `drives`, or have fewer parity columns than they could.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {

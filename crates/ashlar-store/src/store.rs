@@ -1,6 +1,6 @@
 //! The store as those above it see it: volumes of blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
@@ -26,16 +26,13 @@ use crate::pool::Pool;
 use crate::recover::{self, OpenError, Opened};
 use crate::recycle::{Recycled, Recycler};
 use crate::status::PoolStatus;
-use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer};
+use crate::types::{Family, Key, Layer};
 use crate::widen::AddError;
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
 /// See [`Store::atomic_write_bytes`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
-/// GiBs of a volume that are zeroed together.
-const GIBS_AT_A_TIME: usize = 256;
-
 /// An open pool. Clones are the same one.
 pub struct Store<W: World> {
     pool: Rc<Pool<W>>,
@@ -168,6 +165,14 @@ impl<W: World> Store<W> {
     /// [`ReturnError`]; nothing has changed then.
     pub async fn forget_lost(&self, drive: DriveId) -> Result<(), ReturnError> {
         self.pool.forget_lost(drive).await
+    }
+
+    /// Whether a pool that has halted could be opened with those of its drives that work and the ones of these identities.
+    ///
+    /// # Errors
+    /// [`OpenError::TooManyMissing`].
+    pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+        self.pool.could_open_with(back)
     }
 
     /// Lets go of what is left of the drives that were lost, so that they can be opened again. Of a pool that has halted only.
@@ -349,51 +354,7 @@ impl<W: World> Store<W> {
     async fn zero_range(&self, id: VolumeId, blocks: Range<Lba>) -> Result<(), IoError> {
         let volume = self.live(id)?;
         let key = Key { family: volume.family, lba: blocks.start, layer: volume.layer };
-        let mut rest = blocks;
-        if !self.pool.commit.is_idle() && rest.start < rest.end {
-            // A write that is on its way, though its host was told that it failed, must not come after the zeros: one
-            // record goes behind it, and when that is done, the maps tell of it.
-            let first = next_piece(&mut rest);
-            self.zero_pieces(key, vec![first]).await?;
-        }
-        while rest.start < rest.end {
-            let held = self.first_pieces_that_hold(key, &rest);
-            rest.start = match held.last() {
-                Some(last) if held.len() == GIBS_AT_A_TIME => last.end,
-                _ => rest.end,
-            };
-            self.zero_pieces(key, held).await?;
-            self.pool.world.yield_now().await;
-        }
-        Ok(())
-    }
-
-    /// The first parts of a range, one for each GiB, that hold anything: the others need no zeros.
-    fn first_pieces_that_hold(&self, key: Key, range: &Range<Lba>) -> Vec<Range<Lba>> {
-        let held = self.pool.first_gibs_that_hold(key.family, key.layer, range, GIBS_AT_A_TIME);
-        let part = |group: GroupKey| {
-            let first = group.first_block();
-            range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
-        };
-        held.into_iter().map(part).collect()
-    }
-
-    async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
-        let zero = |piece: &Range<Lba>| {
-            let kind = RecordKind::ZeroRange { blocks: piece.end.0 - piece.start.0 };
-            let mut items = self.pool.lists.items.list();
-            items.push(Item { kind, key: Key { lba: piece.start, ..key }, fragment: None });
-            self.pool.commit(items)
-        };
-        // Zeros of a crowded group are an update for each block: there has to be room for those of one piece before
-        // the next.
-        let crowded = |piece: &Range<Lba>| self.pool.is_crowded(GroupKey::of(key.family, piece.start));
-        let at_a_time = if pieces.iter().any(crowded) { 1 } else { GIBS_AT_A_TIME };
-        for together in pieces.chunks(at_a_time) {
-            self.pool.while_there_is_room(self.pool.wait_for_deltas()).await?;
-            join_all(together.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
-        }
-        Ok(())
+        self.pool.zero_range(key, blocks).await
     }
 
     fn place(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(Family, Layer, bool), IoError> {
@@ -429,14 +390,6 @@ impl<W: World> Store<W> {
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
         self.pool.audit_now().await
     }
-}
-
-/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn stays short.
-fn next_piece(range: &mut Range<Lba>) -> Range<Lba> {
-    let end = Lba((range.start.0 / GIB_BLOCKS + 1) * GIB_BLOCKS).min(range.end);
-    let piece = range.start..end;
-    range.start = end;
-    piece
 }
 
 fn check_size(blocks: u64) -> Result<(), IoError> {

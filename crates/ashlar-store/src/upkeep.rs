@@ -14,15 +14,17 @@ use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
 use crate::audit::Audit;
+use crate::capacity::CHECKPOINT_MIN;
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
+use crate::format::table::SegmentKind;
 use crate::gc::{Candidate, Collected, choose_last_resort, choose_victim};
 use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
 use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::Segments;
+use crate::segments::{Segment, Segments};
 use crate::types::{GroupKey, ShardId};
 use activity::Activity;
 use orders::FRUITLESS_MAX;
@@ -52,6 +54,7 @@ impl<W: World> Pool<W> {
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.orders.stop.get() {
             let situation = self.situation();
+            self.pace.look(situation.free_segments + situation.reclaimable, self.marks());
             tracing::trace!(task = ?choose(&situation), ?situation, "upkeep");
             match choose(&situation) {
                 Task::Rest => self.rest().await,
@@ -211,6 +214,7 @@ impl<W: World> Pool<W> {
         };
         let rung = pin!(self.orders.rung.notified());
         select(select(rung, pin!(ready)), failed).await;
+        self.pace.rested(self.world.now());
     }
 
     /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it does.
@@ -294,6 +298,7 @@ impl<W: World> Pool<W> {
             thin_shard,
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
+            purge_has_room: usable > CHECKPOINT_MIN || !segments.is_cornered(&drives),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
             scrub: self.scrub_is_ready(),
@@ -314,15 +319,17 @@ impl<W: World> Pool<W> {
         }
         let unmovable = self.unmovable.borrow();
         let market = self.market(segments, drives);
-        let candidates = segments
-            .iter()
-            .filter(|(id, _)| !unmovable.contains(id))
-            .filter_map(|(id, segment)| Candidate::of(id, segment, &market));
-        if segments.is_cornered(drives) {
-            choose_last_resort(candidates)
-        } else {
-            choose_victim(candidates, self.world.unix_seconds())
+        let movable = segments.iter().filter(|(id, _)| !unmovable.contains(id));
+        let candidate = |(id, segment): (SegmentId, &Segment)| Candidate::of(id, segment, &market);
+        if !segments.is_cornered(drives) {
+            return choose_victim(movable.filter_map(candidate), self.world.unix_seconds());
         }
+        // No segment can be opened but for the checkpoint that follows: pages go to the one that is open, if they fit.
+        let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
+        let could_go =
+            |(_, segment): &(SegmentId, &Segment)| !only_pages || segment.kind == SegmentKind::Metadata;
+        let has_room = segments.usable_striped() >= CHECKPOINT_MIN;
+        has_room.then(|| choose_last_resort(movable.filter(could_go).filter_map(candidate))).flatten()
     }
 
     fn space_raw(&self, segments: &Segments) -> u64 {

@@ -237,7 +237,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         if let Err(error) = self.close_pool(pool).await {
             tracing::info!(pool, %error, "closing a pool that has halted, to open it again");
         }
-        self.open_pool(Some(uuid.to_string()), drives, OpenPolicy::default(), Duration::ZERO).await
+        // Half of them may be missing: nobody else can have gone on with those meanwhile.
+        let policy = OpenPolicy { degraded: true };
+        self.open_pool(Some(uuid.to_string()), drives, policy, Duration::ZERO).await
     }
 
     /// What has to be remembered of a pool.

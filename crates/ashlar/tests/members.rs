@@ -235,6 +235,34 @@ fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
     daemon.terminate();
 }
 
+/// With the first of the lost ones the pool was taken for one that could be opened, and closed: but that one had missed something.
+#[test]
+fn a_pool_that_has_halted_goes_on_with_the_drive_that_was_lost_last() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    // What is lost first is not restored before the other drive is lost, too.
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 61)], 1);
+    load.await_rounds();
+    pull(&place, GOES);
+    place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
+    load.await_rounds();
+    let volumes = load.join().0;
+    pull(&place, 0);
+    let takes_nothing = |place: &Place| place.pool_states("tank").contains(&"read-only".to_owned());
+    place.wait_until("the pool takes no writes", takes_nothing);
+    push_in_again(&place, GOES);
+    let said = place.refused(&["drive", "return", "tank/drive-1"]);
+    assert!(said.contains("2 of 5 drives are missing") && said.contains("stays open for reads"), "{said}");
+    assert!(takes_nothing(&place), "{:?}", place.pool_states("tank"));
+    push_in_again(&place, 0);
+    place.ok(&["drive", "return", "tank/drive-0"]);
+    place.wait_until("it takes writes", |place| !takes_nothing(place));
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
 #[test]
 fn what_cannot_come_back_is_refused_with_the_reason() {
     let place = Place::new();

@@ -6,6 +6,7 @@ use ashlar_block::{DriveId, XorShift};
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segments, Shape};
+use crate::format::location::SegmentId;
 
 /// Drives that have a chunk each for a segment.
 pub(super) struct Room {
@@ -61,6 +62,18 @@ impl Segments {
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
         let free =
             drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
+        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+    }
+
+    /// Likewise, once these segments are free.
+    pub fn placeable_without(&self, segments: &[SegmentId], drives: &[DriveId]) -> u64 {
+        let freed = |drive: DriveId| {
+            let columns = segments.iter().flat_map(|id| &self.entries[id].geometry.columns);
+            columns.filter(|column| column.drive == drive).count()
+        };
+        let free = drives
+            .iter()
+            .filter_map(|drive| Some((self.free_chunks.get(drive)?.len() + freed(*drive)) as u64));
         placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct Situation {
     pub thin_shard: Option<ShardId>,
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
+    /// Checkpoints have room for what a purge hides, until it gives space back.
+    pub purge_has_room: bool,
     pub sweep: SweepNeed,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
@@ -76,7 +78,7 @@ impl Situation {
             return Task::Checkpoint;
         }
         // A deleted volume's space comes back without a page being written.
-        let gained = self.for_space().or(self.deleting.map(Task::Purge));
+        let gained = self.for_space().or(self.for_deleted());
         gained.unwrap_or_else(|| self.for_hosts_without_victim())
     }
 
@@ -126,7 +128,7 @@ impl Situation {
     /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
     fn for_the_map(&self) -> Option<Task> {
         if !self.map_has_room() {
-            return self.deleting.map(Task::Purge);
+            return self.for_deleted();
         }
         if let Some(shard) = self.spoiled_shard {
             return Some(Task::Distribute(shard));
@@ -137,7 +139,12 @@ impl Situation {
         }
         let compact = self.thin_shard.map(Task::Compact);
         let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
-        compact.or(merge).or(self.deleting.map(Task::Purge))
+        compact.or(merge).or(self.for_deleted())
+    }
+
+    /// What gives back the space of deleted volumes.
+    fn for_deleted(&self) -> Option<Task> {
+        self.deleting.filter(|_| self.purge_has_room).map(Task::Purge)
     }
 
     /// What gives moves that wait for a segment one, if anything does.

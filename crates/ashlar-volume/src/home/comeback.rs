@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
-use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, OpenError};
+use ashlar_store::{DriveCondition, DriveStatus, FoundDrive};
 
 use super::open::not_opened;
 use super::{Home, OpenPool, PoolDrive};
@@ -47,27 +47,19 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         pool.store.forget_all_lost();
-        let status = pool.store.status();
-        let works = |drive: &&DriveStatus| {
-            matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving)
+        let gone = |drive: &DriveStatus| {
+            !matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving)
         };
-        let mut there: BTreeSet<DriveUuid> =
-            status.drives.iter().filter(works).map(|drive| drive.uuid).collect();
-        pool.drives.borrow_mut().retain(|drive| there.contains(&drive.uuid));
+        let lost: BTreeSet<DriveUuid> =
+            pool.store.status().drives.iter().filter(|drive| gone(drive)).map(|drive| drive.uuid).collect();
+        pool.drives.borrow_mut().retain(|drive| !lost.contains(&drive.uuid));
         let in_use: Vec<String> =
             pool.drives.borrow().iter().map(|drive| drive.drive.facts.spec.clone()).collect();
         let others: Vec<String> = specs.iter().filter(|spec| !in_use.contains(spec)).cloned().collect();
         let found = self.find_members(&others).await;
-        there.extend(found.members_of(uuid));
-        let counts = |drive: &&DriveStatus| drive.condition != DriveCondition::Released;
-        let missing = status.drives.iter().filter(counts).filter(|drive| !there.contains(&drive.uuid));
-        let missing: Vec<DriveId> = missing.map(|drive| drive.drive).collect();
-        let (members, parity) = (status.drives.iter().filter(counts).count(), status.level.parity());
-        if missing.len() <= parity {
-            return Ok(());
-        }
-        let error = OpenError::TooManyMissing { missing, members, parity };
-        Err(not_opened(&pool.name, error, &found.reasons()))
+        let back: BTreeSet<DriveUuid> = found.members_of(uuid).collect();
+        let could = pool.store.could_open_with(&back);
+        could.map_err(|error| not_opened(&pool.name, error, &found.reasons()))
     }
 }
 

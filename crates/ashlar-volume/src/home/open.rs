@@ -78,48 +78,44 @@ impl<B: DriveBay> Home<B> {
             is_leaving,
             changing,
         });
-        if let Err(error) = self.open_volumes(&pool).await {
-            pool.all_volumes().iter().for_each(|volume| self.table.release(volume.attributes().nsid));
-            let _ = pool.store.close().await;
-            return Err(error);
-        }
+        self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put(pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
         Ok(pool.record())
     }
 
-    async fn open_volumes(&self, pool: &OpenPool<B>) -> Result<(), NodeError> {
+    async fn open_volumes(&self, pool: &OpenPool<B>) {
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
         for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
             match Attributes::decode(&entry.attributes) {
-                Ok(attributes) => self.open_volume(pool, id, &entry, attributes).await?,
+                Ok(attributes) => self.open_volume(pool, id, &entry, attributes).await,
                 Err(error) => {
                     tracing::error!(pool = pool.name, volume = id.0, %error, "a volume is not served");
                 }
             }
         }
-        Ok(())
     }
 
-    /// A volume whose number another one has by now gets a new one, for good.
+    /// A volume whose number another one has by now gets a new one: for good, if that can be noted.
     async fn open_volume(
         &self,
         pool: &OpenPool<B>,
         id: VolumeId,
         entry: &VolumeEntry,
         mut attributes: Attributes,
-    ) -> Result<(), NodeError> {
+    ) {
         let wanted = attributes.nsid;
         attributes.nsid = self.table.claim(Some(wanted));
         let changed = attributes.nsid != wanted;
         let volume = StoreVolume::new(pool.store.clone(), id, entry.blocks, attributes.clone());
         if changed {
             tracing::warn!(volume = %attributes.name, was = wanted.0, is = attributes.nsid.0, "namespace number taken");
-            volume.set_attributes(attributes).await?;
+            if let Err(error) = volume.set_attributes(attributes).await {
+                tracing::warn!(pool = pool.name, volume = id.0, %error, "its new number holds until the pool is closed");
+            }
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
-        Ok(())
     }
 }
 

@@ -34,6 +34,7 @@ fn calm() -> Situation {
         thin_shard: None,
         unmerged: None,
         deleting: None,
+        purge_has_room: true,
         sweep: SweepNeed::None,
         rebuild: None,
         map_turn: false,

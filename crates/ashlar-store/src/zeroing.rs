@@ -1,0 +1,136 @@
+//! Zeros: what hosts deallocate or zero, as records of ranges.
+//!
+//! A record is small, but what it says of a block that the map's buffer knows is an update of its own, which the next checkpoint
+//! writes. So a large range is done in portions, with a checkpoint between them where that is needed: one that had more to
+//! write than there are segments for would halt the pool, and so would each start after it.
+
+use std::ops::Range;
+
+use ashlar_block::{IoError, Lba, World};
+use futures_util::future::join_all;
+
+use crate::batch::Item;
+use crate::format::header::RecordKind;
+use crate::pool::Pool;
+use crate::types::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
+
+/// GiBs of a volume that are zeroed together.
+const GIBS_AT_A_TIME: usize = 256;
+
+/// Blocks of a range that is not cut any more: some in each shard.
+const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
+
+/// Updates of a portion from which on others wait until it is done: small ones may add up.
+const UPDATES_AT_ONCE: usize = 4096;
+
+/// Ranges that are zeroed together.
+#[derive(Default)]
+struct Portion {
+    parts: Vec<Range<Lba>>,
+    /// Updates that they make of the map, at most.
+    updates: usize,
+}
+
+impl<W: World> Pool<W> {
+    /// The blocks of `blocks` read as zeros when this returns. `key`: whose they are.
+    pub async fn zero_range(&self, key: Key, blocks: Range<Lba>) -> Result<(), IoError> {
+        let mut rest = blocks;
+        if !self.commit.is_idle() && rest.start < rest.end {
+            // A write that is on its way, though its host was told that it failed, must not come after the zeros: one
+            // record goes behind it, and when that is done, the maps tell of it.
+            let first = next_piece(&mut rest);
+            self.zero_pieces(key, vec![first]).await?;
+        }
+        while rest.start < rest.end {
+            let held = self.first_pieces_that_hold(key, &rest);
+            rest.start = match held.last() {
+                Some(last) if held.len() == GIBS_AT_A_TIME => last.end,
+                _ => rest.end,
+            };
+            self.zero_pieces(key, held).await?;
+            self.world.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The first parts of a range, one for each GiB, that hold anything: the others need no zeros.
+    fn first_pieces_that_hold(&self, key: Key, range: &Range<Lba>) -> Vec<Range<Lba>> {
+        let held = self.first_gibs_that_hold(key.family, key.layer, range, GIBS_AT_A_TIME);
+        let part = |group: GroupKey| {
+            let first = group.first_block();
+            range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
+        };
+        held.into_iter().map(part).collect()
+    }
+
+    async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
+        let zero = |part: &Range<Lba>| {
+            let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
+            let mut items = self.lists.items.list();
+            items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
+            self.commit(items)
+        };
+        for portion in self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty()) {
+            let is_large = portion.updates > UPDATES_AT_ONCE;
+            let _turn = if is_large { Some(self.zeroing.lock().await) } else { None };
+            self.while_there_is_room(self.wait_for_deltas()).await?;
+            join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
+        }
+        Ok(())
+    }
+
+    /// The pieces, cut and put together so that each portion makes no more updates than one checkpoint is meant for.
+    fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
+        let updates_max = self.fresh_entries_max();
+        let updates = |part: &Range<Lba>| self.updates_of_zeros(key, part);
+        let mut portions = vec![Portion::default()];
+        for part in pieces.into_iter().flat_map(|piece| cut(piece, updates_max, &updates)) {
+            let last = portions.last_mut().expect("there is one");
+            if last.updates + part.1 <= updates_max || last.parts.is_empty() {
+                last.updates += part.1;
+                last.parts.push(part.0);
+            } else {
+                portions.push(Portion { parts: vec![part.0], updates: part.1 });
+            }
+        }
+        portions
+    }
+
+    /// Updates of the map that zeros in `part`, which lies in one GiB, make at most: one for each block that the buffer knows,
+    /// or for each block at all where a group of the map is crowded.
+    fn updates_of_zeros(&self, key: Key, part: &Range<Lba>) -> usize {
+        let blocks = (part.end.0 - part.start.0) as usize;
+        if blocks <= UPDATES_AT_ONCE || self.is_crowded(GroupKey::of(key.family, part.start)) {
+            return blocks;
+        }
+        let shards = self.shards.borrow();
+        shards.iter().map(|shard| shard.buffer.keys(key.family, key.layer, part.clone()).len()).sum()
+    }
+}
+
+/// Halves a range until each part makes at most `updates_max` updates, or is small. Returns the parts with their updates, in order.
+fn cut(
+    range: Range<Lba>,
+    updates_max: usize,
+    updates: &impl Fn(&Range<Lba>) -> usize,
+) -> Vec<(Range<Lba>, usize)> {
+    let (count, blocks) = (updates(&range), range.end.0 - range.start.0);
+    if count <= updates_max || blocks <= PART_BLOCKS_MIN {
+        return vec![(range, count)];
+    }
+    let middle = range.start.plus(blocks / 2);
+    let mut parts = cut(range.start..middle, updates_max, updates);
+    parts.extend(cut(middle..range.end, updates_max, updates));
+    parts
+}
+
+/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn stays short.
+fn next_piece(range: &mut Range<Lba>) -> Range<Lba> {
+    let end = Lba((range.start.0 / GIB_BLOCKS + 1) * GIB_BLOCKS).min(range.end);
+    let piece = range.start..end;
+    range.start = end;
+    piece
+}
+
+#[cfg(test)]
+mod tests;
