@@ -55,6 +55,10 @@ pub struct Load {
     pub connections: u16,
     /// Operations outstanding per connection.
     pub depth: u32,
+    /// Operations that are begun in a second, on all connections together, whether those before have ended or not, as long as no
+    /// more than may be are outstanding. A latency counts from when its operation was to begin. Without it, each operation begins
+    /// when another one ends.
+    pub per_second: Option<u32>,
     /// How long nothing is counted, so that buffers are warm.
     pub warm_up: Duration,
     /// How long is measured.
@@ -71,9 +75,16 @@ impl Load {
             bytes,
             connections,
             depth,
+            per_second: None,
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(1),
         }
+    }
+
+    /// How far apart each of the operations outstanding begins, if there is a rate.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        let rate = self.per_second?;
+        Some(Duration::from_secs(1) * self.operations_outstanding() / rate.max(1))
     }
 
     /// Operations outstanding on all connections.

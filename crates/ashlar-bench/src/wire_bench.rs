@@ -5,6 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ashlar_block::Nanos;
 use ashlar_reactor::{now, sleep, spawn_joined};
 use bytes::Bytes;
 use serde::Serialize;
@@ -120,9 +121,9 @@ pub async fn measure(
     let data = load.content.bytes(load.bytes as usize);
     let work = Rc::new(Work { namespace, load, data, places, meter: meter.clone() });
     let workers: Vec<_> = (0..load.operations_outstanding())
-        .map(|_| {
+        .map(|worker| {
             let work = work.clone();
-            spawn_joined(async move { work.run().await })
+            spawn_joined(async move { work.run(worker).await })
         })
         .collect();
     let figures = meter.measure(load, clock).await?;
@@ -131,6 +132,10 @@ pub async fn measure(
     }
     controller.disconnect().await;
     Ok(figures)
+}
+
+fn after(start: Nanos, duration: Duration) -> Nanos {
+    Nanos(start.0 + duration.as_nanos() as u64)
 }
 
 fn check_fit(namespace: &Namespace, load: &Load) -> Result<(), BenchError> {
@@ -158,12 +163,24 @@ struct Work {
 }
 
 impl Work {
-    /// One operation after the other until the end.
-    async fn run(&self) -> Result<(), CommandError> {
+    /// One operation after the other until the end. `worker`: which of those outstanding.
+    async fn run(&self, worker: u32) -> Result<(), CommandError> {
         let blocks = self.load.bytes / self.namespace.lba_bytes();
+        let interval = self.load.interval();
+        // They begin one after the other, not all at once.
+        let mut due =
+            after(now(), interval.unwrap_or_default() * worker / self.load.operations_outstanding());
         while !self.meter.is_stopped() {
             let lba = self.places.draw() * u64::from(blocks);
-            let start = now();
+            let start = match interval {
+                Some(interval) => {
+                    sleep(due.since(now())).await;
+                    let start = due;
+                    due = after(due, interval);
+                    start
+                }
+                None => now(),
+            };
             match self.load.direction {
                 Direction::Read => drop(self.namespace.read(lba, blocks).await?),
                 Direction::Write => self.namespace.write(lba, self.data.clone()).await?,

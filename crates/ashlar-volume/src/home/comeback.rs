@@ -47,12 +47,13 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         pool.store.forget_all_lost();
-        let gone = |drive: &DriveStatus| {
-            !matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving)
+        // One that came back has two records: that of its old number says that it is lost.
+        let works = |drive: &&DriveStatus| {
+            matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving)
         };
-        let lost: BTreeSet<DriveUuid> =
-            pool.store.status().drives.iter().filter(|drive| gone(drive)).map(|drive| drive.uuid).collect();
-        pool.drives.borrow_mut().retain(|drive| !lost.contains(&drive.uuid));
+        let working: BTreeSet<DriveUuid> =
+            pool.store.status().drives.iter().filter(works).map(|drive| drive.uuid).collect();
+        pool.drives.borrow_mut().retain(|drive| working.contains(&drive.uuid));
         let in_use: Vec<String> =
             pool.drives.borrow().iter().map(|drive| drive.drive.facts.spec.clone()).collect();
         let others: Vec<String> = specs.iter().filter(|spec| !in_use.contains(spec)).cloned().collect();

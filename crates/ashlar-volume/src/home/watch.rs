@@ -47,9 +47,9 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     let Some(pool) = pool.upgrade() else { return };
     let status = pool.store.status();
     let online = |uuid| {
-        let member = status.drives.iter().find(|drive| drive.uuid == uuid);
-        member
-            .is_some_and(|drive| matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving))
+        // One that came back has two records: that of its old number says that it is lost.
+        let mut records = status.drives.iter().filter(|drive| drive.uuid == uuid);
+        records.any(|drive| matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving))
     };
     // Each is looked at, so that one root is written without all that are gone.
     let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);

@@ -44,5 +44,11 @@ pub fn load_name(load: &Load) -> String {
         Pattern::Random => "random",
         Pattern::Sequential => "sequential",
     };
-    format!("{} {pattern} {direction}, {} x {}", ByteSize(load.bytes.into()), load.connections, load.depth)
+    let rate = load.per_second.map_or(String::new(), |rate| format!(", {rate} a second"));
+    format!(
+        "{} {pattern} {direction}, {} x {}{rate}",
+        ByteSize(load.bytes.into()),
+        load.connections,
+        load.depth
+    )
 }
