@@ -94,9 +94,19 @@ impl<W: World> Pool<W> {
     /// Whether a pool that has halted could be opened with those of its drives that work and the ones that are `back`. One that its
     /// root calls lost does not count: it has missed something.
     pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
-        could_open(self, &self.root.borrow(), back)?;
-        // It may have come to some drives.
-        could_open(self, &self.root_begun.borrow(), back)
+        let (root, parity) = (self.root.borrow(), self.identity.level.parity());
+        let is_there = |member: &MemberRecord| {
+            let works = self.array.working(member.drive).is_some();
+            member.state.takes_part() && (works || back.contains(&member.uuid))
+        };
+        let there: BTreeSet<DriveId> =
+            root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
+        let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
+        let members = root.identities(root.counted());
+        if root.identities(missing.iter().copied()) <= parity {
+            return Ok(());
+        }
+        Err(OpenError::TooManyMissing { missing, members, parity })
     }
 
     /// Takes a drive back that was lost as `drive`.
@@ -169,21 +179,4 @@ impl<W: World> Pool<W> {
             ..superblock
         })
     }
-}
-
-/// Whether `root` lets the pool be opened with those of its drives that work and the ones that are `back`.
-fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
-    let parity = pool.identity.level.parity();
-    let is_there = |member: &MemberRecord| {
-        let works = pool.array.working(member.drive).is_some();
-        member.state.takes_part() && (works || back.contains(&member.uuid))
-    };
-    let there: BTreeSet<DriveId> =
-        root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
-    let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
-    let members = root.identities(root.counted());
-    if root.identities(missing.iter().copied()) <= parity {
-        return Ok(());
-    }
-    Err(OpenError::TooManyMissing { missing, members, parity })
 }

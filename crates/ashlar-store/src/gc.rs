@@ -140,7 +140,7 @@ impl<W: World> Pool<W> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
-        let claim = self.prospect_of(victim).0;
+        let (claim, gain_bytes) = self.prospect_of(victim);
         let emptied = match kind {
             SegmentKind::Metadata => self.relocate_pages(victim, claim).await,
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
@@ -150,6 +150,7 @@ impl<W: World> Pool<W> {
         match emptied {
             Ok(()) => {
                 self.count(|counters| counters.segments_collected += 1);
+                self.pace.gained(gain_bytes, self.world.now());
                 if kind == SegmentKind::Metadata {
                     return Ok(Collected::LeftToCheckpoint);
                 }
@@ -169,7 +170,7 @@ impl<W: World> Pool<W> {
     /// not for collection, the last would find none, and halt the pool.
     ///
     /// Returns the claim to collect it with, and how many bytes that gains.
-    pub fn prospect_of(&self, victim: SegmentId) -> (Claim, u64) {
+    fn prospect_of(&self, victim: SegmentId) -> (Claim, u64) {
         let (segments, homes) = (self.segments.borrow(), self.homes());
         let candidate = |segment| Candidate::of(victim, segment, &self.market(&segments, &homes));
         let Some(candidate) = segments.get(victim).and_then(candidate) else { return (Claim::Upkeep, 0) };

@@ -166,13 +166,11 @@ pub(crate) struct Pool<W: World> {
     pub adding: Mutex<()>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
+    /// Held while a volume is resized.
     /// Until this start has come to a root: segments in which nothing lived by the root before.
     pub empty_at_start: RefCell<Vec<SegmentId>>,
-    /// The last root of which the writing has begun: it may have come to some drives, though this start does not know it.
-    pub root_begun: RefCell<Root>,
-    /// Held while a volume is resized.
     pub resizing: Mutex<()>,
-    /// Held while a range is zeroed that makes many updates of the map.
+    /// One range at a time is zeroed that makes many updates of the map.
     pub zeroing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
@@ -238,7 +236,6 @@ impl<W: World> Pool<W> {
             catalog: RefCell::new(parts.catalog),
             leaving: RefCell::new(leaving_in(&parts.root)),
             departed: RefCell::default(),
-            root_begun: RefCell::new(parts.root.clone()),
             root: RefCell::new(parts.root),
             absent: RefCell::new(parts.absent),
             awaiting_root: RefCell::default(),

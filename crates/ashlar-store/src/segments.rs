@@ -39,14 +39,14 @@ pub enum Claim {
     LastResort,
     /// A checkpoint: without it there is no new window. Leaves one.
     Checkpoint,
-    /// A start, which ends in a checkpoint: without it nothing of the pool can be had. And a checkpoint whose root gives one back.
-    Last,
+    /// A start, which ends in a checkpoint: without it nothing of the pool can be had.
+    Recovery,
 }
 
-/// Segments of the window that only starts may take, and who gives one back.
-const LAST_SEGMENTS: usize = 1;
+/// The segment of the window that only a start may take.
+const RECOVERY_SEGMENTS: usize = 1;
 /// Segments of the window that only checkpoints may take, and but for one of them collection as a last resort.
-const CHECKPOINT_SEGMENTS: usize = LAST_SEGMENTS + 3;
+const CHECKPOINT_SEGMENTS: usize = RECOVERY_SEGMENTS + 3;
 
 /// One segment.
 #[derive(Clone, Debug)]
@@ -315,9 +315,9 @@ impl Segments {
     ) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
         let kept = match (shape, claim) {
-            (Shape::Journal, _) | (_, Claim::Last) => 0,
-            (_, Claim::Checkpoint) => LAST_SEGMENTS,
-            (_, Claim::LastResort) => LAST_SEGMENTS + 1,
+            (Shape::Journal, _) | (_, Claim::Recovery) => 0,
+            (_, Claim::Checkpoint) => RECOVERY_SEGMENTS,
+            (_, Claim::LastResort) => RECOVERY_SEGMENTS + 1,
             (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
             (_, Claim::Host) => {
                 self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1)

@@ -96,15 +96,8 @@ impl<W: World> Pool<W> {
                 self.orders.map_turn.set(true);
                 self.collect_one(victim).await
             }
-            Task::Rebuild(task) => {
-                let done = self.rebuild_step(task).await;
-                self.pace.rested(self.world.now());
-                done
-            }
-            Task::Scrub => {
-                self.scrub_step().await;
-                return self.pace.rested(self.world.now());
-            }
+            Task::Rebuild(task) => self.rebuild_step(task).await,
+            Task::Scrub => return self.scrub_step().await,
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
@@ -142,11 +135,9 @@ impl<W: World> Pool<W> {
             self.orders.fruitless.set(0);
         }
         self.orders.fruitless.set(self.orders.fruitless.get() + 1);
-        let gain_bytes = self.prospect_of(victim).1;
         if self.collect(victim).await? == Collected::LeftToCheckpoint {
             self.ordered_checkpoint().await;
         }
-        self.pace.gained(gain_bytes, self.world.now());
         Ok(())
     }
 
@@ -307,7 +298,7 @@ impl<W: World> Pool<W> {
             thin_shard,
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
-            purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
+            purge_has_room: usable > CHECKPOINT_MIN || !segments.is_cornered(&drives),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
             scrub: self.scrub_is_ready(),
@@ -315,13 +306,6 @@ impl<W: World> Pool<W> {
             rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, &drives) } else { None },
         }
-    }
-
-    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some of the segments that are left,
-    /// until what it has hidden gives some back.
-    fn purge_has_room(&self, usable: u64) -> bool {
-        let few = self.fresh_entries() < self.fresh_entries_max() / 2;
-        usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
     }
 
     fn counts_are_inexact(&self) -> bool {

@@ -104,7 +104,7 @@ impl<W: World> Pool<W> {
             return blocks;
         }
         let shards = self.shards.borrow();
-        shards.iter().map(|shard| shard.buffer.count(key.family, key.layer, part)).sum()
+        shards.iter().map(|shard| shard.buffer.keys(key.family, key.layer, part.clone()).len()).sum()
     }
 }
 

@@ -44,7 +44,7 @@ fn nobody_waits_when_nothing_is_known_of_collection_or_there_is_room_again() {
     look_long(&pace, 9);
     pace.written(100 * MIB, Nanos(100 * SECOND));
     assert_eq!(pace.wait(Nanos(100 * SECOND)), WAIT_MAX);
-    pace.look(19, MARKS);
+    look_long(&pace, 19);
     assert_eq!(pace.wait(Nanos(100 * SECOND)), Duration::ZERO);
 }
 
