@@ -9,14 +9,13 @@ use ashlar_store::{NewPool, Options, create};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
+use crate::good::METADATA_BYTES;
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
 
 const CHUNK_BYTES: u32 = 64 << 10;
 const CHUNKS: u64 = 64;
-/// Bytes of a drive before its chunks, at least.
-const METADATA_BYTES: u64 = 2 << 20;
 /// More than fits.
 const VOLUME_BLOCKS: u64 = 1 << 20;
 /// Blocks of a write.

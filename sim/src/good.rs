@@ -15,7 +15,7 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
 
 /// Bytes of a drive before its chunks, at least.
-const METADATA_BYTES: u64 = 2 << 20;
+pub const METADATA_BYTES: u64 = 2 << 20;
 
 /// Drives of a pool of level 5.
 #[derive(Clone, Copy, Debug)]

@@ -123,7 +123,7 @@ pub(crate) struct Appended {
 impl Appended {
     /// Bytes that it takes on drives, parity included, unless they are written already.
     pub fn bytes(&self) -> u64 {
-        self.columns.as_ref().map_or(0, |columns| columns.iter().map(|column| column.len() as u64).sum())
+        self.columns.as_ref().map_or(0, Columns::bytes)
     }
 
     fn drives_of(&self, columns: ColumnMask) -> Vec<DriveId> {
@@ -256,8 +256,7 @@ impl<W: World> Pool<W> {
             place.row,
             placement.rows
         );
-        let bytes: usize = columns.iter().map(|column| column.len()).sum();
-        self.count(|counters| counters.bytes_to_drives += bytes as u64);
+        self.count(|counters| counters.bytes_to_drives += columns.bytes());
         Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns: Some(columns) }
     }
 

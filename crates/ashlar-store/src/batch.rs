@@ -251,6 +251,11 @@ impl Columns {
         })
     }
 
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        (self.column_bytes * self.count) as u64
+    }
+
     /// The buffer that they are in.
     pub fn into_buf(self) -> Bytes {
         self.buf

@@ -70,7 +70,8 @@ pub(crate) struct Marks {
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
     // One victim at a time fills at most one segment; one is open for each of two streams of moves and one for metadata; an
-    // emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some of those along, and what is open is begun anew.
+    // emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some of those along, and what is
+    // open is begun anew.
     let reserve = 9;
     // The streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
@@ -165,8 +166,8 @@ impl<W: World> Pool<W> {
     }
 
     /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than its last segments for them, and
-    /// nothing to collect that would give some back: what is left is for those that must be, when another drive is
-    /// lost and at starts.
+    /// nothing to collect that would give some back: what is left is for those that must be, when another drive is lost and at
+    /// starts.
     pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
         let segments = self.segments.borrow();
         let left = segments.usable_striped();

@@ -142,7 +142,9 @@ impl<W: World> Pool<W> {
             let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
             let claim = self.commit.claim();
             if let Ok((submitted, appended)) = self.append_units(hot, room, claim).await {
-                self.pace.written(appended.bytes(), self.world.now());
+                if claim == Claim::Host {
+                    self.pace.written(appended.bytes(), self.world.now());
+                }
                 return Some((submitted, appended));
             }
             if claim == Claim::Upkeep {

@@ -140,7 +140,7 @@ impl<W: World> Pool<W> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
-        let (claim, gain_bytes) = self.prospect_of(victim);
+        let claim = self.claim_for_collecting(victim);
         let emptied = match kind {
             SegmentKind::Metadata => self.relocate_pages(victim, claim).await,
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
@@ -150,7 +150,6 @@ impl<W: World> Pool<W> {
         match emptied {
             Ok(()) => {
                 self.count(|counters| counters.segments_collected += 1);
-                self.pace.gained(gain_bytes, self.world.now());
                 if kind == SegmentKind::Metadata {
                     return Ok(Collected::LeftToCheckpoint);
                 }
@@ -168,15 +167,21 @@ impl<W: World> Pool<W> {
 
     /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
     /// not for collection, the last would find none, and halt the pool.
-    ///
-    /// Returns the claim to collect it with, and how many bytes that gains.
-    fn prospect_of(&self, victim: SegmentId) -> (Claim, u64) {
+    fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
+        let is_sparse = self.candidate(victim).is_some_and(|candidate| candidate.is_sparse());
+        let is_cornered = || self.segments.borrow().is_cornered(&self.homes());
+        if is_sparse && is_cornered() { Claim::LastResort } else { Claim::Upkeep }
+    }
+
+    /// Bytes of chunks that there are more when the segment has been collected.
+    pub fn gain_of_collecting(&self, victim: SegmentId) -> u64 {
+        let gain = self.candidate(victim).map_or(0.0, |candidate| candidate.gain());
+        (gain * self.identity.chunk_bytes() as f64) as u64
+    }
+
+    fn candidate(&self, id: SegmentId) -> Option<Candidate> {
         let (segments, homes) = (self.segments.borrow(), self.homes());
-        let candidate = |segment| Candidate::of(victim, segment, &self.market(&segments, &homes));
-        let Some(candidate) = segments.get(victim).and_then(candidate) else { return (Claim::Upkeep, 0) };
-        let is_last_resort = candidate.is_sparse() && segments.is_cornered(&homes);
-        let claim = if is_last_resort { Claim::LastResort } else { Claim::Upkeep };
-        (claim, (candidate.gain() * self.identity.chunk_bytes() as f64) as u64)
+        Candidate::of(id, segments.get(id)?, &self.market(&segments, &homes))
     }
 
     /// How things stand for candidates, if segments go to `homes`.

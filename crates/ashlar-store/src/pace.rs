@@ -8,12 +8,10 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 
 use crate::capacity::Marks;
+use crate::upkeep::policy::Situation;
 
 /// No batch waits longer: what is known of collection may be wrong.
 const WAIT_MAX: Duration = Duration::from_millis(50);
-
-/// Below it there is none: what it is taken for never comes to zero.
-const PRESSURE_MIN: f64 = 0.01;
 
 /// How much of what was known of collection counts still when it has collected another segment.
 const REMEMBERED: f64 = 0.75;
@@ -41,13 +39,19 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// So many segments are free, or will be at the next checkpoint.
-    pub fn look(&self, free: u64, marks: Marks) {
-        let (before, now) = (self.pressure.get(), pressure(free, marks));
-        self.pressure.set(before + (now - before) * PRESSURE_STEP);
+    /// How upkeep finds things. What the next checkpoint frees counts as free.
+    pub fn look(&self, at: &Situation) {
+        let marks = Marks { reserve: at.reserve_mark, collect: at.collect_mark };
+        self.has_free(at.free_segments + at.reclaimable, marks);
     }
 
-    /// Upkeep has done nothing until now.
+    fn has_free(&self, segments: u64, marks: Marks) {
+        let (before, now) = (self.pressure.get(), pressure(segments, marks));
+        // Upkeep may not look again for long once there is enough.
+        self.pressure.set(if now > 0.0 { before + (now - before) * PRESSURE_STEP } else { 0.0 });
+    }
+
+    /// Upkeep has done nothing for space until now.
     pub fn rested(&self, now: Nanos) {
         self.since.set(now);
     }
@@ -62,7 +66,7 @@ impl Pace {
     /// Hosts have written so much.
     pub fn written(&self, bytes: u64, now: Nanos) {
         let pressure = self.pressure.get();
-        if pressure > PRESSURE_MIN && self.gained_bytes.get() > 0.0 {
+        if pressure > 0.0 && self.gained_bytes.get() > 0.0 {
             let nanos_for_each = self.took_nanos.get() / self.gained_bytes.get();
             let wait = bytes as f64 * nanos_for_each * slowdown(pressure);
             let begins = self.next_at.get().max(now);
@@ -72,22 +76,18 @@ impl Pace {
 
     /// How long the next batch of hosts has to wait.
     pub fn wait(&self, now: Nanos) -> Duration {
-        if self.pressure.get() > PRESSURE_MIN {
-            self.next_at.get().since(now).min(WAIT_MAX)
-        } else {
-            Duration::ZERO
-        }
+        if self.pressure.get() > 0.0 { self.next_at.get().since(now).min(WAIT_MAX) } else { Duration::ZERO }
     }
 }
 
 /// How short space is: 0 where collection begins, 1 where hosts may open no segment.
 fn pressure(free: u64, marks: Marks) -> f64 {
-    marks.collect.saturating_sub(free) as f64 / (marks.collect - marks.reserve) as f64
+    let short = marks.collect.saturating_sub(free) as f64 / (marks.collect - marks.reserve) as f64;
+    short.min(1.0)
 }
 
 /// How much slower than collection gives back hosts are to write.
 fn slowdown(pressure: f64) -> f64 {
-    let pressure = pressure.min(1.0);
     pressure / (STANDSTILL - pressure)
 }
 

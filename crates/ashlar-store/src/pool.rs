@@ -166,11 +166,11 @@ pub(crate) struct Pool<W: World> {
     pub adding: Mutex<()>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
-    /// Held while a volume is resized.
     /// Until this start has come to a root: segments in which nothing lived by the root before.
     pub empty_at_start: RefCell<Vec<SegmentId>>,
+    /// Held while a volume is resized.
     pub resizing: Mutex<()>,
-    /// One range at a time is zeroed that makes many updates of the map.
+    /// Held while a range is zeroed that makes many updates of the map.
     pub zeroing: Mutex<()>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,

@@ -39,11 +39,11 @@ pub enum Claim {
     LastResort,
     /// A checkpoint: without it there is no new window. Leaves one.
     Checkpoint,
-    /// A start, which ends in a checkpoint: without it nothing of the pool can be had.
+    /// A start, which ends in a checkpoint: without it nothing of the pool can be had. And a checkpoint whose root gives one back.
     Recovery,
 }
 
-/// The segment of the window that only a start may take.
+/// Segments of the window that only starts may take, and who gives one back.
 const RECOVERY_SEGMENTS: usize = 1;
 /// Segments of the window that only checkpoints may take, and but for one of them collection as a last resort.
 const CHECKPOINT_SEGMENTS: usize = RECOVERY_SEGMENTS + 3;

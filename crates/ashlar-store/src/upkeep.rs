@@ -54,7 +54,7 @@ impl<W: World> Pool<W> {
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.orders.stop.get() {
             let situation = self.situation();
-            self.pace.look(situation.free_segments + situation.reclaimable, self.marks());
+            self.pace.look(&situation);
             tracing::trace!(task = ?choose(&situation), ?situation, "upkeep");
             match choose(&situation) {
                 Task::Rest => self.rest().await,
@@ -96,8 +96,15 @@ impl<W: World> Pool<W> {
                 self.orders.map_turn.set(true);
                 self.collect_one(victim).await
             }
-            Task::Rebuild(task) => self.rebuild_step(task).await,
-            Task::Scrub => return self.scrub_step().await,
+            Task::Rebuild(task) => {
+                let done = self.rebuild_step(task).await;
+                self.pace.rested(self.world.now());
+                done
+            }
+            Task::Scrub => {
+                self.scrub_step().await;
+                return self.pace.rested(self.world.now());
+            }
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
@@ -135,9 +142,11 @@ impl<W: World> Pool<W> {
             self.orders.fruitless.set(0);
         }
         self.orders.fruitless.set(self.orders.fruitless.get() + 1);
+        let gain_bytes = self.gain_of_collecting(victim);
         if self.collect(victim).await? == Collected::LeftToCheckpoint {
             self.ordered_checkpoint().await;
         }
+        self.pace.gained(gain_bytes, self.world.now());
         Ok(())
     }
 

@@ -12,7 +12,7 @@ fn steady() -> Pace {
 }
 
 fn look_long(pace: &Pace, free: u64) {
-    (0..100).for_each(|_| pace.look(free, MARKS));
+    (0..100).for_each(|_| pace.has_free(free, MARKS));
 }
 
 /// Bytes in a second that hosts write which always have more, at `free` segments.
@@ -44,7 +44,7 @@ fn nobody_waits_when_nothing_is_known_of_collection_or_there_is_room_again() {
     look_long(&pace, 9);
     pace.written(100 * MIB, Nanos(100 * SECOND));
     assert_eq!(pace.wait(Nanos(100 * SECOND)), WAIT_MAX);
-    look_long(&pace, 19);
+    pace.has_free(19, MARKS);
     assert_eq!(pace.wait(Nanos(100 * SECOND)), Duration::ZERO);
 }
 

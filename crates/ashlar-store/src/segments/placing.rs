@@ -60,9 +60,7 @@ impl Segments {
 
     /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        let free =
-            drives.iter().filter_map(|drive| self.free_chunks.get(drive)).map(|free| free.len() as u64);
-        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+        self.placeable_without(&[], drives)
     }
 
     /// Likewise, once these segments are free.
