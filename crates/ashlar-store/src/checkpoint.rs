@@ -129,7 +129,7 @@ impl<W: World> Pool<W> {
     ) -> Claim {
         let gives_back =
             || self.joining.get().is_some() || segments.placeable_without(reclaimable, homes) > 0;
-        if self.is_recovering() || gives_back() { Claim::Recovery } else { Claim::Checkpoint }
+        if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }
     }
 
     /// The members as they are now; those that have become absent, since this root. Those that no segment of the root's table
@@ -370,6 +370,7 @@ impl<W: World> Pool<W> {
     /// Writes the root to every drive that works. One that fails is given up; the next root will say so.
     async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
         let offset = Superblock::root_offset(root.generation.0);
+        self.root_begun.replace(root.clone());
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
         let gone = |member: &&MemberRecord| {
             member.state != MemberState::Released && self.array.working(member.drive).is_none()
@@ -377,6 +378,13 @@ impl<W: World> Pool<W> {
         let lost = root.identities(root.members.iter().filter(gone).map(|member| member.drive));
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
+    }
+
+    /// Writes the pool's root to drives that do not have it: the power failed before it came to them.
+    pub async fn spread_root(&self, drives: &[DriveId]) {
+        let root = self.root.borrow().clone();
+        let offset = Superblock::root_offset(root.generation.0);
+        self.write_everywhere(drives, offset, &root.encode(), Durability::Stable).await;
     }
 
     async fn write_everywhere(&self, drives: &[DriveId], offset: u64, bytes: &[u8], durability: Durability) {

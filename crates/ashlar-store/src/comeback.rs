@@ -94,19 +94,9 @@ impl<W: World> Pool<W> {
     /// Whether a pool that has halted could be opened with those of its drives that work and the ones that are `back`. One that its
     /// root calls lost does not count: it has missed something.
     pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
-        let (root, parity) = (self.root.borrow(), self.identity.level.parity());
-        let is_there = |member: &MemberRecord| {
-            let works = self.array.working(member.drive).is_some();
-            member.state.takes_part() && (works || back.contains(&member.uuid))
-        };
-        let there: BTreeSet<DriveId> =
-            root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
-        let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
-        let members = root.identities(root.counted());
-        if root.identities(missing.iter().copied()) <= parity {
-            return Ok(());
-        }
-        Err(OpenError::TooManyMissing { missing, members, parity })
+        could_open(self, &self.root.borrow(), back)?;
+        // It may have come to some drives.
+        could_open(self, &self.root_begun.borrow(), back)
     }
 
     /// Takes a drive back that was lost as `drive`.
@@ -131,6 +121,7 @@ impl<W: World> Pool<W> {
         self.array.add(new, Member::new(device, layout));
         self.join(&superblock, Some(record.uuid));
         let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
+        self.try_unreadable_again();
         self.rebuild_at_once();
         self.checkpoint_now().await?;
         Ok(Returned { drive: new, uuid: superblock.drive_uuid, columns_kept })
@@ -169,6 +160,13 @@ impl<W: World> Pool<W> {
         Ok(if is_last && takes_part { own.replay_floor } else { Lsn(0) })
     }
 
+    /// What could not be read without the drive may be with it.
+    fn try_unreadable_again(&self) {
+        self.segments.borrow_mut().try_sweep_again();
+        self.unmovable.borrow_mut().clear();
+        self.unpurgeable.borrow_mut().clear();
+    }
+
     /// The superblock under a new number and identity.
     fn renamed(&self, superblock: Superblock) -> Result<Superblock, AddError> {
         Ok(Superblock {
@@ -179,4 +177,21 @@ impl<W: World> Pool<W> {
             ..superblock
         })
     }
+}
+
+/// Whether `root` lets the pool be opened with those of its drives that work and the ones that are `back`.
+fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+    let parity = pool.identity.level.parity();
+    let is_there = |member: &MemberRecord| {
+        let works = pool.array.working(member.drive).is_some();
+        member.state.takes_part() && (works || back.contains(&member.uuid))
+    };
+    let there: BTreeSet<DriveId> =
+        root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
+    let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
+    let members = root.identities(root.counted());
+    if root.identities(missing.iter().copied()) <= parity {
+        return Ok(());
+    }
+    Err(OpenError::TooManyMissing { missing, members, parity })
 }

@@ -96,6 +96,8 @@ pub(crate) struct Chosen<D> {
     /// The newest root.
     pub root: Root,
     pub members: Vec<FoundDrive<D>>,
+    /// Members that have an older root only.
+    pub behind: Vec<DriveId>,
     /// Drives that were given and are not believed.
     pub stale: Vec<DriveId>,
     pub missing: Vec<DriveId>,
@@ -140,11 +142,18 @@ fn sort_out<D>(
     roots: &[Vec<Root>],
     root: Root,
 ) -> (Chosen<D>, Vec<Diverged<'_>>) {
-    let mut chosen = Chosen { root, members: Vec::new(), stale: Vec::new(), missing: Vec::new() };
+    let mut chosen =
+        Chosen { root, members: Vec::new(), behind: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
+    let chosen_root = (chosen.root.generation, chosen.root.incarnation());
     for (drive, roots) in drives.into_iter().zip(roots) {
         match (standing(&chosen.root, &drive.superblock, roots.last()), roots.last()) {
-            (Standing::Member, _) => chosen.members.push(drive),
+            (Standing::Member, own) => {
+                if own.is_none_or(|own| (own.generation, own.incarnation()) != chosen_root) {
+                    chosen.behind.push(drive.superblock.drive);
+                }
+                chosen.members.push(drive);
+            }
             (Standing::Diverged, Some(own)) => diverged.push((drive.superblock.drive, own)),
             _ => chosen.stale.push(drive.superblock.drive),
         }

@@ -158,8 +158,6 @@ pub(crate) struct Pool<W: World> {
     pub limit_bytes: Cell<u64>,
     /// The sweep that is on its way.
     pub sweep: Cell<Option<Sweep>>,
-    /// It met a page that cannot be read; reopening the pool tries anew.
-    pub sweep_stuck: Cell<bool>,
     /// Segments that hold what cannot be read.
     pub unmovable: RefCell<BTreeSet<SegmentId>>,
     /// Held while a drive is added.
@@ -168,6 +166,8 @@ pub(crate) struct Pool<W: World> {
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
     pub empty_at_start: RefCell<Vec<SegmentId>>,
+    /// The last root of which the writing has begun: it may have come to some drives, though this start does not know it.
+    pub root_begun: RefCell<Root>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
     /// Held while a range is zeroed that makes many updates of the map.
@@ -236,6 +236,7 @@ impl<W: World> Pool<W> {
             catalog: RefCell::new(parts.catalog),
             leaving: RefCell::new(leaving_in(&parts.root)),
             departed: RefCell::default(),
+            root_begun: RefCell::new(parts.root.clone()),
             root: RefCell::new(parts.root),
             absent: RefCell::new(parts.absent),
             awaiting_root: RefCell::default(),
@@ -248,7 +249,6 @@ impl<W: World> Pool<W> {
             checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),
-            sweep_stuck: Cell::default(),
             unmovable: RefCell::default(),
             adding: Mutex::default(),
             joining: Cell::default(),

@@ -133,9 +133,10 @@ pub(crate) async fn open<W: World>(
         unclean: !chosen.root.clean,
         ..Opened::default()
     };
+    let behind = chosen.behind.clone();
     let pool = assemble(world, chosen, table, options);
     // A start that stops here has decided nothing. Its drives stay locked until what it had begun to write is done.
-    match select(pin!(pool.recover(&mut opened)), pin!(pool.array.lacks_room())).await {
+    match select(pin!(pool.recover(&behind, &mut opened)), pin!(pool.array.lacks_room())).await {
         Either::Left((recovered, _)) => recovered?,
         Either::Right(_) => return Err(OpenError::FileSystemFull),
     }
@@ -196,8 +197,11 @@ impl Replay {
 
 impl<W: World> Pool<W> {
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
-    async fn recover(&self, opened: &mut Opened) -> Result<(), OpenError> {
+    async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
         let root = self.root.borrow().clone();
+        // First: what it writes may lie where the root before still has something. A start after a crash must not choose that one,
+        // whichever drives are away then.
+        self.spread_root(behind).await;
         self.load_catalog(&root).await?;
         self.load_shards(&root).await?;
         *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
@@ -250,27 +254,23 @@ impl<W: World> Pool<W> {
             SegmentState::Window | SegmentState::Open => true,
             SegmentState::Sealed | SegmentState::Condemned => segment.last_lsn >= root.replay_floor,
         };
-        let ids: Vec<(SegmentId, Rc<Geometry>)> = self
+        let segments: Vec<(SegmentId, Lsn, Rc<Geometry>)> = self
             .segments
             .borrow()
             .iter()
             .filter(|(_, segment)| unknown(segment))
-            .map(|(id, segment)| (id, segment.geometry.clone()))
+            .map(|(id, segment)| (id, segment.first_lsn, segment.geometry.clone()))
             .collect();
         let mut found = BTreeMap::new();
-        for some in ids.chunks(SCANS_AT_A_TIME) {
-            let scans = some
-                .iter()
-                .map(|(id, geometry)| async move { (*id, self.batches_of(*id, geometry, root).await) });
+        for some in segments.chunks(SCANS_AT_A_TIME) {
+            let scans = some.iter().map(|(id, since, geometry)| async move {
+                let generation = Generation::Begun { by: root.incarnation(), since: *since };
+                let expected = Expected { segment: *id, generation, secret: &self.identity.secret };
+                (*id, Image::new(self, geometry).batches(&expected, root.replay_floor).await)
+            });
             found.extend(join_all(scans).await);
         }
         found
-    }
-
-    async fn batches_of(&self, segment: SegmentId, geometry: &Geometry, root: &Root) -> Vec<Found> {
-        let generation = Generation::Of(root.incarnation());
-        let expected = Expected { segment, generation, secret: &self.identity.secret };
-        Image::new(self, geometry).batches(&expected, root.replay_floor).await
     }
 
     async fn replay_batch(&self, replay: Replay) -> Result<(), OpenError> {
@@ -358,7 +358,7 @@ impl<W: World> Pool<W> {
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
-            let mut appended = match self.try_append(StreamId::Recovery, Claim::Recovery, take).await {
+            let mut appended = match self.try_append(StreamId::Recovery, Claim::Last, take).await {
                 Ok(appended) => appended,
                 Err(WindowEmpty) if self.extend_window() => continue,
                 Err(WindowEmpty) => return Err(OpenError::NoRoom),

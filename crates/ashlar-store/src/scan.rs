@@ -327,8 +327,9 @@ pub(crate) struct Expected<'a> {
 /// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Generation {
-    /// That of this start of the pool.
-    Of(Incarnation),
+    /// That which this start of the pool began, with this batch or a later one. A start may come round to a number again, and
+    /// what it wrote there before is its own, too.
+    Begun { by: Incarnation, since: Lsn },
     /// That whose first batch this was.
     Since(Lsn),
 }
@@ -337,7 +338,7 @@ impl Generation {
     /// Whether a header belongs to it.
     pub fn is_of(self, header: &BatchHeader) -> bool {
         match self {
-            Generation::Of(incarnation) => header.incarnation == incarnation,
+            Generation::Begun { by, since } => header.incarnation == by && header.first_lsn >= since,
             Generation::Since(first) => header.first_lsn == first,
         }
     }

@@ -40,13 +40,13 @@ pub enum Claim {
     /// A checkpoint: without it there is no new window. Leaves one.
     Checkpoint,
     /// A start, which ends in a checkpoint: without it nothing of the pool can be had. And a checkpoint whose root gives one back.
-    Recovery,
+    Last,
 }
 
 /// Segments of the window that only starts may take, and who gives one back.
-const RECOVERY_SEGMENTS: usize = 1;
+const LAST_SEGMENTS: usize = 1;
 /// Segments of the window that only checkpoints may take, and but for one of them collection as a last resort.
-const CHECKPOINT_SEGMENTS: usize = RECOVERY_SEGMENTS + 3;
+const CHECKPOINT_SEGMENTS: usize = LAST_SEGMENTS + 3;
 
 /// One segment.
 #[derive(Clone, Debug)]
@@ -256,6 +256,16 @@ impl Segments {
         self.numbers.sweep_done(quarter);
     }
 
+    /// No sweep can end, because a part of the maps cannot be read.
+    pub fn give_up_sweep(&mut self) {
+        self.numbers.give_up_sweep();
+    }
+
+    /// The maps may be readable again.
+    pub fn try_sweep_again(&mut self) {
+        self.numbers.try_sweep_again();
+    }
+
     /// A drive with that many chunks is part of the pool, whose stripes have this shape from now on.
     pub fn add_drive(&mut self, drive: DriveId, chunks: u32, stripe: Stripe) {
         assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
@@ -315,9 +325,9 @@ impl Segments {
     ) -> Option<(SegmentId, Rc<Geometry>)> {
         let usable = &mut self.usable[shape as usize];
         let kept = match (shape, claim) {
-            (Shape::Journal, _) | (_, Claim::Recovery) => 0,
-            (_, Claim::Checkpoint) => RECOVERY_SEGMENTS,
-            (_, Claim::LastResort) => RECOVERY_SEGMENTS + 1,
+            (Shape::Journal, _) | (_, Claim::Last) => 0,
+            (_, Claim::Checkpoint) => LAST_SEGMENTS,
+            (_, Claim::LastResort) => LAST_SEGMENTS + 1,
             (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
             (_, Claim::Host) => {
                 self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1)

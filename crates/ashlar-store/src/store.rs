@@ -247,7 +247,8 @@ impl<W: World> Store<W> {
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
             self.change(id, Request::GivingBack, |volume| volume.blocks = blocks).await?;
-            return self.zero_range(id, Lba(blocks)..Lba(before)).await;
+            self.zero_tail(id, Lba(blocks)..Lba(before)).await;
+            return Ok(());
         }
         // A crash may have come between the two when it was made smaller.
         self.zero_range(id, Lba(before)..Lba(blocks)).await?;
@@ -258,17 +259,21 @@ impl<W: World> Store<W> {
     async fn zero_tails(self) {
         let _turn = self.pool.resizing.lock().await;
         for (id, volume) in self.volumes() {
-            let zeroed = match volume.state {
-                VolumeState::Live => self.zero_range(id, volume.end()..Lba(VOLUME_BLOCKS_MAX)).await,
-                VolumeState::Deleting => Ok(()),
-            };
-            match zeroed {
-                Ok(()) => {}
-                // It was deleted meanwhile.
-                Err(error) if error.cause == Cause::NoSuchVolume => {}
-                Err(error) => {
-                    tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}")
-                }
+            if volume.state == VolumeState::Live {
+                self.zero_tail(id, volume.end()..Lba(VOLUME_BLOCKS_MAX)).await;
+            }
+        }
+    }
+
+    /// Gives back what lies beyond the end of a volume. What cannot be given back now is when the volume grows, or at the next
+    /// start: nobody can read it until then.
+    async fn zero_tail(&self, id: VolumeId, tail: Range<Lba>) {
+        match self.zero_range(id, tail).await {
+            Ok(()) => {}
+            // It was deleted meanwhile.
+            Err(error) if error.cause == Cause::NoSuchVolume => {}
+            Err(error) => {
+                tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}")
             }
         }
     }
@@ -320,11 +325,14 @@ impl<W: World> Store<W> {
         let mut items = self.pool.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        if stored.fragments > 0 {
+        let _turn = if stored.fragments > 0 {
             self.pool.admit(stored.bytes()).await?;
-            // It may have been resized or deleted meanwhile.
-            self.place(id, lba, count as u64)?;
-        }
+            None
+        } else {
+            self.pool.admit_zeros(count).await?
+        };
+        // It may have been resized or deleted meanwhile.
+        self.place(id, lba, count as u64)?;
         self.pool.count(|counters| {
             counters.blocks_written += count as u64;
             counters.bytes_stored += stored.slots * SLOT_BYTES as u64;

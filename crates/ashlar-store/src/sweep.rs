@@ -62,7 +62,7 @@ impl<W: World> Pool<W> {
     pub fn sweep_need(&self) -> SweepNeed {
         let segments = self.segments.borrow();
         let numbers = segments.numbers();
-        if numbers.sweep_due().is_none() || self.sweep_stuck.get() {
+        if numbers.sweep_due().is_none() || numbers.sweep_given_up() {
             return SweepNeed::None;
         }
         let progress = self.sweep.get().map_or(0, |sweep| sweep.progress());
@@ -101,7 +101,7 @@ impl<W: World> Pool<W> {
             "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
              again before the missing drives are back"
         );
-        self.sweep_stuck.set(true);
+        self.segments.borrow_mut().give_up_sweep();
         self.sweep.set(None);
     }
 

@@ -307,7 +307,7 @@ impl<W: World> Pool<W> {
             thin_shard,
             unmerged,
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
-            purge_has_room: usable > CHECKPOINT_MIN || !segments.is_cornered(&drives),
+            purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
             scrub: self.scrub_is_ready(),
@@ -317,9 +317,16 @@ impl<W: World> Pool<W> {
         }
     }
 
+    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some of the segments that are left,
+    /// until what it has hidden gives some back.
+    fn purge_has_room(&self, usable: u64) -> bool {
+        let few = self.fresh_entries() < self.fresh_entries_max() / 2;
+        usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
+    }
+
     fn counts_are_inexact(&self) -> bool {
         let enough = self.orders.inexact_records.get().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
-        (enough || self.sweep.get().is_some()) && !self.sweep_stuck.get()
+        (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
     }
 
     fn victim(&self, segments: &Segments, drives: &[DriveId]) -> Option<SegmentId> {

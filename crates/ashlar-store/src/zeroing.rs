@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ashlar_block::{IoError, Lba, World};
 use futures_util::future::join_all;
+use tokio::sync::MutexGuard;
 
 use crate::batch::Item;
 use crate::format::header::RecordKind;
@@ -15,12 +16,12 @@ use crate::pool::Pool;
 use crate::types::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
 
 /// GiBs of a volume that are zeroed together.
-const GIBS_AT_A_TIME: usize = 256;
+const GIBS_AT_A_TIME: usize = 32;
 
 /// Blocks of a range that is not cut any more: some in each shard.
 const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
 
-/// Updates of a portion from which on others wait until it is done: small ones may add up.
+/// Updates of a portion from which on others wait until it is done. Small ones may add up, where there is room for that.
 const UPDATES_AT_ONCE: usize = 4096;
 
 /// Ranges that are zeroed together.
@@ -71,12 +72,18 @@ impl<W: World> Pool<W> {
             self.commit(items)
         };
         for portion in self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty()) {
-            let is_large = portion.updates > UPDATES_AT_ONCE;
-            let _turn = if is_large { Some(self.zeroing.lock().await) } else { None };
-            self.while_there_is_room(self.wait_for_deltas()).await?;
+            let _turn = self.admit_zeros(portion.updates).await?;
             join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
         }
         Ok(())
+    }
+
+    /// Returns when zeros that make so many updates of the map may be committed. Others may wait until the result is dropped.
+    pub async fn admit_zeros(&self, updates: usize) -> Result<Option<MutexGuard<'_, ()>>, IoError> {
+        let in_turn = updates > UPDATES_AT_ONCE || self.segments.borrow().is_cornered(&self.homes());
+        let turn = if in_turn { Some(self.zeroing.lock().await) } else { None };
+        self.while_there_is_room(self.wait_for_deltas()).await?;
+        Ok(turn)
     }
 
     /// The pieces, cut and put together so that each portion makes no more updates than one checkpoint is meant for.
@@ -104,7 +111,7 @@ impl<W: World> Pool<W> {
             return blocks;
         }
         let shards = self.shards.borrow();
-        shards.iter().map(|shard| shard.buffer.keys(key.family, key.layer, part.clone()).len()).sum()
+        shards.iter().map(|shard| shard.buffer.count(key.family, key.layer, part)).sum()
     }
 }
 

@@ -82,7 +82,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     // Two at a time, until one of them begins a segment that is wanted.
     let begin = |pool: &Pool<StillWorld>, byte: u8, wanted: &dyn Fn(SegmentId) -> bool| loop {
         let pages = vec![vec![byte; 100]; 2];
-        let at = at_once(pool.append_pages(Claim::Recovery, pages)).expect("there is room")[0].location;
+        let at = at_once(pool.append_pages(Claim::Last, pages)).expect("there is room")[0].location;
         if at.sectors().start == 0 && wanted(at.segment()) {
             break at.segment();
         }

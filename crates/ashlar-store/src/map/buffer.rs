@@ -179,11 +179,19 @@ impl Buffer {
 
     /// The keys of `family` and `layer` in `blocks` that the buffer knows a value of, in order.
     pub fn keys(&self, family: Family, layer: Layer, blocks: Range<Lba>) -> Vec<Key> {
-        let leaves = self.leaves_in(family, &blocks).filter(|(range, _)| range.layer == layer);
+        self.known(family, layer, &blocks).collect()
+    }
+
+    /// How many those are.
+    pub fn count(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> usize {
+        self.known(family, layer, blocks).count()
+    }
+
+    fn known(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> impl Iterator<Item = Key> {
+        let leaves = self.leaves_in(family, blocks).filter(move |(range, _)| range.layer == layer);
         leaves
-            .flat_map(|(range, leaf)| leaf.updates.iter().map(|update| range.key(update.block)))
+            .flat_map(|(range, leaf)| leaf.updates.iter().map(move |update| range.key(update.block)))
             .filter(|key| blocks.contains(&key.lba))
-            .collect()
     }
 
     /// The groups of which the buffer has data of `family` and `layer` in `blocks`, in order.

@@ -3,7 +3,9 @@ use ashlar_raid::Level;
 
 use super::judge::joined;
 use super::*;
-use crate::format::table::RowExtent;
+use crate::format::root::SLOT_BYTES;
+use crate::format::superblock::Superblock;
+use crate::format::table::{Occupancy, RowExtent, TableEntry};
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 #[test]
@@ -17,7 +19,7 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
     while pool.segments.borrow().usable_striped() > left {
         let mut page = vec![0; 4096];
         pool.world.fill_random(&mut page);
-        at_once(pool.append_pages(Claim::Recovery, vec![page; 4])).expect("there are segments");
+        at_once(pool.append_pages(Claim::Last, vec![page; 4])).expect("there are segments");
     }
 }
 
@@ -106,4 +108,56 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     at_once(device.write(offset, spoiled.freeze(), Durability::Stable)).expect("a good drive");
     drives.open();
     assert!(sector()[..] == before[..]);
+}
+
+/// The newest root had come to one drive only. A start that was cut wrote over what the root before it needs, and the next one,
+/// without that drive, chose that root.
+#[test]
+fn a_start_first_gives_its_root_to_all_members() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let offset = Superblock::root_offset(pool.root.borrow().generation.0 + 1);
+    let slot = |drive: usize| {
+        let (read, buf) = at_once(drives.devices[drive].read(offset, AlignedBuf::zeroed(SLOT_BYTES)));
+        read.expect("a good drive");
+        buf
+    };
+    let before = slot(1);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    drop(pool);
+    at_once(drives.devices[1].write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
+    assert_ne!(slot(0)[..], slot(1)[..]);
+    drop(drives.open());
+    assert_eq!(slot(0)[..], slot(1)[..]);
+}
+
+/// One start had come round to a segment's number, and its chunk was the same. Behind what was new lay what the start had written
+/// there before: recovery took it for durable, and all between the two with it, which a scrub called lost. (`sim --seed 2108`)
+#[test]
+fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    for lba in 0..9 {
+        write_block(&pool, lba);
+    }
+    let id =
+        pool.segments.borrow().iter().find(|(_, segment)| segment.rows > 0).expect("it was written to").0;
+    pool.seal_all();
+    use_window(&pool, 0);
+    pool.seal_all();
+    let since = pool.log.next();
+    reserve_again(&mut pool.segments.borrow_mut(), id, since);
+    at_once(pool.append_pages(Claim::Last, vec![vec![7; 64]])).expect("there is one segment");
+    let root = pool.root.borrow().clone();
+    let found = at_once(pool.scan(&root)).remove(&id).expect("it is open");
+    assert_eq!(found.iter().map(|found| found.header.lsn).collect::<Vec<_>>(), [since]);
+}
+
+/// A segment becomes free, and is part of the window again, where it was.
+fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
+    let freed = segments.table().remove(&id).expect("it exists");
+    segments.free(id);
+    let state = SegmentState::Window;
+    segments.load(vec![TableEntry { state, first_lsn: since, live: Occupancy::default(), ..freed }]);
+    segments.reuse_window(id);
 }

@@ -27,6 +27,8 @@ pub struct Numbers {
     swept: u64,
     /// Free, but not to be given out this time round.
     resting: BTreeSet<SegmentId>,
+    /// No sweep can end: a part of the maps cannot be read.
+    given_up: bool,
 }
 
 impl Numbers {
@@ -41,7 +43,7 @@ impl Numbers {
     /// The numbers of a new pool.
     pub fn fresh(circle: u32) -> Self {
         assert!(circle > 0 && u64::from(circle).is_multiple_of(QUARTERS), "a circle of {circle} numbers");
-        Numbers { circle, ordinal: 0, swept: Self::SWEPT_AT_FIRST, resting: BTreeSet::new() }
+        Numbers { circle, ordinal: 0, swept: Self::SWEPT_AT_FIRST, resting: BTreeSet::new(), given_up: false }
     }
 
     /// Turns so far.
@@ -84,6 +86,26 @@ impl Numbers {
     pub fn sweep_due(&self) -> Option<u64> {
         let next = self.quarter() + 1;
         (next > self.swept).then_some(next)
+    }
+
+    /// A sweep cannot end, because a part of the maps cannot be read.
+    pub fn give_up_sweep(&mut self) {
+        self.given_up = true;
+    }
+
+    /// What could not be read may be readable again.
+    pub fn try_sweep_again(&mut self) {
+        self.given_up = false;
+    }
+
+    /// No sweep is to be begun now.
+    pub fn sweep_given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// There are no numbers left, and no sweep will set any free.
+    pub fn are_gone(&self) -> bool {
+        self.given_up && self.quarter() > self.swept
     }
 
     /// A sweep has ended that began when `quarter` was due.

@@ -65,6 +65,9 @@ impl Segments {
 
     /// Likewise, once these segments are free.
     pub fn placeable_without(&self, segments: &[SegmentId], drives: &[DriveId]) -> u64 {
+        if self.numbers.are_gone() {
+            return 0;
+        }
         let freed = |drive: DriveId| {
             let columns = segments.iter().flat_map(|id| &self.entries[id].geometry.columns);
             columns.filter(|column| column.drive == drive).count()

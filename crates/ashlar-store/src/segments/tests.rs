@@ -20,9 +20,9 @@ fn open(segments: &mut Segments, claim: Claim) -> Option<SegmentId> {
 fn only_what_a_durable_window_names_may_be_opened() {
     let mut segments = segments();
     let added = segments.form_window(Shape::Striped, 4, &DRIVES, Lsn(64));
-    assert_eq!(open(&mut segments, Claim::Recovery), None);
+    assert_eq!(open(&mut segments, Claim::Last), None);
     segments.window_durable(Shape::Striped, added);
-    assert!(open(&mut segments, Claim::Recovery).is_some());
+    assert!(open(&mut segments, Claim::Last).is_some());
 }
 
 /// A checkpoint took the last one, and the next start found none for its root.
@@ -36,7 +36,7 @@ fn the_last_of_the_window_are_not_for_everybody() {
     assert_eq!(opened(Claim::Upkeep), 1);
     assert_eq!(opened(Claim::LastResort), 2);
     assert_eq!(opened(Claim::Checkpoint), 1);
-    assert_eq!(opened(Claim::Recovery), 1);
+    assert_eq!(opened(Claim::Last), 1);
 }
 
 /// Drives were paired: the first with the second, the third with the fourth. A lost one was restored from a single drive, and what
@@ -81,7 +81,7 @@ fn a_segment_is_reclaimable_only_when_nothing_needs_it() {
     let segments = Rc::new(RefCell::new(segments()));
     let added = segments.borrow_mut().form_window(Shape::Striped, 1, &DRIVES, Lsn(64));
     segments.borrow_mut().window_durable(Shape::Striped, added);
-    let id = open(&mut segments.borrow_mut(), Claim::Recovery).expect("one was formed");
+    let id = open(&mut segments.borrow_mut(), Claim::Last).expect("one was formed");
     let location = Location::new(id, 0, 64, 100, Codec::Lz4);
     let reclaimable = |floor| segments.borrow().reclaimable(Lsn(floor)).contains(&id);
     segments.borrow_mut().get_mut(id).expect("open").last_lsn = Lsn(128);

@@ -60,7 +60,7 @@ impl Orders {
     pub fn want_window(&self, claim: Claim) {
         match claim {
             Claim::Host => self.hosts_want_window.set(true),
-            Claim::Upkeep | Claim::LastResort | Claim::Checkpoint | Claim::Recovery => {
+            Claim::Upkeep | Claim::LastResort | Claim::Checkpoint | Claim::Last => {
                 self.moves_want_window.set(true)
             }
         }

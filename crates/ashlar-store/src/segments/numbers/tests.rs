@@ -3,7 +3,7 @@ use super::*;
 const CIRCLE: u32 = 16;
 
 fn numbers(ordinal: u64, swept: u64) -> Numbers {
-    Numbers { circle: CIRCLE, ordinal, swept, resting: BTreeSet::new() }
+    Numbers { circle: CIRCLE, ordinal, swept, resting: BTreeSet::new(), given_up: false }
 }
 
 fn take(numbers: &mut Numbers) -> Option<u32> {
@@ -38,6 +38,18 @@ fn what_is_freed_while_its_turn_is_near_rests_until_it_is_past() {
     let given: Vec<u32> = (0..5).filter_map(|_| take(&mut numbers)).collect();
     assert_eq!(given, [14, 16, 1, 3, 4]);
     assert_eq!(numbers.resting().len(), 0);
+}
+
+/// Checkpoints were made for a window that none of them could have, each of which took some of what was left.
+#[test]
+fn numbers_that_no_sweep_will_set_free_are_gone() {
+    let mut numbers = numbers(12, Numbers::SWEPT_AT_FIRST);
+    numbers.give_up_sweep();
+    assert!(!numbers.are_gone(), "four are left");
+    (0..4).for_each(|_| assert!(take(&mut numbers).is_some()));
+    assert!(numbers.are_gone());
+    numbers.try_sweep_again();
+    assert!(!numbers.are_gone());
 }
 
 #[test]
