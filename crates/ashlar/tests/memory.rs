@@ -24,15 +24,15 @@ const MEMORY_BYTES_MIN: u64 = 256 << 20;
 const CONFIG: &str = "
     map_memory_bytes = \"32MiB\"
     [limits]
-    in_capsule_total_bytes_max = 67108864
-    reactor_bytes_max = 67108864
+    in_capsule_total_bytes_max = 44739242
+    reactor_bytes_max = 44739242
     host_bytes_max = 16777216
 ";
 /// What hosts may have in memory at a time, and the map: less was not asked for.
-const LOADED_BYTES_MIN: u64 = 96 << 20;
+const LOADED_BYTES_MIN: u64 = 80 << 20;
 const DRIVES: usize = 5;
-/// Hosts, queues of each, and commands outstanding on each queue: 96 MiB are asked for at a time, and 48 MiB given.
-const HOSTS: u8 = 3;
+/// Hosts, queues of each, and commands outstanding on each queue: 160 MiB are asked for at a time, and all that there is given.
+const HOSTS: u8 = 5;
 const QUEUES: u16 = 4;
 const DEPTH: u16 = 8;
 /// Blocks of a command, which is the largest there is: 1 MiB.

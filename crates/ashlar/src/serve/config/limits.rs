@@ -7,8 +7,8 @@ use ashlar_target::nvme_tcp::Limits;
 use serde::Deserialize;
 
 /// What of a reactor's share of the machine's memory hosts' data may take by default: as much for what comes
-/// in capsules as for the rest.
-const MEMORY_PART: u64 = 4;
+/// in capsules as for the rest. What the store does with such data takes as much again.
+const MEMORY_PART: u64 = 6;
 /// What of a reactor's data one host may have, in so many parts.
 const HOST_PART: u64 = 8;
 

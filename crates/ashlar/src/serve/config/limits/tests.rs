@@ -8,7 +8,7 @@ fn table(text: &str) -> LimitsTable {
 
 #[test]
 fn what_hosts_may_take_fits_the_memory_of_a_small_machine() {
-    let limits = table("").resolve(2 * GIB).unwrap();
+    let limits = table("").resolve(3 * GIB).unwrap();
     assert_eq!(limits.in_capsule_total_bytes_max, GIB / 2);
     assert_eq!((limits.reactor_bytes_max, limits.host_bytes_max), (GIB / 2, GIB / 16));
     let limits = table("").resolve(256 * GIB).unwrap();
