@@ -7,6 +7,7 @@ use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId, XorShift};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, Options, create};
 use bytes::Bytes;
+use futures_util::future::join_all;
 
 use crate::drive::SimDrive;
 use crate::good::METADATA_BYTES;
@@ -24,6 +25,8 @@ const WRITE_BLOCKS: u64 = 8;
 const REQUESTS: u64 = 120;
 /// One of so many requests is a restart.
 const RESTART_ONCE_IN: u64 = 12;
+/// Trims that are outstanding together.
+const TRIMS_AT_ONCE: u64 = 200;
 /// How long the rebuild has: it comes as far as there is room.
 const REBUILD: Duration = Duration::from_secs(30);
 
@@ -110,6 +113,45 @@ impl Cramped {
         self.check().await;
         let written = self.fill().await;
         assert!(written > blocks / 4, "{written} of {blocks} blocks can be written again; {}", self.told());
+        self.pool.close().await.expect("it works");
+    }
+
+    /// Loses a drive, and gets another one instead, on which alone there is any room.
+    async fn restored(mut self) {
+        self.fill().await;
+        self.lose_one().await;
+        self.world.sleep(REBUILD).await;
+        for _ in 0..REQUESTS {
+            self.ask_for_a_checkpoint().await;
+        }
+        let platter = SharedPlatter::new(METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES));
+        let added = self.pool.add_drive(SimDrive::new(&self.world, &platter)).await;
+        added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
+        self.platters.push(platter);
+        self.world.sleep(10 * REBUILD).await;
+        let status = self.pool.status();
+        assert!(status.rebuild.is_none(), "{:?}; {}", status.rebuild, self.told());
+        self.check().await;
+        self.pool.close().await.expect("it works");
+    }
+
+    /// Loses a drive, and a great many hosts trim a block each.
+    async fn trimmed_by_many(mut self) {
+        self.fill().await;
+        self.lose_one().await;
+        self.world.sleep(REBUILD).await;
+        for _ in 0..REQUESTS {
+            self.ask_for_a_checkpoint().await;
+        }
+        let before = self.pool.status().counters.checkpoints;
+        let trims = (0..TRIMS_AT_ONCE).map(|block| self.pool.zero(self.volume, Lba(block * 2), 1));
+        for done in join_all(trims).await {
+            done.unwrap_or_else(|error| panic!("a trim in a full pool: {error}; {}", self.told()));
+        }
+        (0..TRIMS_AT_ONCE).for_each(|block| self.written[block as usize * 2] = false);
+        let checkpoints = self.pool.status().counters.checkpoints - before;
+        assert!(checkpoints < TRIMS_AT_ONCE / 10, "{checkpoints} checkpoints");
+        self.check().await;
         self.pool.close().await.expect("it works");
     }
 
@@ -218,5 +260,29 @@ fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
             1,
             |world| async move { Cramped::new(world, level, drives, SMALL).await.trimmed_at_once().await },
         );
+    }
+}
+
+/// Restoring takes room, and has to leave the last that there is: what the drive had brought was of no use to anything else, and
+/// the pool stayed as it was beside it.
+#[test]
+fn a_full_pool_that_has_lost_a_drive_is_whole_again_once_it_gets_another() {
+    for seed in 0..4 {
+        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)] {
+            run(
+                seed,
+                |world| async move { Cramped::new(world, level, drives, NOISE).await.restored().await },
+            );
+        }
+    }
+}
+
+/// One checkpoint for each of them took minutes, and the segments that are left for checkpoints.
+#[test]
+fn trims_of_many_hosts_in_a_full_pool_share_checkpoints() {
+    for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4)] {
+        run(2, |world| async move {
+            Cramped::new(world, level, drives, NOISE).await.trimmed_by_many().await;
+        });
     }
 }

@@ -67,12 +67,14 @@ pub(crate) struct Marks {
     pub collect: u64,
 }
 
+/// Segments that collection has at a time: one victim fills at most one, and one is open for each of two streams of moves.
+pub(crate) const COLLECTION_SEGMENTS: u64 = 3;
+
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
-    // One victim at a time fills at most one segment; one is open for each of two streams of moves and one for metadata; an
-    // emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some of those along, and what is
-    // open is begun anew.
-    let reserve = 9;
+    // One is open for metadata; an emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some
+    // of those along, and what is open is begun anew.
+    let reserve = COLLECTION_SEGMENTS + 6;
     // The streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
 }

@@ -127,8 +127,7 @@ impl<W: World> Pool<W> {
         homes: &[DriveId],
         reclaimable: &[SegmentId],
     ) -> Claim {
-        let gives_back =
-            || self.joining.get().is_some() || segments.placeable_without(reclaimable, homes) > 0;
+        let gives_back = || self.joining.get().is_some() || segments.has_room_after(reclaimable, homes);
         if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }
     }
 

@@ -156,7 +156,10 @@ impl<W: World> Pool<W> {
         let Some(own) = roots.iter().rev().find(is_on_line) else { return Ok(Lsn(0)) };
         // One was on its way when the drive was lost.
         let is_last = own.generation.0 + 2 >= member.since.0;
-        let takes_part = own.members.iter().any(|own| own.drive == drive && own.state.takes_part());
+        let takes_part = own
+            .members
+            .iter()
+            .any(|own| (own.drive, own.uuid) == (drive, member.uuid) && own.state.takes_part());
         Ok(if is_last && takes_part { own.replay_floor } else { Lsn(0) })
     }
 

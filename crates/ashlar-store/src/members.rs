@@ -96,7 +96,7 @@ pub(crate) struct Chosen<D> {
     /// The newest root.
     pub root: Root,
     pub members: Vec<FoundDrive<D>>,
-    /// Members that have an older root only.
+    /// Members that have an older root only, or none.
     pub behind: Vec<DriveId>,
     /// Drives that were given and are not believed.
     pub stale: Vec<DriveId>,

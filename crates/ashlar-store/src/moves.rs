@@ -1,5 +1,5 @@
 //! Moves: fragments that are copied elsewhere while hosts go on. They apply only where the map still names the old
-//! place.
+//! place, and there what was copied: a place may have come to hold the block again, written anew.
 
 use ashlar_block::World;
 
@@ -42,7 +42,7 @@ impl<W: World> Pool<W> {
         let RecordKind::Move { from } = item.kind else { unreachable!("{:?} is not a move", item.kind) };
         let shard = ShardId::of(item.key.family, item.key.lba);
         let applied = self.lookup(&item.key, |value| {
-            let current = value.is_some_and(|pointer| pointer.location == from);
+            let current = value == Some(Pointer { location: from, crc: to.crc });
             if current {
                 self.with_shard(shard, |shard| shard.set(item.key, Some(to), &self.ledger));
             }

@@ -1,6 +1,6 @@
 //! An open pool: all its state, each piece with one owner, and what holds them together.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
@@ -35,6 +35,7 @@ use crate::temper::Temper;
 use crate::types::{Incarnation, Lsn, ShardId};
 use crate::upkeep::Orders;
 use crate::widen::Joining;
+use crate::zeroing::Updates;
 
 /// What a pool is, for ever.
 #[derive(Clone, Debug)]
@@ -170,8 +171,8 @@ pub(crate) struct Pool<W: World> {
     pub root_begun: RefCell<Root>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
-    /// Held while a range is zeroed that makes many updates of the map.
-    pub zeroing: Mutex<()>,
+    /// What zeros that are on their way may still take.
+    pub zeroing: OnceCell<Updates>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     /// How far the purge of a deleted volume is, if one is under way.
@@ -254,7 +255,7 @@ impl<W: World> Pool<W> {
             joining: Cell::default(),
             empty_at_start: RefCell::default(),
             resizing: Mutex::default(),
-            zeroing: Mutex::default(),
+            zeroing: OnceCell::new(),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::new(parts.catalog_pages),

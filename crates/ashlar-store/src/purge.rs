@@ -37,7 +37,7 @@ impl Purge {
 
 impl<W: World> Pool<W> {
     /// Discards some of the blocks of a deleted volume, and forgets it after the last. If a part of its map cannot be read
-    /// it stays, until the pool is opened again.
+    /// it stays, until the pool is opened again or a drive returns.
     pub async fn purge_step(&self, id: VolumeId) -> Result<(), AppendError> {
         let begun = self.purge.get().filter(|purge| purge.volume == id);
         let purge = begun.unwrap_or_else(|| Purge::new(id));

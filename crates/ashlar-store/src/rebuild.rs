@@ -22,7 +22,7 @@ use crate::gc::Collected;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::{Expected, Image};
-use crate::segments::{NewPlace, Segments, pin};
+use crate::segments::{NewPlace, Segment, Segments, pin};
 use crate::types::Lsn;
 use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
@@ -45,6 +45,8 @@ const READY_POLL: Duration = Duration::from_millis(200);
 /// The columns of a segment that are being restored.
 struct Moving {
     segment: SegmentId,
+    /// Of its first batch: the number may come round to another segment meanwhile.
+    first_lsn: Lsn,
     places: Vec<NewPlace>,
     /// Rows below it are done.
     next_row: u32,
@@ -136,7 +138,12 @@ impl<W: World> Pool<W> {
         if self.rebuild.unsettled_columns.get() >= UNSETTLED_COLUMNS_MAX {
             return Some(RebuildTask::Settle);
         }
-        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| moving.segment);
+        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| (moving.segment, moving.first_lsn));
+        if begun.is_some_and(|(id, since)| segments.get(id).is_none_or(|segment| segment.first_lsn != since))
+        {
+            return Some(RebuildTask::Settle);
+        }
+        let begun = begun.map(|(id, _)| id);
         let unmovable = self.unmovable.borrow();
         let could_move = |segment: &Damaged| {
             let has_room = || segments.could_move(segment.id, segment.columns, drives);
@@ -241,18 +248,20 @@ impl<W: World> Pool<W> {
 
     fn begin_or_resume(&self, id: SegmentId) -> Option<Moving> {
         if let Some(moving) = self.rebuild.moving.take() {
-            if moving.segment == id {
+            let is_same = |segment: &Segment| segment.first_lsn == moving.first_lsn;
+            if moving.segment == id && self.segments.borrow().get(id).is_some_and(is_same) {
                 return Some(moving);
             }
             self.give_back(moving);
         }
         let mut segments = self.segments.borrow_mut();
-        let geometry = segments.get(id)?.geometry.clone();
+        let (geometry, first_lsn) =
+            segments.get(id).map(|segment| (segment.geometry.clone(), segment.first_lsn))?;
         let homes = self.homes();
         let is_off = |column: &usize| !homes.contains(&geometry.columns[*column].drive);
         let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
         let places = segments.reserve_columns(id, &columns, &homes)?;
-        Some(Moving { segment: id, places, next_row: 0 })
+        Some(Moving { segment: id, first_lsn, places, next_row: 0 })
     }
 
     /// What was being restored is left as it is: nothing is restored any more, or not to `drive`.

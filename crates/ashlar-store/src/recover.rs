@@ -135,7 +135,7 @@ pub(crate) async fn open<W: World>(
     };
     let behind = chosen.behind.clone();
     let pool = assemble(world, chosen, table, options);
-    // A start that stops here has decided nothing. Its drives stay locked until what it had begun to write is done.
+    // A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun to write is done.
     match select(pin!(pool.recover(&behind, &mut opened)), pin!(pool.array.lacks_room())).await {
         Either::Left((recovered, _)) => recovered?,
         Either::Right(_) => return Err(OpenError::FileSystemFull),
@@ -215,11 +215,15 @@ impl<W: World> Pool<W> {
     async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
         if root.clean {
             self.settle_clean();
+            self.begin_numbers_above(root.next_lsn);
             return Ok(());
         }
         tracing::debug!(generation = root.generation.0, floor = root.replay_floor.0, "replaying");
         let found = self.scan(root).await;
         let complete = complete_through(found.values().flatten());
+        // The torn ones count, too: what is left of them must not be taken for one that gets the same number and place.
+        let newest = found.values().flatten().map(|found| found.header.lsn).max();
+        self.begin_numbers_above(newest.map_or(root.next_lsn, |newest| newest.max(root.next_lsn)));
         let mut replays = Vec::new();
         // What holds nothing is opened first: pages of an unfinished checkpoint are named by a root after all, if it came to a
         // drive that is away now, and that may be back at the next start.
@@ -229,13 +233,19 @@ impl<W: World> Pool<W> {
             replays.extend(self.judge(id, batches, root.replay_floor, &complete, opened).await);
         }
         replays.sort_by_key(|replay| replay.lsn);
-        self.log.skip_past(replays.last().map_or(root.next_lsn, |last| last.lsn.max(root.next_lsn)));
         for replay in replays.into_iter().filter(|replay| replay.lsn >= root.replay_floor) {
             opened.replayed += 1;
             self.replay_batch(replay).await?;
         }
         self.seal_all();
         Ok(())
+    }
+
+    /// Batches of this start are above `newest`, and not those that another start from the same root has written or will write: what
+    /// one leaves behind, cut before it came to a root, lies where the next one writes.
+    fn begin_numbers_above(&self, newest: Lsn) {
+        let skipped = self.world.random_u64() % SKIPPED_BATCHES_MAX;
+        self.log.skip_past(Lsn(newest.0 + skipped * Lsn::REACTORS));
     }
 
     /// A clean root has nothing behind it: what lies in its window is older.
@@ -379,6 +389,9 @@ impl<W: World> Pool<W> {
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }
+
+/// Numbers that a start leaves out, at most: 2^38 starts use up what there are.
+const SKIPPED_BATCHES_MAX: u64 = 1 << 20;
 
 /// Segments that recovery takes at a time when the root's window is used up.
 const EXTENSION_SEGMENTS: usize = 4;

@@ -251,20 +251,23 @@ impl<W: World> Pool<W> {
     /// Returns where the next step goes on.
     async fn scrub_stretch(&self, stretch: &Stretch) -> (SegmentId, u32) {
         let mut image = Image::new(self, &stretch.geometry);
-        for extent in &stretch.extents {
+        'extents: for extent in &stretch.extents {
             let mut row = extent.row.max(stretch.rows.start);
             while row < extent.row + extent.rows {
                 if row >= stretch.rows.end {
                     return (stretch.id, row);
                 }
-                row += self.scrub_batch(stretch, &mut image, row).await;
+                // What is behind a batch that is on its way was begun after it, and so after the scrub.
+                let Some(rows) = self.scrub_batch(stretch, &mut image, row).await else { break 'extents };
+                row += rows;
             }
         }
         (SegmentId(stretch.id.0 + 1), 0)
     }
 
-    /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that settles.
-    async fn scrub_batch(&self, stretch: &Stretch, image: &mut Image<'_, W>, row: u32) -> u32 {
+    /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that settles; `None` if its header may
+    /// be on its way.
+    async fn scrub_batch(&self, stretch: &Stretch, image: &mut Image<'_, W>, row: u32) -> Option<u32> {
         let (segment, generation) = (stretch.id, self.generation(stretch.id));
         let expected = Expected { segment, generation, secret: &self.identity.secret };
         let (rows, check) = match image.batch_at(&expected, row).await {
@@ -272,8 +275,8 @@ impl<W: World> Pool<W> {
                 (found.header.rows, self.check_batch(image, &found).await)
             }
             Some(found) => (found.header.rows, BatchCheck::default()),
-            // Its header may be on its way.
-            None => (1, BatchCheck { lost: u64::from(stretch.is_settled), ..BatchCheck::default() }),
+            None if stretch.is_settled => (1, BatchCheck { lost: 1, ..BatchCheck::default() }),
+            None => return None,
         };
         if check.lost > 0 {
             let (columns, missing) = (&stretch.geometry.columns, self.array.missing(&stretch.geometry));
@@ -288,7 +291,7 @@ impl<W: World> Pool<W> {
             pass.report.bytes_checked += u64::from(rows) * (columns * SECTOR_BYTES) as u64;
             pass.report.add(&check);
         });
-        rows
+        Some(rows)
     }
 }
 

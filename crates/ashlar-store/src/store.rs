@@ -325,11 +325,11 @@ impl<W: World> Store<W> {
         let mut items = self.pool.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        let _turn = if stored.fragments > 0 {
+        let _updates = if stored.fragments > 0 {
             self.pool.admit(stored.bytes()).await?;
             None
         } else {
-            self.pool.admit_zeros(count).await?
+            Some(self.pool.admit_zeros(count).await?)
         };
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;

@@ -10,6 +10,7 @@ use crate::append::{BatchRoom, StreamId};
 use crate::batch::{Item, Room};
 use crate::compress::Fragment;
 use crate::format::header::{RECORDS_MAX, RecordKind};
+use crate::format::location::Pointer;
 use crate::pool::Pool;
 use crate::segments::Claim;
 use crate::types::ShardId;
@@ -111,12 +112,16 @@ impl<W: World> Pool<W> {
         Some(())
     }
 
-    /// Whether the map still names the place from where the item would be moved.
+    /// Whether the map still names the place from where the item would be moved, and what it holds there.
     fn is_where_it_was(&self, item: &Item) -> bool {
         let shard = ShardId::of(item.key.family, item.key.lba);
         let value = self.with_shard(shard, |shard| shard.buffer.get(&item.key));
-        let current = value.flatten().map(|pointer| pointer.location);
-        current.is_some_and(|location| item.kind == RecordKind::Move { from: location })
+        let fragment = item.fragment.as_ref();
+        let is_kept = |pointer: Pointer| {
+            item.kind == RecordKind::Move { from: pointer.location }
+                && fragment.is_some_and(|fragment| fragment.crc == pointer.crc)
+        };
+        value.flatten().is_some_and(is_kept)
     }
 }
 

@@ -143,8 +143,10 @@ impl<W: World> Pool<W> {
         }
         self.orders.fruitless.set(self.orders.fruitless.get() + 1);
         let gain_bytes = self.gain_of_collecting(victim);
-        if self.collect(victim).await? == Collected::LeftToCheckpoint {
-            self.ordered_checkpoint().await;
+        match self.collect(victim).await? {
+            Collected::Emptied => {}
+            Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
+            Collected::Unmovable => return Ok(()),
         }
         self.pace.gained(gain_bytes, self.world.now());
         Ok(())
@@ -272,6 +274,7 @@ impl<W: World> Pool<W> {
             || self.orders.room_wanted.get()
             || self.orders.hosts_want_window.get()
             || self.orders.moves_want_window.get();
+        let reclaimable = if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 };
         let unpurgeable = self.unpurgeable.borrow();
         let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
             volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
@@ -299,7 +302,7 @@ impl<W: World> Pool<W> {
             free_segments: placeable + usable,
             reserve_mark: marks.reserve,
             collect_mark: marks.collect,
-            reclaimable: if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 },
+            reclaimable,
             room_wanted: self.orders.room_wanted.get(),
             inexact: self.counts_are_inexact(),
             fullest_shard: fullest,
@@ -310,6 +313,9 @@ impl<W: World> Pool<W> {
             purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
             sweep: self.sweep_need(),
             rebuild: self.next_rebuild(&segments, floor, &drives),
+            only_columns_fit: placeable == 0
+                && usable > CHECKPOINT_MIN
+                && segments.most_free(&drives) > marks.reserve,
             scrub: self.scrub_is_ready(),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),

@@ -1,14 +1,15 @@
 //! Zeros: what hosts deallocate or zero, as records of ranges.
 //!
 //! A record is small, but what it says of a block that the map's buffer knows is an update of its own, which the next checkpoint
-//! writes. So a large range is done in portions, with a checkpoint between them where that is needed: one that had more to
-//! write than there are segments for would halt the pool, and so would each start after it.
+//! writes. So a large range is done in portions, with a checkpoint between them where that is needed, and all that are on their way
+//! make no more updates than one portion may: a checkpoint that had more to write than there are segments for would halt the pool,
+//! and so would each start after it.
 
 use std::ops::Range;
 
 use ashlar_block::{IoError, Lba, World};
 use futures_util::future::join_all;
-use tokio::sync::MutexGuard;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::batch::Item;
 use crate::format::header::RecordKind;
@@ -21,8 +22,27 @@ const GIBS_AT_A_TIME: usize = 32;
 /// Blocks of a range that is not cut any more: some in each shard.
 const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
 
-/// Updates of a portion from which on others wait until it is done. Small ones may add up, where there is room for that.
-const UPDATES_AT_ONCE: usize = 4096;
+/// Ranges of up to so many blocks count as an update for each: what the buffer knows of larger ones is looked up.
+const LOOK_UP_BLOCKS: usize = 4096;
+
+/// The updates that zeros on their way may make.
+pub(crate) struct Updates {
+    max: u32,
+    left: Semaphore,
+}
+
+impl Updates {
+    fn new(max: usize) -> Self {
+        let max = u32::try_from(max).unwrap_or(u32::MAX);
+        Updates { max, left: Semaphore::new(max as usize) }
+    }
+
+    /// Returns when so many, or as many as there may be, are nobody else's. They are its own until the result is dropped.
+    async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
+        let taken = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
+        self.left.acquire_many(taken).await.expect("it is never closed")
+    }
+}
 
 /// Ranges that are zeroed together.
 #[derive(Default)]
@@ -72,18 +92,17 @@ impl<W: World> Pool<W> {
             self.commit(items)
         };
         for portion in self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty()) {
-            let _turn = self.admit_zeros(portion.updates).await?;
+            let _updates = self.admit_zeros(portion.updates).await?;
             join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
         }
         Ok(())
     }
 
     /// Returns when zeros that make so many updates of the map may be committed. Others may wait until the result is dropped.
-    pub async fn admit_zeros(&self, updates: usize) -> Result<Option<MutexGuard<'_, ()>>, IoError> {
-        let in_turn = updates > UPDATES_AT_ONCE || self.segments.borrow().is_cornered(&self.homes());
-        let turn = if in_turn { Some(self.zeroing.lock().await) } else { None };
+    pub async fn admit_zeros(&self, updates: usize) -> Result<SemaphorePermit<'_>, IoError> {
+        let taken = self.zeroing.get_or_init(|| Updates::new(self.fresh_entries_max())).take(updates).await;
         self.while_there_is_room(self.wait_for_deltas()).await?;
-        Ok(turn)
+        Ok(taken)
     }
 
     /// The pieces, cut and put together so that each portion makes no more updates than one checkpoint is meant for.
@@ -107,7 +126,7 @@ impl<W: World> Pool<W> {
     /// or for each block at all where a group of the map is crowded.
     fn updates_of_zeros(&self, key: Key, part: &Range<Lba>) -> usize {
         let blocks = (part.end.0 - part.start.0) as usize;
-        if blocks <= UPDATES_AT_ONCE || self.is_crowded(GroupKey::of(key.family, part.start)) {
+        if blocks <= LOOK_UP_BLOCKS || self.is_crowded(GroupKey::of(key.family, part.start)) {
             return blocks;
         }
         let shards = self.shards.borrow();

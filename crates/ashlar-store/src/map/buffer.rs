@@ -146,10 +146,14 @@ impl Buffer {
     }
 
     /// Sets the value; returns the one that it displaces, if the buffer knew one. `on_disk`: whether the key's group has
-    /// runs, so that the absence of a value must be remembered to hide what they say.
+    /// runs, so that the absence of a value must be remembered to hide what they say. What is absent already is no update: the next
+    /// checkpoint would write it once more.
     pub fn set(&mut self, key: Key, value: Value, on_disk: impl FnOnce() -> bool) -> Option<Value> {
-        if value.is_none() && self.get(&key).is_none() && !on_disk() {
-            return None;
+        if value.is_none() {
+            let known = self.get(&key);
+            if known == Some(None) || (known.is_none() && !on_disk()) {
+                return known;
+            }
         }
         self.put(&key, value, self.epoch)
     }

@@ -4,7 +4,7 @@ use ashlar_block::DeviceError;
 use ashlar_raid::Level;
 
 use super::*;
-use crate::format::table::RowExtent;
+use crate::format::table::{RowExtent, TableEntry};
 use crate::segments::Segment;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 
@@ -88,4 +88,24 @@ fn a_root_says_what_is_restored_from_time_to_time() {
     assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
     pool.rebuild.unsettled_columns.set(UNSETTLED_COLUMNS_MAX);
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
+}
+
+/// Collection emptied it meanwhile and a checkpoint freed it. Nobody gave back what had been reserved for its column, and a segment
+/// that came to the same number would have been restored from the row on that this one had come to.
+#[test]
+fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
+    let pool = degraded(Level::RAID1, 4);
+    let Some(task @ RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let free = || pool.segments.borrow().placeable(&pool.homes());
+    let before = free();
+    at_once(pool.rebuild_step(task)).expect("good drives");
+    assert!(pool.rebuild.moving.borrow().is_some(), "there is more to do");
+    let entry = pool.segments.borrow().table().remove(&id).expect("it exists");
+    let again = TableEntry { first_lsn: pool.log.next(), ..entry };
+    pool.segments.borrow_mut().free(id);
+    assert_eq!(next(&pool), Some(RebuildTask::Settle));
+    pool.segments.borrow_mut().load(vec![again]);
+    assert_eq!(next(&pool), Some(RebuildTask::Settle));
+    at_once(pool.rebuild_step(RebuildTask::Settle)).expect("good drives");
+    assert!(pool.rebuild.moving.borrow().is_none() && free() >= before);
 }

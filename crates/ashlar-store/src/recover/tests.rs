@@ -161,3 +161,42 @@ fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
     segments.load(vec![TableEntry { state, first_lsn: since, live: Occupancy::default(), ..freed }]);
     segments.reuse_window(id);
 }
+
+/// A start that was cut before it came to a root, and the next, which begins where it began, wrote under the same numbers, in the
+/// same places.
+#[test]
+fn starts_from_the_same_root_do_not_share_numbers() {
+    let drives = Drives::new(Level::RAID1, 2);
+    drop(drives.open());
+    let first = replayed(&drives).log.next();
+    assert_ne!(first, replayed(&drives).log.next());
+}
+
+#[test]
+fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let torn = pool.log.next();
+    write_block(&pool, 0);
+    let written = |(_, segment): &(SegmentId, &Segment)| segment.rows > 0 && segment.last_lsn == torn;
+    let (columns, row) = {
+        let segments = pool.segments.borrow();
+        let (_, segment) = segments.iter().find(written).expect("it was written to");
+        (segment.geometry.columns.clone(), segment.rows - 1)
+    };
+    for column in columns {
+        let layout = pool.array.member(column.drive).expect("it works").layout;
+        let offset = layout.offset(column.chunk, row * SECTOR_BYTES as u32);
+        let device = &drives.devices[usize::from(column.drive.0)];
+        let spoiled = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+        at_once(device.write(offset, spoiled, Durability::Stable)).expect("a good drive");
+    }
+    drop(pool);
+    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
+    let table = at_once(read_table(&chosen)).expect("it was written");
+    let pool = assemble(&drives.world, chosen, table, Options::default());
+    let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
+    at_once(pool.replay(&root, &mut opened)).expect("good drives");
+    assert_eq!((opened.torn, opened.replayed), (1, 0));
+    assert!(pool.log.next() > torn);
+}

@@ -3,7 +3,7 @@ use ashlar_raid::{Level, Source};
 use bytes::Bytes;
 
 use super::*;
-use crate::append::StreamId;
+use crate::append::{Appended, StreamId};
 use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::format::header::RecordKind;
@@ -24,12 +24,16 @@ struct Written {
 
 impl Written {
     fn new(level: Level, drives: usize) -> Self {
+        Written::with(BATCHES, level, drives)
+    }
+
+    fn with(batches: u64, level: Level, drives: usize) -> Self {
         let drives = Drives::new(level, drives);
         let pool = drives.open();
-        (0..BATCHES).for_each(|nth| append(&pool, nth, true));
+        (0..batches).for_each(|nth| append(&pool, nth, true));
         at_once(pool.checkpoint(false)).expect("good drives");
         let of_data =
-            |(id, segment): (SegmentId, &Segment)| (u64::from(segment.rows) == BATCHES).then_some(id);
+            |(id, segment): (SegmentId, &Segment)| (u64::from(segment.rows) == batches).then_some(id);
         let segment = pool.segments.borrow().iter().find_map(of_data).expect("they are in one");
         Written { drives, pool, segment }
     }
@@ -69,20 +73,33 @@ impl Written {
 }
 
 fn append(pool: &Rc<Pool<StillWorld>>, nth: u64, published: bool) {
-    let block: Vec<u8> = (0..BLOCK_BYTES as u64).map(|byte| ((byte * byte * (nth + 7)) >> 5) as u8).collect();
-    let key = Key { family: Family(1), lba: Lba(nth), layer: Layer(0) };
-    let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
-    let mut items = vec![Item { kind: RecordKind::Write, key, fragment }];
-    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
-    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room");
+    let mut appended = begin(pool, nth..nth + 1);
     at_once(pool.write(&mut appended)).expect("good drives");
     if published {
-        pool.log.durable(appended.lsn);
-        for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
-            pool.publish_item(item, *pointer);
-        }
-        pool.log.published(appended.lsn);
+        publish(pool, &appended);
     }
+}
+
+/// Begins a batch of these blocks, of which nothing is on the drives yet.
+fn begin(pool: &Rc<Pool<StillWorld>>, blocks: std::ops::Range<u64>) -> Appended {
+    let item = |nth: u64| {
+        let byte = |byte: u64| ((byte * byte * (nth + 7)) >> 5) as u8;
+        let block: Vec<u8> = (0..BLOCK_BYTES as u64).map(byte).collect();
+        let key = Key { family: Family(1), lba: Lba(nth), layer: Layer(0) };
+        let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
+        Item { kind: RecordKind::Write, key, fragment }
+    };
+    let mut items: Vec<Item> = blocks.map(item).collect();
+    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
+    at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room")
+}
+
+fn publish(pool: &Rc<Pool<StillWorld>>, appended: &Appended) {
+    pool.log.durable(appended.lsn);
+    for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+        pool.publish_item(item, *pointer);
+    }
+    pool.log.published(appended.lsn);
 }
 
 fn found(wrong: u64, repaired: u64) -> Findings {
@@ -167,6 +184,30 @@ fn batches_that_are_on_their_way_are_left_alone() {
         assert_eq!(written.scrub().findings, found(0, 0), "row {row} of {rows}");
         assert!(written.sector(0, row)[..] == before[..]);
     }
+}
+
+/// The step ended within it, and when the next one began there, it was known to be written: what came before that row was thought
+/// to be all of it, and the rest lost.
+#[test]
+fn a_batch_that_is_on_its_way_when_a_scrub_comes_to_it_is_not_looked_at_from_its_middle() {
+    let written = Written::with(10, Level::RAID5, 3);
+    let pool = &written.pool;
+    pool.start_scrub().expect("it takes writes");
+    let position = || pool.scrub.position().map(|(_, at, _)| at);
+    while position() != Some((written.segment, 8)) {
+        at_once(pool.scrub_step());
+    }
+    let mut appended = begin(pool, 10..16);
+    assert!(pool.segments.borrow().get(written.segment).expect("it is open").rows > 12);
+    at_once(pool.scrub_step());
+    at_once(pool.write(&mut appended)).expect("good drives");
+    publish(pool, &appended);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    while pool.scrub.pass.borrow().is_some() {
+        at_once(pool.scrub_step());
+    }
+    assert_eq!(pool.scrub_report().expect("there was one").findings, found(0, 0));
+    assert_eq!(written.scrub().findings, found(0, 0));
 }
 
 #[test]

@@ -59,6 +59,12 @@ impl Segments {
         self.drives_beside(id, drives).len() >= columns
     }
 
+    /// Free chunks of the drive that has most.
+    pub fn most_free(&self, drives: &[DriveId]) -> u64 {
+        let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive));
+        free.map(|chunks| chunks.len() as u64).max().unwrap_or(0)
+    }
+
     /// Takes a chunk for each of the columns, on drives that the segment does not lie on. They are nobody's until
     /// [`Self::move_columns`] or [`Self::give_back`]. `None` if there is not room for all.
     pub fn reserve_columns(

@@ -63,7 +63,7 @@ impl Numbers {
 
     /// The next number that is not `taken`. `None` until the sweep is done.
     pub fn next(&mut self, taken: impl Fn(SegmentId) -> bool) -> Option<SegmentId> {
-        while self.quarter() <= self.swept {
+        while !self.are_used_up() {
             let id = SegmentId((self.ordinal % u64::from(self.circle)) as u32 + 1);
             self.ordinal += 1;
             if !self.resting.remove(&id) && !taken(id) {
@@ -103,9 +103,15 @@ impl Numbers {
         self.given_up
     }
 
-    /// There are no numbers left, and no sweep will set any free.
+    /// There are no numbers left, and no sweep will set any free. Some are kept for when one can be made again: it takes segments
+    /// itself, and so does a start.
     pub fn are_gone(&self) -> bool {
-        self.given_up && self.quarter() > self.swept
+        self.given_up && self.are_used_up()
+    }
+
+    fn are_used_up(&self) -> bool {
+        let kept = if self.given_up { self.quarter_len() / 2 } else { 0 };
+        self.ordinal + kept >= (self.swept + 1) * self.quarter_len()
     }
 
     /// A sweep has ended that began when `quarter` was due.

@@ -1,6 +1,7 @@
 //! Where segments have room.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use ashlar_block::{DriveId, XorShift};
 use ashlar_raid::{ChunkAddr, Geometry};
@@ -60,22 +61,24 @@ impl Segments {
 
     /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        self.placeable_without(&[], drives)
-    }
-
-    /// Likewise, once these segments are free.
-    pub fn placeable_without(&self, segments: &[SegmentId], drives: &[DriveId]) -> u64 {
         if self.numbers.are_gone() {
             return 0;
         }
-        let freed = |drive: DriveId| {
-            let columns = segments.iter().flat_map(|id| &self.entries[id].geometry.columns);
-            columns.filter(|column| column.drive == drive).count()
-        };
-        let free = drives
-            .iter()
-            .filter_map(|drive| Some((self.free_chunks.get(drive)?.len() + freed(*drive)) as u64));
+        let free = drives.iter().filter_map(|drive| Some(self.free_chunks.get(drive)?.len() as u64));
         placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+    }
+
+    /// Whether a segment, however narrow, will have room on `drives` once these are free.
+    pub fn has_room_after(&self, freed: &[SegmentId], drives: &[DriveId]) -> bool {
+        let freed: BTreeSet<DriveId> = freed
+            .iter()
+            .flat_map(|id| &self.entries[id].geometry.columns)
+            .map(|column| column.drive)
+            .collect();
+        let is_roomy = |drive: &&DriveId| {
+            freed.contains(drive) || self.free_chunks.get(drive).is_some_and(|chunks| !chunks.is_empty())
+        };
+        !self.numbers.are_gone() && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
     }
 
     /// Striped segments that `drives` have room for when they are empty, and the data columns of each.

@@ -61,3 +61,22 @@ fn what_waits_to_be_striped_is_bounded() {
     }
     assert_eq!(striping.kept[1].borrow().moves.len(), KEPT_MOVES_MAX);
 }
+
+/// The segment's number had come round, and the block was at the same place of it again, as hot data. What was kept of the cold
+/// version was moved over it.
+#[test]
+fn what_was_kept_of_a_place_is_not_moved_over_what_has_come_there_since() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    write_to_journal(&pool);
+    let kept = at_once(pool.lookup(&KEY, |value| value)).expect("in memory").expect("written");
+    let newer = Pointer { crc: !kept.crc, ..kept };
+    let write = Item { kind: RecordKind::Write, key: KEY, fragment: None };
+    pool.publish_item(&write, Some(newer));
+    let fragment =
+        compress_blocks(&Bytes::from_static(&[0xa5; BLOCK_BYTES]), true).next().expect("one block");
+    let late = Item { kind: RecordKind::Move { from: kept.location }, key: KEY, fragment };
+    assert_eq!(at_once(pool.apply_move(&late, kept)), Some(false));
+    pool.commit.stop();
+    at_once(pool.finish_striping());
+    assert_eq!(at_once(pool.lookup(&KEY, |value| value)).expect("in memory"), Some(newer));
+}

@@ -2,6 +2,7 @@
 
 use ashlar_block::VolumeId;
 
+use crate::capacity::COLLECTION_SEGMENTS;
 use crate::format::location::SegmentId;
 use crate::rebuild::policy::RebuildTask;
 use crate::sweep::SweepNeed;
@@ -52,6 +53,8 @@ pub(crate) struct Situation {
     pub sweep: SweepNeed,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
+    /// No segment could have the chunks that are free, but columns can.
+    pub only_columns_fit: bool,
     /// There is something to be looked at by a scrub.
     pub scrub: bool,
     /// If collection and the map both have something to do while there is no space, it is the map's turn.
@@ -147,6 +150,15 @@ impl Situation {
         self.deleting.filter(|_| self.purge_has_room).map(Task::Purge)
     }
 
+    /// What is to be restored now. It takes room: not the last that there is, but what no segment could have, for drives that have
+    /// been added to a full pool may be all that has any; and what collection would need, if there is nothing to collect.
+    fn to_restore(&self) -> Option<RebuildTask> {
+        let for_collection = if self.victim.is_none() { COLLECTION_SEGMENTS } else { 0 };
+        let kept = self.reserve_mark - for_collection;
+        let has_room = self.free_segments > kept || self.only_columns_fit;
+        self.rebuild.filter(|task| has_room || *task == RebuildTask::Settle)
+    }
+
     /// What gives moves that wait for a segment one, if anything does.
     fn for_waiting_moves(&self) -> Option<Task> {
         if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {
@@ -212,9 +224,7 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.window_low || now.replay_is_long() {
         return Task::Checkpoint;
     }
-    // Restored columns take room: not the last that there is.
-    let rebuild =
-        now.rebuild.filter(|task| now.free_segments > now.reserve_mark || *task == RebuildTask::Settle);
+    let rebuild = now.to_restore();
     if let Some(task) = rebuild.filter(|_| now.rebuild_turn) {
         return Task::Rebuild(task);
     }

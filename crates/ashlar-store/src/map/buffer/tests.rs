@@ -29,6 +29,17 @@ fn each_value_is_displaced_once_whatever_part_holds_it() {
     assert_eq!(buffer.len(), 1);
 }
 
+/// A purge that was begun anew after a start told the next checkpoint what the deltas said already.
+#[test]
+fn what_is_absent_already_is_no_update() {
+    let mut buffer = Buffer::default();
+    buffer.set(key(1), None, || true);
+    buffer.freeze();
+    buffer.settle(|_| true);
+    assert_eq!(buffer.set(key(1), None, || true), Some(None));
+    assert_eq!((buffer.fresh_len(), buffer.settled_len()), (0, 1));
+}
+
 #[test]
 fn an_absence_is_remembered_until_no_delta_or_run_can_bring_the_value_back() {
     let mut buffer = Buffer::default();
@@ -103,6 +114,9 @@ struct Plain {
 impl Plain {
     fn set(&mut self, key: Key, value: Value, on_disk: bool) -> Option<Value> {
         let newest = self.fresh.get(&key).or_else(|| self.freezing.get(&key)).copied();
+        if value.is_none() && newest.or_else(|| self.settled.get(&key).copied()) == Some(None) {
+            return Some(None);
+        }
         let displaced = newest.or_else(|| self.settled.remove(&key));
         if value.is_some() || on_disk || displaced.is_some() {
             self.fresh.insert(key, value);

@@ -40,16 +40,20 @@ fn what_is_freed_while_its_turn_is_near_rests_until_it_is_past() {
     assert_eq!(numbers.resting().len(), 0);
 }
 
-/// Checkpoints were made for a window that none of them could have, each of which took some of what was left.
+/// Checkpoints were made for a window that none of them could have, each of which took some of what was left. And a sweep that can
+/// be made again, or a start, takes segments itself.
 #[test]
-fn numbers_that_no_sweep_will_set_free_are_gone() {
+fn some_numbers_are_kept_for_when_a_sweep_can_be_made_again() {
     let mut numbers = numbers(12, Numbers::SWEPT_AT_FIRST);
     numbers.give_up_sweep();
-    assert!(!numbers.are_gone(), "four are left");
-    (0..4).for_each(|_| assert!(take(&mut numbers).is_some()));
+    assert!(!numbers.are_gone(), "two are left, and two are kept");
+    (0..2).for_each(|_| assert!(take(&mut numbers).is_some()));
     assert!(numbers.are_gone());
+    assert_eq!(take(&mut numbers), None);
     numbers.try_sweep_again();
     assert!(!numbers.are_gone());
+    (0..2).for_each(|_| assert!(take(&mut numbers).is_some()));
+    assert_eq!(take(&mut numbers), None);
 }
 
 #[test]

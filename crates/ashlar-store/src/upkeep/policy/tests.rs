@@ -37,6 +37,7 @@ fn calm() -> Situation {
         purge_has_room: true,
         sweep: SweepNeed::None,
         rebuild: None,
+        only_columns_fit: false,
         map_turn: false,
         rebuild_turn: false,
         scrub: false,
@@ -220,5 +221,23 @@ fn the_rebuild_has_a_turn_after_each_task_of_the_map() {
     assert_eq!(choose(&busy), Task::Merge(ShardId(1), GROUP));
     assert_eq!(choose(&Situation { rebuild_turn: true, ..busy.clone() }), Task::Rebuild(task));
     // It takes room, and not the last that there is.
-    assert_ne!(choose(&Situation { rebuild_turn: true, free_segments: 6, ..busy }), Task::Rebuild(task));
+    assert_ne!(choose(&Situation { rebuild_turn: true, free_segments: 3, ..busy }), Task::Rebuild(task));
+}
+
+/// A pool that was full when it lost a drive stayed without redundancy beside the drive that it got instead.
+#[test]
+fn what_a_full_pool_has_lost_is_restored_to_what_nothing_else_can_use() {
+    let task = RebuildTask::Move(SegmentId(3));
+    let full = Situation { rebuild: Some(task), free_segments: 2, ..calm() };
+    assert_eq!(choose(&full), Task::Rest);
+    assert_eq!(choose(&Situation { only_columns_fit: true, ..full.clone() }), Task::Rebuild(task));
+    let kept = Situation { free_segments: 5, ..full };
+    assert_eq!(choose(&kept), Task::Rebuild(task), "there is nothing to collect");
+    let victim = Some(SegmentId(7));
+    assert_eq!(choose(&Situation { victim, ..kept.clone() }), Task::Collect(SegmentId(7)));
+    assert_eq!(
+        choose(&Situation { reclaimable: 1, ..kept }),
+        Task::Rebuild(task),
+        "too few for a checkpoint"
+    );
 }
