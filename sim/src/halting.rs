@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, Spawn, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, Options, create};
+use ashlar_store::{NewPool, Options, Settings, create};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
@@ -52,6 +52,9 @@ async fn make(world: &SimWorld, platters: &[SharedPlatter]) -> Pool {
 
 async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShift) {
     let pool = make(&world, &platters).await;
+    // What is lost first would be restored before the second is.
+    let settings = Settings { recon_prio: 1, ..pool.settings() };
+    pool.set_settings(settings).await.expect("good drives");
     let at_work = Rc::new(Cell::new(0));
     for task in 0..2 * TASKS {
         at_work.set(at_work.get() + 1);
