@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -38,6 +38,10 @@ pub trait Appliance: Send + Sync + 'static {
 
     /// Takes a drive into a pool.
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// Gives a pool a spare.
+    fn add_spare(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// Takes a spare from a pool.
+    fn remove_spare(&self, pool: String, request: NameSpare) -> Answer<'_, Pool>;
     /// Gives a drive of a pool up as if it had been pulled.
     fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool>;
     /// Removes a drive of a pool once what lives on it is on others.

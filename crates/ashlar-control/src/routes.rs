@@ -16,7 +16,7 @@ use crate::appliance::Appliance;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Version, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Version, Volume,
 };
 
 use crate::watch::Watcher;
@@ -55,6 +55,8 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(export_pool))
         .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(add_drive))
+        .routes(routes!(add_spare))
+        .routes(routes!(remove_spare))
         .routes(routes!(fail_drive))
         .routes(routes!(remove_drive))
         .routes(routes!(return_drive))
@@ -181,6 +183,22 @@ async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool>
 async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
     let Json(request) = body?;
     node.add_drive(pool, request).await.map(Json)
+}
+
+/// Gives a pool a spare: a drive that is taken once one is lost.
+#[utoipa::path(post, path = "/pools/{pool}/spares", request_body = NameDrive, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.add_spare(pool, request).await.map(Json)
+}
+
+/// Takes a spare from a pool; the drive is nobody's then.
+#[utoipa::path(post, path = "/pools/{pool}/remove-spare", request_body = NameSpare, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn remove_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameSpare>) -> Answer<Pool> {
+    let Json(request) = body?;
+    node.remove_spare(pool, request).await.map(Json)
 }
 
 /// Gives a drive of a pool up as if it had been pulled; what lives on it is rebuilt on the others.

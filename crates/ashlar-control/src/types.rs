@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 mod drives;
 
-pub use drives::{FailDrive, NameDrive, RemoveDrive, ReplaceDrive, ReturnDrive};
+pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -96,6 +96,8 @@ pub struct Pool {
     pub map_memory_bytes: u64,
     /// Its members.
     pub drives: Vec<PoolDrive>,
+    /// Drives that are taken for those that it loses, in their order.
+    pub spares: Vec<Spare>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Rebuild>,
     /// The scrub that is under way, or else the last one; null if there was none.

@@ -198,6 +198,14 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         removed.map_err(cannot).map(|_| record)
     }
 
+    /// The identity of a member, named by its number, its name or as it was given.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn member_named(&self, pool: &str, name: &str) -> Result<DriveUuid, NodeError> {
+        Ok(drive_named(&self.report(pool).await?, name)?.status.uuid)
+    }
+
     /// Takes a drive back that a pool has lost. `at`: where it is; without that, where the pool has had it, or where
     /// `remembered` says that a drive of that identity was.
     ///
@@ -311,6 +319,19 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
         check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
         self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
+    }
+
+    /// Makes sure that a drive can be taken into a pool later: a file that is not there is made, and it has to be blank, unless
+    /// with `force`, which makes it so.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn prepare_spare(&self, pool: &str, spec: String, force: bool) -> Result<(), NodeError> {
+        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier
+            .call(home, move |home| async move { home.prepare_spare(uuid, spec, force).await })
+            .await?
     }
 
     /// Takes a pool's label off a drive; `force` also of a drive with other content.

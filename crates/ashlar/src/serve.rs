@@ -9,6 +9,7 @@ mod memory;
 mod notify;
 mod reactors;
 mod requests;
+mod spares;
 mod state;
 
 use std::future::Future;
@@ -83,6 +84,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let appliance = NodeAppliance::new(node.clone(), target, state, unavailable, config.reactors);
     let appliance = Arc::new(appliance);
     appliance.follow_removals().await;
+    appliance.keep_pools_whole();
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
     let watcher = Arc::new(Watcher::new(appliance.clone()));

@@ -435,11 +435,20 @@ fn every_verb_explains_itself_with_an_example() {
         "pool list",
         "pool show",
         "pool import",
+        "pool add-drive",
+        "pool remove-drive",
+        "pool replace",
+        "pool spare add",
+        "pool spare remove",
+        "pool set",
+        "pool rebuild",
         "pool scrub",
         "pool export",
         "pool destroy",
         "drive list",
         "drive show",
+        "drive fail",
+        "drive return",
         "drive label-clear",
         "volume create",
         "volume list",
@@ -450,6 +459,7 @@ fn every_verb_explains_itself_with_an_example() {
         "volume allow",
         "volume deny",
         "host list",
+        "events",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();

@@ -14,6 +14,23 @@ pub struct NameDrive {
     pub force: bool,
 }
 
+/// A spare of a pool.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NameSpare {
+    /// How it was given.
+    pub drive: String,
+}
+
+/// A drive that waits until its pool loses one.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Spare {
+    /// How it was given.
+    pub spec: String,
+    /// Why it could not be taken when it was wanted. It is tried again.
+    pub problem: Option<String>,
+}
+
 /// A drive of a pool, to be given up.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -47,6 +47,7 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: Option<Happening>) -> Vec<H
         all.push(about(now, Severity::Info, "pool_opened", format!("pool '{}' is open", now.name)));
     }
     all.extend(of_drives(before, now));
+    all.extend(before.map(|before| of_spares(before, now)).unwrap_or_default());
     let (nothing, same) = (Pool::default(), before.unwrap_or(now));
     let words = |pool: &Pool, other: &Pool| -> Vec<String> {
         let tells = |state: &&String| !is(other, state) && !SILENT_STATES.contains(&state.as_str());
@@ -90,6 +91,30 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
             all.push(about_drive(now, drive, Severity::Info, "drive_added", message));
         }
         all.extend(drive_state(now, old, drive));
+    }
+    all
+}
+
+fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
+    let mut all = Vec::new();
+    let find = |pool: &'_ Pool, spec: &str| pool.spares.iter().find(|spare| spare.spec == spec).cloned();
+    for spare in &before.spares {
+        let taken = now.drives.iter().find(|drive| drive.spec.as_ref() == Some(&spare.spec));
+        if let (None, Some(drive)) = (find(now, &spare.spec), taken) {
+            let message = format!("{} of pool '{}' was the spare {}", drive.name, now.name, spare.spec);
+            all.push(about_drive(now, drive, Severity::Info, "spare_taken", message));
+            if now.spares.is_empty() {
+                let message = format!("pool '{}' has no spare left", now.name);
+                all.push(about(now, Severity::Warning, "spares_used_up", message));
+            }
+        }
+    }
+    for spare in &now.spares {
+        let was = find(before, &spare.spec).and_then(|before| before.problem);
+        if let (None, Some(why)) = (was, &spare.problem) {
+            let message = format!("spare {} of pool '{}' cannot be taken: {why}", spare.spec, now.name);
+            all.push(about(now, Severity::Error, "spare_refused", message));
+        }
     }
     all
 }

@@ -9,7 +9,7 @@ use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store}
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
-use super::{Home, PoolDrive};
+use super::{Home, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
 use crate::report::PoolRecord;
@@ -192,6 +192,36 @@ impl<B: DriveBay> Home<B> {
         added.map_err(|error| NodeError::AddDrive { spec, error })
     }
 
+    /// Makes sure that a drive can be taken into the pool later. It is let go of again.
+    ///
+    /// # Errors
+    /// [`NodeError`]; a file that was made for it is gone again.
+    pub async fn prepare_spare(&self, uuid: PoolUuid, spec: String, force: bool) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
+        let prepared = match pool.check_spare(&drives[0].facts) {
+            Ok(()) => self.make_blank(&drives[0], force).await,
+            too_small => too_small,
+        };
+        if prepared.is_err() {
+            self.give_back(drives);
+        }
+        prepared
+    }
+
+    async fn make_blank(&self, drive: &BayDrive<B::Device>, force: bool) -> Result<(), NodeError> {
+        let checked = self.check_blank(drive).await;
+        if checked.is_ok() || !force {
+            return checked;
+        }
+        let failed = |error| NodeError::Drive(format!("{}: {error}", drive.facts.spec));
+        if let Ok(superblock) = read_superblock(&drive.device).await {
+            ashlar_store::wipe(&drive.device, superblock.drive_bytes).await.map_err(failed)?;
+        }
+        ashlar_store::wipe(&drive.device, drive.device.size_bytes()).await.map_err(failed)?;
+        self.check_blank(drive).await
+    }
+
     /// Looks what a drive is and holds. It is let go of again.
     ///
     /// # Errors
@@ -225,6 +255,18 @@ impl<B: DriveBay> Home<B> {
         };
         ashlar_store::wipe(&drive.device, size_bytes).await.map_err(failed)?;
         Ok(DriveReading { facts: drive.facts, content })
+    }
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    fn check_spare(&self, spare: &DriveFacts) -> Result<(), NodeError> {
+        let smallest = self.drives.borrow().iter().map(|member| member.pool_bytes).min().unwrap_or(0);
+        if spare.size_bytes >= smallest {
+            return Ok(());
+        }
+        let (spec, pool) = (spare.spec.clone(), self.name.clone());
+        let (size, wanted) = (ByteSize(spare.size_bytes), ByteSize(smallest));
+        Err(NodeError::SpareTooSmall { spec, size, pool, wanted })
     }
 }
 

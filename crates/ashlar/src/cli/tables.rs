@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Scrub, Severity, Status, Volume,
+    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Scrub, Severity, Spare, Status, Volume,
 };
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -158,6 +158,7 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
     rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
+    rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
     let counters = &pool.counters;
     rows.extend([
         ("raw", size(pool.raw_bytes)),
@@ -182,6 +183,11 @@ pub fn pool(pool: &Pool) -> String {
         ("unclean starts", counters.unclean_starts.to_string()),
     ]);
     format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+}
+
+fn spare(spare: &Spare) -> String {
+    let Spare { spec, problem } = spare;
+    problem.as_ref().map_or_else(|| spec.clone(), |why| format!("{spec}, which could not be taken: {why}"))
 }
 
 /// Drives of pools, a line each.

@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -15,7 +15,9 @@ use serde::Serialize;
 
 use super::client::Client;
 use super::tables;
-use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, VolumeCommand};
+use crate::args::{
+    ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand, VolumeCommand,
+};
 
 /// Does what `command` says.
 pub async fn run(client: &Client, command: ClientCommand, output: Output) -> anyhow::Result<()> {
@@ -106,16 +108,28 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let request = ReplaceDrive { drive, with: absolute(&with)?, force };
             change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
         }
+        PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => {
             let change = super::settings::parse(&settings)?;
             change_pool(client, Method::PATCH, &pool, "", &change, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
-        PoolCommand::Scrub { pool, wait, stop } => {
-            scrub(client, &path_of_pool(&pool)?, wait, stop, output).await
-        }
+        PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
+    }
+}
+
+async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        SpareCommand::Add { pool, drive, force } => {
+            let request = NameDrive { drive: absolute(&drive)?, force };
+            change_pool(client, Method::POST, &pool, "/spares", &request, output).await
+        }
+        SpareCommand::Remove { pool, drive } => {
+            let request = NameSpare { drive: absolute(&drive)? };
+            change_pool(client, Method::POST, &pool, "/remove-spare", &request, output).await
+        }
     }
 }
 
@@ -160,10 +174,10 @@ async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> any
     print(output, &pool, tables::rebuild)
 }
 
-async fn scrub(client: &Client, path: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
-    let method = if stop { Method::DELETE } else { Method::POST };
+async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
+    let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
     let pool: Pool = client.ask(method, &format!("{path}/scrub")).await?;
-    let pool = if wait { super::scrub::wait(client, path).await? } else { pool };
+    let pool = if wait { super::scrub::wait(client, &path).await? } else { pool };
     print(output, &pool, tables::scrub)
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -18,6 +18,7 @@ use super::state::{PoolState, StateDir};
 use super::{MachineNode, convert};
 
 mod changes;
+mod spares;
 
 /// A node as the API sees it. Clones are the same one.
 #[derive(Clone)]
@@ -67,6 +68,11 @@ impl NodeAppliance {
         for report in self.shared.node.reports().await.unwrap_or_default() {
             tokio::spawn(self.shared.clone().forget_removed(report.status.uuid.to_string()));
         }
+    }
+
+    /// Takes spares for drives that pools lose, from now on.
+    pub fn keep_pools_whole(&self) {
+        tokio::spawn(self.shared.clone().keep_whole());
     }
 
     /// What hosts connect to.
@@ -119,11 +125,7 @@ impl Shared {
     async fn read_pools(&self) -> Result<(Vec<Pool>, Vec<Volume>), ApiError> {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
         let memory = self.memory();
-        let remembered = |uuid: String| memory.pool(&uuid);
-        let mut pools: Vec<Pool> = reports
-            .iter()
-            .map(|report| convert::pool(report, remembered(report.status.uuid.to_string())))
-            .collect();
+        let mut pools: Vec<Pool> = reports.iter().map(|report| convert::pool(report, &memory)).collect();
         pools.extend(memory.unavailable().map(|(pool, why)| convert::unavailable_pool(pool, why)));
         pools.sort_by(|one, other| one.name.cmp(&other.name));
         let volumes = reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
@@ -191,6 +193,14 @@ impl Appliance for NodeAppliance {
 
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {
         self.change(|node| async move { node.add_drive(pool, request).await })
+    }
+
+    fn add_spare(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.add_spare(pool, request).await })
+    }
+
+    fn remove_spare(&self, pool: String, request: NameSpare) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.remove_spare(pool, request).await })
     }
 
     fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool> {

@@ -2,12 +2,13 @@
 
 use ashlar_control::types::{
     Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Scrub,
-    ScrubbedDrive, Volume,
+    ScrubbedDrive, Spare, Volume,
 };
 use ashlar_store::{DriveCondition, PoolStatus, RebuildProgress, ScrubReport, ScrubState};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
+use super::memory::Memory;
 use super::state::PoolState;
 
 /// Bytes of a slot of a stored fragment, and of a block.
@@ -18,9 +19,12 @@ fn ratio(logical: u64, physical: u64) -> f64 {
     if physical == 0 { 0.0 } else { (logical as f64 / physical as f64 * 1000.0).round() / 1000.0 }
 }
 
-/// A pool that is open. `remembered` knows how drives that are not there were named.
-pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
+/// A pool that is open. `memory` knows how drives that are not there were named, and its spares.
+pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
     let (status, space) = (&report.status, &report.status.space);
+    let remembered = memory.pool(&status.uuid.to_string());
+    let spare =
+        |spec: &String| Spare { spec: spec.clone(), problem: memory.refusal(spec).map(str::to_owned) };
     let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
     let read_only = report.read_only();
     let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
@@ -44,6 +48,7 @@ pub fn pool(report: &PoolReport, remembered: Option<&PoolState>) -> Pool {
         problem: read_only,
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
+        spares: remembered.iter().flat_map(|pool| &pool.spares.waiting).map(spare).collect(),
         rebuild: status.rebuild.as_ref().map(rebuild),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
         recon_prio: status.settings.recon_prio,

@@ -38,6 +38,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
+        NodeError::SpareTooSmall { .. } => (Invalid, "spare_too_small"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),

@@ -1,23 +1,36 @@
 //! What the daemon remembers of its pools while it runs, and what is missing of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_volume::PoolRecord;
 
+use super::spares::{Lacking, Spares, Taking};
 use super::state::{DriveState, PoolState, StateDir};
+
+/// When a spare that could not be taken is tried again.
+const REFUSED_RETRY: Duration = Duration::from_secs(60);
 
 /// What is remembered, and what is missing of it.
 pub struct Memory {
     state: StateDir,
     /// Why a pool is not open, by UUID.
     unavailable: BTreeMap<String, String>,
+    /// Spares that could not be taken, by how they are named.
+    refused: BTreeMap<String, Refused>,
+}
+
+/// Why a spare could not be taken, and when.
+struct Refused {
+    why: String,
+    at: Instant,
 }
 
 impl Memory {
     /// What `state` remembers; pools of `unavailable` are not open, for the reason given with their UUID.
     pub fn new(state: StateDir, unavailable: Vec<(String, String)>) -> Self {
-        Memory { state, unavailable: unavailable.into_iter().collect() }
+        Memory { state, unavailable: unavailable.into_iter().collect(), refused: BTreeMap::new() }
     }
 
     /// A pool by its UUID.
@@ -38,8 +51,11 @@ impl Memory {
             let is_member = record.members.iter().any(|member| member.to_string() == drive.uuid);
             is_member && record.drives.iter().all(|(_, there)| there.to_string() != drive.uuid)
         };
-        let known = self.pool(&pool.uuid).map_or(&[][..], |known| known.drives.as_slice());
-        pool.drives.extend(known.iter().filter(is_away).cloned());
+        if let Some(known) = self.pool(&pool.uuid) {
+            pool.drives.extend(known.drives.iter().filter(is_away).cloned());
+            pool.spares = known.spares.clone();
+            pool.spares.keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
         self.unavailable.remove(&pool.uuid);
         let changed = self.state.change(|node| {
             node.pools.retain(|known| known.uuid != pool.uuid);
@@ -55,6 +71,57 @@ impl Memory {
     pub fn remember_nsids(&mut self, high: u32) -> Result<(), ApiError> {
         let noted = self.state.note_nsids(high);
         noted.map_err(|error| not_remembered("the namespace numbers that are in use cannot be noted", &error))
+    }
+
+    /// The name of the pool that has this drive as a spare.
+    pub fn pool_with_spare(&self, drive: &str) -> Option<String> {
+        let has = |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| path_of(spec) == path_of(drive));
+        self.state.node.pools.iter().find(has).map(|pool| pool.name.clone())
+    }
+
+    /// The pools that have spares, or are about to have taken one.
+    pub fn pools_with_spares(&self) -> Vec<String> {
+        let has = |pool: &&PoolState| !pool.spares.waiting.is_empty() || pool.spares.taking.is_some();
+        self.state.node.pools.iter().filter(has).map(|pool| pool.uuid.clone()).collect()
+    }
+
+    /// A spare of a pool as it was named when it became one.
+    pub fn spare_of(&self, uuid: &str, drive: &str) -> Option<String> {
+        let waiting = &self.pool(uuid)?.spares.waiting;
+        waiting.iter().find(|spec| path_of(spec) == path_of(drive)).cloned()
+    }
+
+    /// The spare that is to be taken for what a pool lacks.
+    pub fn next_spare(&self, uuid: &str, lacking: Lacking<'_>) -> Option<Taking> {
+        let is_recent = |refused: &Refused| refused.at.elapsed() < REFUSED_RETRY;
+        let refused = self.refused.iter().filter(|(_, refused)| is_recent(refused));
+        let refused: BTreeSet<&str> = refused.map(|(spec, _)| spec.as_str()).collect();
+        self.pool(uuid)?.spares.next(lacking, &refused)
+    }
+
+    /// Changes what is remembered of a pool's spares, durably; after an error nothing has changed.
+    pub fn change_spares(&mut self, uuid: &str, change: impl FnOnce(&mut Spares)) -> Result<(), ApiError> {
+        let changed = self.state.change(|node| {
+            if let Some(pool) = node.pools.iter_mut().find(|pool| pool.uuid == uuid) {
+                change(&mut pool.spares);
+            }
+        });
+        changed.map_err(|error| not_remembered("the spares of the pool are as they were", &error))
+    }
+
+    /// A spare could not be taken.
+    pub fn spare_is_refused(&mut self, spec: String, why: String) {
+        self.refused.insert(spec, Refused { why, at: Instant::now() });
+    }
+
+    /// Nothing is known against a spare any more.
+    pub fn spare_is_well(&mut self, spec: &str) {
+        self.refused.remove(spec);
+    }
+
+    /// Why a spare could not be taken.
+    pub fn refusal(&self, spec: &str) -> Option<&str> {
+        self.refused.get(spec).map(|refused| refused.why.as_str())
     }
 
     /// A pool that was open is so no more, for this reason.
@@ -75,6 +142,11 @@ impl Memory {
             not_remembered("the pool is closed, but will be looked for at the next start", &error)
         })
     }
+}
+
+/// A drive's text without its options.
+fn path_of(spec: &str) -> &str {
+    spec.split(',').next().unwrap_or(spec)
 }
 
 fn not_remembered(what: &str, error: &anyhow::Error) -> ApiError {

@@ -12,6 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::spares::Spares;
+
 /// How long a directory is waited for that only a daemon that has ended still has, and the pause between two
 /// attempts.
 const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -49,6 +51,9 @@ pub struct PoolState {
     pub volatile: bool,
     /// Its drives.
     pub drives: Vec<DriveState>,
+    /// Drives that are taken for those that it loses.
+    #[serde(default, skip_serializing_if = "Spares::is_empty")]
+    pub spares: Spares,
 }
 
 /// A drive of a pool to open.
@@ -67,12 +72,15 @@ impl PoolState {
         let drive = |(spec, uuid): &(String, _)| DriveState { spec: spec.clone(), uuid: format!("{uuid}") };
         let drives = record.drives.iter().map(drive).collect();
         let (name, uuid) = (record.name.clone(), record.uuid.to_string());
-        PoolState { name, uuid, volatile: record.is_volatile, drives }
+        PoolState { name, uuid, volatile: record.is_volatile, drives, spares: Spares::default() }
     }
 
-    /// How its drives are named.
+    /// How its drives are named, and the spare that was being taken when the daemon ended: it may be one of them.
     pub fn specs(&self) -> Vec<String> {
-        self.drives.iter().map(|drive| drive.spec.clone()).collect()
+        let drives = self.drives.iter().map(|drive| &drive.spec);
+        let taking = self.spares.taking.iter().map(|taking| &taking.spec);
+        let taking = taking.filter(|spec| self.drives.iter().all(|drive| drive.spec != **spec));
+        drives.chain(taking).cloned().collect()
     }
 }
 

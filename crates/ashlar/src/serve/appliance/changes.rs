@@ -45,7 +45,7 @@ impl Shared {
         self.memory().remember(record)?;
         self.remember_nsids()?;
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
-        Ok(convert::pool(&report, self.memory().pool(&record.uuid.to_string())))
+        Ok(convert::pool(&report, &self.memory()))
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
@@ -95,8 +95,7 @@ impl Shared {
     pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
-        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
-        Ok(convert::pool(&report, remembered.as_ref()))
+        Ok(convert::pool(&report, &self.memory()))
     }
 
     pub(super) async fn remove_drive(
@@ -109,8 +108,7 @@ impl Shared {
         let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         tokio::spawn(self.clone().forget_removed(uuid.clone()));
-        let remembered = self.memory().pool(&uuid).cloned();
-        Ok(convert::pool(&report, remembered.as_ref()))
+        Ok(convert::pool(&report, &self.memory()))
     }
 
     pub(super) async fn replace_drive(
@@ -121,12 +119,16 @@ impl Shared {
         let _changing = self.changing.lock().await;
         self.check_available(&pool)?;
         let ReplaceDrive { drive, with, force } = request;
+        let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
         let record = self.node.record(&pool).await.map_err(api_error)?;
         tokio::spawn(self.clone().forget_removed(record.uuid.to_string()));
         let remembered = self.remember(&record).await;
         replaced.map_err(api_error)?;
+        // No spare is to come for it as well.
+        let uuid = record.uuid.to_string();
+        self.memory().change_spares(&uuid, |spares| spares.made_good.push(old.to_string()))?;
         remembered
     }
 
@@ -198,15 +200,13 @@ impl Shared {
         let change = requests::settings(request)?;
         self.check_available(&pool)?;
         let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
-        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
-        Ok(convert::pool(&report, remembered.as_ref()))
+        Ok(convert::pool(&report, &self.memory()))
     }
 
     pub(super) async fn scrub(&self, pool: String, order: ScrubOrder) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
-        let remembered = self.memory().pool(&report.status.uuid.to_string()).cloned();
-        Ok(convert::pool(&report, remembered.as_ref()))
+        Ok(convert::pool(&report, &self.memory()))
     }
 
     pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {

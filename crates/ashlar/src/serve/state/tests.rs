@@ -1,3 +1,4 @@
+use super::super::spares::Taking;
 use super::*;
 
 #[test]
@@ -23,7 +24,13 @@ fn two_daemons_do_not_share_a_directory() {
 fn what_was_changed_is_there_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let drives = vec![DriveState { spec: "file:/d/0.img".into(), uuid: "u".into() }];
-    let pool = PoolState { name: "tank".into(), uuid: "p".into(), volatile: false, drives };
+    let pool = PoolState {
+        name: "tank".into(),
+        uuid: "p".into(),
+        volatile: false,
+        drives,
+        spares: Spares::default(),
+    };
     let mut first = StateDir::open(directory.path()).unwrap();
     first.change(|node| node.pools.push(pool.clone())).unwrap();
     drop(first);
@@ -49,4 +56,21 @@ fn a_directory_that_only_a_dead_daemon_has_is_waited_for() {
     assert!(status.success());
     StateDir::open(directory.path()).unwrap();
     assert_eq!(fs::read_to_string(lock).unwrap(), std::process::id().to_string());
+}
+
+/// A daemon was killed when the drive had become a member, and before that was written down.
+#[test]
+fn a_spare_that_was_being_taken_is_looked_for_with_the_drives() {
+    let drive = |spec: &str| DriveState { spec: spec.to_owned(), uuid: spec.to_owned() };
+    let taking = |spec: &str| Some(Taking { spec: spec.to_owned(), lost: None });
+    let spares = |spec| Spares { taking: taking(spec), ..Spares::default() };
+    let pool = |spec| PoolState {
+        name: "tank".to_owned(),
+        uuid: "p".to_owned(),
+        volatile: false,
+        drives: vec![drive("a"), drive("b")],
+        spares: spares(spec),
+    };
+    assert_eq!(pool("c").specs(), ["a", "b", "c"]);
+    assert_eq!(pool("b").specs(), ["a", "b"]);
 }

@@ -1,0 +1,198 @@
+//! What can be asked about pools.
+
+use ashlar_block::ByteSize;
+use clap::Subcommand;
+
+/// About pools.
+#[derive(Subcommand, Debug)]
+pub enum PoolCommand {
+    /// Make a pool of drives
+    #[command(after_help = "Examples:
+  ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB --drive file:/d/1.img,size=4GiB \\
+      --drive file:/d/2.img,size=4GiB
+A file that does not exist is made, all of its space reserved; sparse=on takes it as it is written.
+Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
+    Create {
+        /// Its name
+        name: String,
+        /// Protection: 0 none; 1 and 1x3 two and three copies; 5, 6, 7.3 one, two, three parities; or N+M,
+        /// N data and M parity columns. As many drives may be lost as there are parities or further copies
+        #[arg(long)]
+        level: String,
+        /// A drive: /dev/NAME, file:PATH (size=SIZE and sparse=on may follow, after commas) or
+        /// mem:SIZE; repeatable
+        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        drives: Vec<String>,
+        /// Take drives that hold something: it is lost
+        #[arg(long)]
+        force: bool,
+        /// Bytes of a chunk, a power of two [default: by the size of the drives]
+        #[arg(long, value_name = "SIZE")]
+        chunk_size: Option<ByteSize>,
+    },
+    /// List the pools
+    #[command(after_help = "Example:\n  ashlar pool list")]
+    List,
+    /// Show a pool, its drives and its figures
+    #[command(after_help = "Example:\n  ashlar pool show tank --output json")]
+    Show {
+        /// Its name or UUID
+        pool: String,
+    },
+    /// Open a pool that is on drives
+    #[command(after_help = "Examples:
+  ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool import tank --drive /mnt/drives
+Of a directory every file that is a drive of a pool is taken.")]
+    Import {
+        /// Its name or UUID, if the drives belong to several pools
+        pool: Option<String>,
+        /// A drive, or a directory to look for drives in; repeatable
+        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        drives: Vec<String>,
+        /// Open it even if half of its drives or fewer are there
+        #[arg(long)]
+        degraded: bool,
+    },
+    /// Take a drive into a pool: new data and rebuilds go to it as well
+    #[command(
+        name = "add-drive",
+        after_help = "Examples:
+  ashlar pool add-drive tank /dev/nvme4n1
+  ashlar pool add-drive tank file:/d/9.img,size=4GiB"
+    )]
+    AddDrive {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as when a pool is created
+        drive: String,
+        /// Take it although it holds something: that is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove a drive from a pool: what lives on it is moved to the others first, under load
+    #[command(
+        name = "remove-drive",
+        after_help = "Examples:
+  ashlar pool remove-drive tank drive-2
+  ashlar pool remove-drive tank drive-2 --wait
+  ashlar pool remove-drive tank drive-2 --cancel"
+    )]
+    RemoveDrive {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as ashlar pool show names it
+        drive: String,
+        /// Let it stay instead, if it is being removed
+        #[arg(long, conflicts_with = "wait")]
+        cancel: bool,
+        /// Wait until it is no member any more
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Take a drive into a pool instead of another one, which may be lost or still work
+    #[command(after_help = "Examples:
+  ashlar pool replace tank drive-2 /dev/nvme4n1
+  ashlar pool replace tank drive-2 file:/d/9.img,size=4GiB")]
+    Replace {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive that goes, as ashlar pool show names it
+        drive: String,
+        /// The drive that comes, as when a pool is created
+        with: String,
+        /// Take it although it holds something: that is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Give a pool spares: drives that are taken by themselves for those that it loses
+    #[command(subcommand)]
+    Spare(SpareCommand),
+    /// Change how a pool works
+    #[command(after_help = "Settings:
+  recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent
+                      [default: 100]
+  scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
+  scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
+                      or off [default: 30d]
+Examples:
+  ashlar pool set tank recon-prio=10
+  ashlar pool set tank scrub-prio=20 scrub-interval=14d")]
+    Set {
+        /// Its name or UUID
+        pool: String,
+        /// What is to change
+        #[arg(value_name = "SETTING=VALUE", required = true)]
+        settings: Vec<String>,
+    },
+    /// Show how far the rebuild of lost drives is, which goes on by itself
+    #[command(after_help = "Examples:\n  ashlar pool rebuild tank\n  ashlar pool rebuild tank --wait")]
+    Rebuild {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until all that lived on lost drives is on others
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Read all that is stored and make right what is wrong, which is done by schedule as well
+    #[command(after_help = "Examples:
+  ashlar pool scrub tank
+  ashlar pool scrub tank --wait
+  ashlar pool scrub tank --stop
+It names the drives that had something wrong, and goes on without whoever asked for it.")]
+    Scrub {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until everything has been looked at
+        #[arg(long)]
+        wait: bool,
+        /// Stop the scrub that is under way instead
+        #[arg(long, conflicts_with = "wait")]
+        stop: bool,
+    },
+    /// Close a pool and forget it: its drives can go elsewhere
+    #[command(after_help = "Example:\n  ashlar pool export tank")]
+    Export {
+        /// Its name or UUID
+        pool: String,
+    },
+    /// Close a pool and clear its drives' labels: all that it holds is lost
+    #[command(after_help = "Example:\n  ashlar pool destroy tank --yes")]
+    Destroy {
+        /// Its name or UUID
+        pool: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// About the spares of a pool.
+#[derive(Subcommand, Debug)]
+pub enum SpareCommand {
+    /// Give a pool a spare
+    ///
+    /// When the pool loses a drive it is taken within seconds, and what lived on the lost one is rebuilt to all drives, the new one
+    /// included. A pool that is lacking a drive already takes it at once.
+    #[command(after_help = "Examples:
+  ashlar pool spare add tank /dev/nvme5n1
+  ashlar pool spare add tank file:/d/9.img,size=4GiB")]
+    Add {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as when a pool is created
+        drive: String,
+        /// Take it although it holds something: that is lost, now
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take a spare from a pool: the drive is nobody's then
+    #[command(after_help = "Example:\n  ashlar pool spare remove tank /dev/nvme5n1")]
+    Remove {
+        /// The pool's name or UUID
+        pool: String,
+        /// The drive, as ashlar pool show names it
+        drive: String,
+    },
+}

@@ -1,0 +1,115 @@
+//! Spares are taken for drives that pools have lost, by the daemon itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ashlar_control::types::{NameDrive, NameSpare, Pool};
+use ashlar_control::{ApiError, ErrorKind};
+use ashlar_store::DriveCondition;
+use ashlar_volume::{DriveReport, PoolReport};
+
+use super::super::convert;
+use super::super::errors::api_error;
+use super::super::spares::{Lacking, Taking};
+use super::Shared;
+
+/// How often it is looked whether a pool has lost a drive.
+const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+
+impl Shared {
+    pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        let NameDrive { drive, force } = request;
+        if let Some(other) = self.memory().pool_with_spare(&drive) {
+            let message = format!("{drive} is a spare of pool '{other}' already");
+            return Err(ApiError::new(ErrorKind::Conflict, "spare_exists", message));
+        }
+        self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
+        let uuid = report.status.uuid.to_string();
+        self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
+        Ok(convert::pool(&report, &self.memory()))
+    }
+
+    pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool)?;
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        let uuid = report.status.uuid.to_string();
+        let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
+            let message = format!("pool '{pool}' has no spare {}", request.drive);
+            let hint = "ashlar pool show lists the spares of a pool";
+            ApiError::new(ErrorKind::NotFound, "no_such_spare", message).with_hint(hint)
+        })?;
+        self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec))?;
+        self.memory().spare_is_well(&spec);
+        Ok(convert::pool(&report, &self.memory()))
+    }
+
+    /// Takes spares for what pools have lost, for as long as it is polled.
+    pub(super) async fn keep_whole(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            let pools = self.memory().pools_with_spares();
+            for uuid in pools {
+                self.take_spare(&uuid).await;
+            }
+        }
+    }
+
+    /// Takes a spare for the pool, if it lacks a drive and has one. What is being taken is remembered before it is a member: a
+    /// daemon that is killed in between looks for it at its next start.
+    async fn take_spare(&self, uuid: &str) {
+        let _changing = self.changing.lock().await;
+        let Ok(report) = self.node.report(uuid).await else { return };
+        if let Err(error) = self.settle_taking(uuid, &report) {
+            return tracing::error!(error = error.body.message, "remembering that a spare was taken");
+        }
+        if report.status.halted.is_some() {
+            return;
+        }
+        let lost = lost_members(&report);
+        let lacking = Lacking { lost: &lost, is_reduced: report.status.is_reduced };
+        let Some(taking) = self.memory().next_spare(uuid, lacking) else { return };
+        let Taking { spec, lost } = taking.clone();
+        if let Err(error) = self.memory().change_spares(uuid, |spares| spares.taking = Some(taking)) {
+            return tracing::error!(error = error.body.message, "remembering that a spare is being taken");
+        }
+        let pool = &report.status.name;
+        match self.node.add_drive(uuid, spec.clone(), false).await {
+            Ok(record) => {
+                tracing::warn!(pool, spec, lost, "a spare has been taken for a drive that is lost");
+                let remembered = self.memory().remember(&record);
+                let remembered =
+                    remembered.and_then(|()| self.memory().change_spares(uuid, |spares| spares.taken()));
+                if let Err(error) = remembered {
+                    tracing::error!(pool, error = error.body.message, "remembering that a spare was taken");
+                }
+            }
+            Err(error) => {
+                tracing::error!(pool, spec, %error, "a spare cannot be taken; it is tried again later");
+                self.memory().spare_is_refused(spec, error.to_string());
+            }
+        }
+    }
+
+    /// What was being taken, by this daemon or one that was killed, is a member now, or waits as before.
+    fn settle_taking(&self, uuid: &str, report: &PoolReport) -> Result<(), ApiError> {
+        let Some(Taking { spec, .. }) = self.memory().pool(uuid).and_then(|pool| pool.spares.taking.clone())
+        else {
+            return Ok(());
+        };
+        let is_member = |drive: &DriveReport| drive.facts.as_ref().is_some_and(|facts| facts.spec == spec);
+        let taken = report.drives.iter().any(is_member);
+        self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None })
+    }
+}
+
+/// Members that are lost and not restored yet.
+fn lost_members(report: &PoolReport) -> Vec<String> {
+    let is_lost = |drive: &&DriveReport| {
+        matches!(drive.status.condition, DriveCondition::Failed(_) | DriveCondition::Absent)
+    };
+    report.drives.iter().filter(is_lost).map(|drive| drive.status.uuid.to_string()).collect()
+}

@@ -1,0 +1,69 @@
+//! Spare drives: which of them a pool has, and which is taken for what it has lost. Pure.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// The spares of a pool, as the daemon remembers them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spares {
+    /// How those are named that wait, in the order in which they are taken.
+    pub waiting: Vec<String>,
+    /// Members that were lost and for which a drive has come, by their UUIDs.
+    pub made_good: Vec<String>,
+    /// The one that is being taken. After a crash it may be a member already.
+    pub taking: Option<Taking>,
+}
+
+/// A spare that is being taken.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taking {
+    /// How it is named.
+    pub spec: String,
+    /// The UUID of the member that it is for, unless that is forgotten already.
+    #[serde(default)]
+    pub lost: Option<String>,
+}
+
+/// What a pool lacks.
+#[derive(Clone, Copy, Debug)]
+pub struct Lacking<'a> {
+    /// Members that are lost and not restored yet, by their UUIDs.
+    pub lost: &'a [String],
+    /// All is restored, on fewer drives than the pool was made of.
+    pub is_reduced: bool,
+}
+
+impl Spares {
+    /// There is nothing to remember.
+    pub fn is_empty(&self) -> bool {
+        *self == Spares::default()
+    }
+
+    /// The spare to be taken now, if one is: the first that has not been `refused`.
+    pub fn next(&self, lacking: Lacking<'_>, refused: &BTreeSet<&str>) -> Option<Taking> {
+        let lost = lacking.lost.iter().find(|uuid| !self.made_good.contains(uuid)).cloned();
+        if lost.is_none() && !lacking.is_reduced {
+            return None;
+        }
+        let spec = self.waiting.iter().find(|spec| !refused.contains(spec.as_str()))?.clone();
+        Some(Taking { spec, lost })
+    }
+
+    /// What was being taken is a member of the pool now.
+    pub fn taken(&mut self) {
+        let Some(Taking { spec, lost }) = self.taking.take() else { return };
+        self.waiting.retain(|waiting| *waiting != spec);
+        self.made_good.extend(lost);
+    }
+
+    /// Forgets what was made good of members that the pool has no more.
+    pub fn keep_members(&mut self, members: &[String]) {
+        self.made_good.retain(|uuid| members.contains(uuid));
+    }
+}
+
+#[cfg(test)]
+mod tests;

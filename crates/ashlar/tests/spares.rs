@@ -1,0 +1,130 @@
+//! A pool that loses a drive takes a spare by itself, and is whole again under load.
+
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod hosts;
+#[allow(dead_code, reason = "each test uses a part of what they share")]
+mod support;
+
+use std::fs;
+
+use hosts::{Load, Volume};
+use serde_json::Value;
+use support::Place;
+
+const DRIVES: usize = 4;
+/// Blocks of the volume: 24 MiB.
+const BLOCKS: u64 = 6144;
+
+fn shown(place: &Place) -> Value {
+    place.json(&["pool", "show", "tank"])
+}
+
+fn spares(place: &Place) -> Vec<String> {
+    let spares = shown(place)["spares"].as_array().expect("spares").clone();
+    spares.iter().map(|spare| spare["spec"].as_str().expect("a drive").to_owned()).collect()
+}
+
+fn is_member(place: &Place, index: usize) -> bool {
+    let drives = shown(place)["drives"].as_array().expect("drives").clone();
+    drives.iter().any(|drive| drive["spec"] == place.drive(index).as_str() && drive["states"][0] == "online")
+}
+
+fn event_kinds(place: &Place) -> Vec<String> {
+    let events = place.json(&["events"]).as_array().expect("events").clone();
+    events.iter().map(|event| event["kind"].as_str().expect("a kind").to_owned()).collect()
+}
+
+#[test]
+fn a_spare_is_taken_for_each_drive_that_is_lost() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    let size = (BLOCKS * 4096).to_string();
+    place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+    for index in [DRIVES, DRIVES + 1] {
+        place.ok(&["pool", "spare", "add", "tank", &place.drive(index)]);
+    }
+    assert_eq!(spares(&place), [place.drive(DRIVES), place.drive(DRIVES + 1)]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 61)], 1);
+    load.await_rounds();
+    fs::remove_file(place.image(0)).expect("a file");
+    place.wait_until("the first spare is taken", |place| is_member(place, DRIVES));
+    assert_eq!(spares(&place), [place.drive(DRIVES + 1)]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.wait_until("the second spare is taken", |place| is_member(place, DRIVES + 1));
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!((spares(&place), place.pool_states("tank")), (Vec::new(), vec!["online".to_owned()]));
+    let kinds = event_kinds(&place);
+    assert_eq!(kinds.iter().filter(|kind| *kind == "spare_taken").count(), 2, "{kinds:?}");
+    assert!(kinds.contains(&"spares_used_up".to_owned()), "{kinds:?}");
+    let volumes = load.join().0;
+    daemon.kill();
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
+#[test]
+fn spares_outlive_the_daemon_and_are_taken_by_the_next_one() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(3)]);
+    daemon.kill();
+    fs::remove_file(place.image(2)).expect("a file");
+    let daemon = place.start_configured("member_wait_seconds = 0");
+    place.wait_until("the spare is taken", |place| is_member(place, 3));
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    daemon.kill();
+    let daemon = place.start();
+    assert!(is_member(&place, 3), "{}", shown(&place));
+    daemon.terminate();
+}
+
+#[test]
+fn a_spare_that_cannot_be_taken_says_why_and_the_next_one_is() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    for index in [3, 4] {
+        place.ok(&["pool", "spare", "add", "tank", &place.drive(index)]);
+    }
+    fs::remove_file(place.image(3)).expect("a file");
+    fs::create_dir(place.image(3)).expect("a directory");
+    place.ok(&["drive", "fail", "tank/drive-0", "--yes"]);
+    place.wait_until("the other spare is taken", |place| is_member(place, 4));
+    let problem = shown(&place)["spares"][0]["problem"].as_str().expect("a reason").to_owned();
+    assert!(problem.contains("3.img"), "{problem}");
+    assert!(event_kinds(&place).contains(&"spare_refused".to_owned()));
+    place.ok(&["pool", "spare", "remove", "tank", &place.drive(3)]);
+    assert_eq!(spares(&place), Vec::<String>::new());
+    daemon.terminate();
+}
+
+#[test]
+fn what_cannot_be_a_spare_is_refused_with_the_reason() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    let said = place.refused(&["pool", "spare", "add", "tank", &place.drive(0)]);
+    assert!(said.contains("tank"), "{said}");
+    let small = format!("file:{},size=16MiB", place.image(7).display());
+    let said = place.refused(&["pool", "spare", "add", "tank", &small]);
+    assert!(said.contains("smallest drive"), "{said}");
+    assert!(!place.image(7).exists(), "what was made for it is gone");
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(3)]);
+    let said = place.refused(&["pool", "spare", "add", "tank", &place.drive(3)]);
+    assert!(said.contains("is a spare of pool 'tank' already"), "{said}");
+    let said = place.refused(&["pool", "spare", "remove", "tank", &place.drive(4)]);
+    assert!(said.contains("has no spare"), "{said}");
+    place.create_pool("other", 8..11);
+    place.ok(&["pool", "export", "other"]);
+    let said = place.refused(&["pool", "spare", "add", "tank", &place.file(8)]);
+    assert!(said.contains("of the Ashlar pool 'other'"), "{said}");
+    place.ok(&["pool", "spare", "add", "tank", &place.file(8), "--force"]);
+    assert_eq!(spares(&place).len(), 2);
+    let said = place.refused(&["pool", "spare", "add", "nowhere", &place.drive(6)]);
+    assert!(said.contains("nowhere"), "{said}");
+}
