@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES};
+use ashlar_block::{
+    AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, XorShift,
+};
 use bytes::Bytes;
 
 use crate::platter::{Faults, Platter, SharedPlatter};
@@ -15,6 +17,9 @@ const STALL_MAX_MICROSECONDS: u64 = 20_000_000;
 const GLITCH_MAX_NANOSECONDS: u64 = 50_000_000;
 /// How long there is no room under a drive, at most.
 const NO_SPACE_MAX_NANOSECONDS: u64 = 5_000_000_000;
+
+/// About as long as the columns of one batch take.
+const MOMENT_NANOSECONDS: u64 = 200_000;
 
 /// Operations between the loss of one drive and that of all.
 const PIECEMEAL_OPERATIONS: u64 = 30;
@@ -33,6 +38,12 @@ impl SimDrive {
 
     fn due(&self, once_in: u64) -> bool {
         once_in > 0 && self.world.once_in(once_in)
+    }
+
+    /// Whether this is one of so many moments: the same for all drives.
+    fn is_moment(&self, once_in: u64) -> bool {
+        once_in > 0
+            && XorShift::new(self.world.now().0 / MOMENT_NANOSECONDS).next_u64().is_multiple_of(once_in)
     }
 
     fn faults(&self) -> Faults {
@@ -112,8 +123,8 @@ impl SimDrive {
     fn finish_write(&self, id: u64, durability: Durability) {
         let mut platter = self.platter.0.borrow_mut();
         let (mut offset, data) = platter.in_flight.remove(&id).expect("in flight until it ends");
-        let Faults { lost_write, misdirected_write, .. } = platter.faults;
-        if self.due(lost_write) {
+        let Faults { lost_write, lost_moment, misdirected_write, .. } = platter.faults;
+        if self.due(lost_write) || self.is_moment(lost_moment) {
             return;
         }
         if self.due(misdirected_write) {

@@ -256,5 +256,7 @@ fn failing(rng: &mut XorShift, faults: Faults) -> Faults {
 
 /// Failures that the drive does not tell of.
 fn lying(rng: &mut XorShift, faults: Faults) -> Faults {
-    Faults { lost_write: rare(rng, 400), misdirected_write: rare(rng, 800), rot: rare(rng, 400), ..faults }
+    let lost_moment = if rng.below(2) == 0 { 16 << rng.below(5) } else { 0 };
+    let (lost_write, misdirected_write, rot) = (rare(rng, 400), rare(rng, 800), rare(rng, 400));
+    Faults { lost_write, lost_moment, misdirected_write, rot, ..faults }
 }

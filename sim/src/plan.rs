@@ -193,7 +193,7 @@ impl Plan {
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
             failing,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
-            stall_once_in: [50, 2000, 0, 0, 0, 0][rng.below(6) as usize],
+            stall_once_in: [50, 50, 2000, 0, 0, 0][rng.below(6) as usize],
             sparse: rng.below(8) == 0,
             drives_return: failing && rng.below(2) == 0,
             shrinks: drives > 1 && rng.below(3) == 0,

@@ -17,6 +17,8 @@ const TORN_BYTES: usize = 512;
 pub struct Faults {
     /// A write is acknowledged and not done.
     pub lost_write: u64,
+    /// Writes of a moment are acknowledged and not done; by all drives at the same moments, as far as they do that as often.
+    pub lost_moment: u64,
     /// A write goes to another place.
     pub misdirected_write: u64,
     /// A bit of what is read has changed, for good.

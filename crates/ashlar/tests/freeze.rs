@@ -16,8 +16,9 @@ const CONFIG: &str = "
     [limits]
     handshake_timeout_seconds = 1
     transfer_timeout_seconds = 1
+    keep_alive_max_seconds = 86400
 ";
-/// How long the daemon does nothing; less than the hosts' own patience with its answers.
+/// How long the daemon does nothing, unless `FREEZE_SECONDS` says.
 const FREEZE: Duration = Duration::from_secs(4);
 /// Drives of the pool, of 48 MiB each, and blocks of the volume.
 const DRIVES: usize = 5;
@@ -30,9 +31,12 @@ fn a_daemon_that_was_stopped_for_longer_than_its_timeouts_drops_no_host() {
     place.create_pool("tank", 0..DRIVES);
     let size = (BLOCKS * 4096).to_string();
     place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
-    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 3)], 1);
+    let seconds = std::env::var("FREEZE_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let freeze = seconds.map_or(FREEZE, Duration::from_secs);
+    let patience = 2 * freeze + Duration::from_secs(5);
+    let mut load = Load::start_patient(&place, vec![Volume::new("tank/v0", BLOCKS, 3)], 1, patience);
     load.await_rounds();
-    daemon.stop_for(FREEZE);
+    daemon.stop_for(freeze);
     load.await_rounds();
     load.join();
     daemon.terminate();

@@ -67,20 +67,32 @@ struct Shared {
 impl Load {
     /// A host that takes no error for an answer, nor the end of its connection.
     pub fn start(place: &Place, volumes: Vec<Volume>, seed: u64) -> Self {
-        Self::start_as(place, volumes, seed, false)
+        Self::start_as(options(place), place, volumes, seed, false)
+    }
+
+    /// Likewise, and it waits so long for an answer to a Keep Alive.
+    pub fn start_patient(place: &Place, volumes: Vec<Volume>, seed: u64, patience: Duration) -> Self {
+        let options = ConnectOptions { keep_alive: 2 * patience, ..options(place) };
+        Self::start_as(options, place, volumes, seed, false)
     }
 
     /// One that is content when its connection ends; it is given what no answer came for.
     pub fn start_until_lost(place: &Place, volumes: Vec<Volume>, seed: u64) -> Self {
-        Self::start_as(place, volumes, seed, true)
+        Self::start_as(options(place), place, volumes, seed, true)
     }
 
-    fn start_as(place: &Place, volumes: Vec<Volume>, seed: u64, survives_loss: bool) -> Self {
+    fn start_as(
+        options: ConnectOptions,
+        place: &Place,
+        volumes: Vec<Volume>,
+        seed: u64,
+        survives_loss: bool,
+    ) -> Self {
         let (round, rounds) = channel();
         let (stop, operations) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let shared =
             Shared { seed, survives_loss, round, stop: stop.clone(), operations: operations.clone() };
-        let (options, numbers, count) = (options(place), numbers(place, &volumes), volumes.len());
+        let (numbers, count) = (numbers(place, &volumes), volumes.len());
         let work = move || {
             let worked =
                 run(Config::default(), work(options, volumes.into_iter().zip(numbers).collect(), shared));
