@@ -17,28 +17,33 @@ pub struct Audit {
     pub live: Occupancy,
     /// What is counted as living.
     pub counted: Occupancy,
-    /// Segments that are counted too low, or are named and do not exist. Must be empty.
+    /// Segments that are counted too low, or are named and do not exist, and what is named where they hold no batch: nobody would
+    /// move or restore it. Must be empty.
     pub wrong: Vec<String>,
 }
 
 impl<W: World> Pool<W> {
     /// Walks everything that the map names. Nothing else may go on meanwhile.
     pub async fn audit(&self) -> Result<Audit, IoError> {
-        let mut live: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
-        let mut name = |location: Location| live.entry(location.segment()).or_default().add(location);
-        self.catalog_pages.borrow().iter().for_each(|page| name(page.location));
+        let mut named: Vec<Location> = self.catalog_pages.borrow().iter().map(|page| page.location).collect();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
-            for location in self.locations_of(shard).await? {
-                name(location);
-            }
+            named.extend(self.locations_of(shard).await?);
         }
         let segments = self.segments.borrow();
+        let mut live: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
+        named.iter().for_each(|location| live.entry(location.segment()).or_default().add(*location));
         let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live);
-        let wrong = live
+        let miscounted = live
             .iter()
             .filter(|(id, live)| counted(**id).and_then(|counted| counted.minus(**live)).is_none())
-            .map(|(id, live)| format!("{id}: {live:?} lives, {:?} counted", counted(*id)))
-            .collect();
+            .map(|(id, live)| format!("{id}: {live:?} lives, {:?} counted", counted(*id)));
+        let outside = named
+            .iter()
+            .filter(|location| {
+                segments.get(location.segment()).is_some_and(|it| !it.holds(location.sectors()))
+            })
+            .map(|location| format!("{location:?} is named, and no batch holds it"));
+        let wrong = miscounted.chain(outside).collect();
         let mut all = Occupancy::default();
         live.into_values().for_each(|part| all += part);
         Ok(Audit { live: all, counted: segments.live(), wrong })

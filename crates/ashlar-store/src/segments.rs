@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
@@ -90,6 +91,12 @@ impl Segment {
         } else {
             self.accepted.clone()
         }
+    }
+
+    /// Whether these rows are of batches.
+    pub fn holds(&self, rows: Range<u32>) -> bool {
+        let holds = |extent: RowExtent| extent.row <= rows.start && rows.end <= extent.row + extent.rows;
+        self.accepted_rows().into_iter().any(holds)
     }
 
     /// Nothing that counts names it.
