@@ -57,7 +57,8 @@ impl SimDrive {
     /// Takes its time, and is perhaps not there any more afterwards, or refuses.
     async fn operate(&self, op: DeviceOp, offset: u64, microseconds: u64) -> Result<(), DeviceError> {
         let faults = self.faults();
-        let slowest = if self.due(faults.stall) { STALL_MAX_MICROSECONDS } else { microseconds };
+        let stalls = self.due(faults.stall) || self.is_moment(faults.stall_moment);
+        let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
         let time = 1 + self.world.below(slowest);
         self.world.sleep(Duration::from_micros(time)).await;
         self.world.count_operation();

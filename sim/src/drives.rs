@@ -64,6 +64,7 @@ impl Drives {
     pub fn new(plan: &Plan) -> Self {
         let usual = Faults {
             stall: plan.stall_once_in,
+            stall_moment: plan.stall_moment,
             no_space: if plan.sparse { 3000 } else { 0 },
             ..Faults::default()
         };

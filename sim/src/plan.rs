@@ -91,6 +91,8 @@ pub struct Plan {
     /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is many, two columns of one
     /// batch hang now and then, and what is behind it overtakes it.
     pub stall_once_in: u64,
+    /// Likewise of moments, in which all drives do so at a time: all of a batch is late, and what comes next is not.
+    pub stall_moment: u64,
     /// The drives are files, and what they lie on is full now and then.
     pub sparse: bool,
     /// Drives that were lost come back while hosts are at work.
@@ -131,7 +133,8 @@ impl Plan {
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
-            stall_once_in: 0,
+            stall_once_in: [0, 0, 0, 500][rng.below(4) as usize],
+            stall_moment: 0,
             sparse: false,
             drives_return: false,
             shrinks: false,
@@ -194,6 +197,7 @@ impl Plan {
             failing,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stall_once_in: [50, 50, 2000, 0, 0, 0][rng.below(6) as usize],
+            stall_moment: [64, 1024, 0, 0][rng.below(4) as usize],
             sparse: rng.below(8) == 0,
             drives_return: failing && rng.below(2) == 0,
             shrinks: drives > 1 && rng.below(3) == 0,

@@ -35,6 +35,8 @@ pub struct Faults {
     pub vanish: u64,
     /// An operation takes very long.
     pub stall: u64,
+    /// Operations that begin in a moment take very long, those of all drives.
+    pub stall_moment: u64,
     /// The file system under the drive is full for a while. Says nothing against the drive.
     pub no_space: u64,
 }
