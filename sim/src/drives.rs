@@ -7,7 +7,8 @@
 //! enough are left.
 //!
 //! The pool names drives by numbers; here they are known by their platters. A drive that comes back has another number, and
-//! its old one is lost until what it missed has been restored.
+//! its old one is lost until what it missed has been restored. From the moment in which its return begins a root may name it:
+//! it must be there until the pool says whether it is a member.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,8 @@ pub struct Drives {
     suspects: BTreeSet<usize>,
     /// Drives that the pool needs no more, members or not.
     released: BTreeSet<usize>,
+    /// Drives that the pool began to take when its last start was cut: it may need them, or not know them.
+    coming: BTreeSet<usize>,
     parity: usize,
     /// At this start. Holds the liars and the suspects.
     bad: BTreeSet<usize>,
@@ -77,6 +80,7 @@ impl Drives {
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
             released: BTreeSet::new(),
+            coming: BTreeSet::new(),
             parity: plan.level.parity(),
             bad: BTreeSet::new(),
             away: BTreeSet::new(),
@@ -124,6 +128,12 @@ impl Drives {
         held.iter().filter(|(_, held)| **held == wanted).map(|(number, _)| numbers[number]).collect()
     }
 
+    /// Platters for which numbers were expected that the pool does not name.
+    fn beyond(&self, held: &BTreeMap<u16, Held>) -> BTreeSet<usize> {
+        let named_last = held.keys().last().copied().unwrap_or_default();
+        self.numbers.borrow().range(named_last + 1..).map(|(_, platter)| *platter).collect()
+    }
+
     /// Drives that the pool must not lose at this start.
     pub fn must_stay(&self) -> Vec<usize> {
         self.needed().filter(|drive| !self.bad.contains(drive)).collect()
@@ -168,7 +178,7 @@ impl Drives {
         // What a healed drive lacks, if it does, is missed when another is away.
         let away_once_in = if self.healed { 2 } else { 8 };
         self.away = self.bad.iter().copied().filter(|_| rng.below(away_once_in) == 0).collect();
-        self.away.extend(self.released.iter().filter(|_| rng.below(2) == 0));
+        self.away.extend(self.released.difference(&self.coming).filter(|_| rng.below(2) == 0));
         for (drive, platter) in self.platters.iter().enumerate() {
             let bad = self.bad.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
@@ -230,6 +240,7 @@ impl Drives {
         let (lost, online) = (self.lost(held), self.held_as(held, Held::Online));
         self.members.extend(&self.held_as(held, Held::Released) | &(&lost | &online));
         self.released = &self.members - &(&lost | &online);
+        self.coming = self.beyond(held);
         let before = std::mem::take(&mut self.suspects);
         self.suspects = &lost & &self.bad;
         self.bad = &self.bad - &self.released;

@@ -198,6 +198,7 @@ impl<W: World> Pool<W> {
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
         self.commit.wait_with(waiting.split_off(stores));
         self.commit.zeroing.set(true);
+        self.log.assert_quiet();
         for item in waiting.iter().flat_map(|unit| &*unit.items) {
             self.publish_item(item, None);
         }

@@ -75,9 +75,11 @@ impl<W: World> Pool<W> {
         let (kept, entries): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|(key, _)| closed.contains(&GroupKey::of(key.family, key.lba)));
         let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
-        for (key, value) in self.with_shard(id, |shard| {
-            entries.iter().filter(|(key, value)| value.is_some() || shard.on_disk(key)).collect::<Vec<_>>()
-        }) {
+        // An absence that hides nothing would be a run of nothing, which no merge ever comes to.
+        let written: Vec<&(Key, Value)> = self.with_shard(id, |shard| {
+            entries.iter().filter(|(key, value)| value.is_some() || shard.on_disk(key)).collect()
+        });
+        for (key, value) in written {
             let block = (key.lba.0 % GIB_BLOCKS) as u32;
             groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry {
                 block,

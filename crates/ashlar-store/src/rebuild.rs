@@ -22,7 +22,7 @@ use crate::gc::Collected;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::{Expected, Image};
-use crate::segments::{NewPlace, Segment, Segments, pin};
+use crate::segments::{NewPlace, Segments, pin};
 use crate::types::Lsn;
 use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
@@ -50,6 +50,13 @@ struct Moving {
     places: Vec<NewPlace>,
     /// Rows below it are done.
     next_row: u32,
+}
+
+impl Moving {
+    /// Whether the segment is still the one that was begun.
+    fn is_there(&self, segments: &Segments) -> bool {
+        segments.get(self.segment).is_some_and(|segment| segment.first_lsn == self.first_lsn)
+    }
 }
 
 /// What is known of the rebuild between two steps.
@@ -138,12 +145,11 @@ impl<W: World> Pool<W> {
         if self.rebuild.unsettled_columns.get() >= UNSETTLED_COLUMNS_MAX {
             return Some(RebuildTask::Settle);
         }
-        let begun = self.rebuild.moving.borrow().as_ref().map(|moving| (moving.segment, moving.first_lsn));
-        if begun.is_some_and(|(id, since)| segments.get(id).is_none_or(|segment| segment.first_lsn != since))
-        {
+        let moving = self.rebuild.moving.borrow();
+        if moving.as_ref().is_some_and(|moving| !moving.is_there(segments)) {
             return Some(RebuildTask::Settle);
         }
-        let begun = begun.map(|(id, _)| id);
+        let begun = moving.as_ref().map(|moving| moving.segment);
         let unmovable = self.unmovable.borrow();
         let could_move = |segment: &Damaged| {
             let has_room = || segments.could_move(segment.id, segment.columns, drives);
@@ -248,8 +254,7 @@ impl<W: World> Pool<W> {
 
     fn begin_or_resume(&self, id: SegmentId) -> Option<Moving> {
         if let Some(moving) = self.rebuild.moving.take() {
-            let is_same = |segment: &Segment| segment.first_lsn == moving.first_lsn;
-            if moving.segment == id && self.segments.borrow().get(id).is_some_and(is_same) {
+            if moving.segment == id && moving.is_there(&self.segments.borrow()) {
                 return Some(moving);
             }
             self.give_back(moving);

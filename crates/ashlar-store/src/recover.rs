@@ -135,7 +135,8 @@ pub(crate) async fn open<W: World>(
     };
     let behind = chosen.behind.clone();
     let pool = assemble(world, chosen, table, options);
-    // A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun to write is done.
+    // A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun
+    // to write is done.
     match select(pin!(pool.recover(&behind, &mut opened)), pin!(pool.array.lacks_room())).await {
         Either::Left((recovered, _)) => recovered?,
         Either::Right(_) => return Err(OpenError::FileSystemFull),

@@ -257,7 +257,7 @@ impl<W: World> Pool<W> {
                 if row >= stretch.rows.end {
                     return (stretch.id, row);
                 }
-                // What is behind a batch that is on its way was begun after it, and so after the scrub.
+                // What is behind a batch that is on its way was begun later still: the next scrub comes to it.
                 let Some(rows) = self.scrub_batch(stretch, &mut image, row).await else { break 'extents };
                 row += rows;
             }

@@ -455,7 +455,7 @@ fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeErro
     Ok(())
 }
 
-/// A drive's text without its options.
-fn path_of(spec: &str) -> &str {
+/// A drive's text without its options: what two ways of naming one drive have in common.
+pub fn path_of(spec: &str) -> &str {
     spec.split(',').next().unwrap_or(spec)
 }

@@ -262,8 +262,7 @@ fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, &str)> {
 }
 
 fn is_drive(member: &PoolDrive, drive: &str) -> bool {
-    let path = |spec: &str| spec.split(',').next().unwrap_or(spec).to_owned();
-    member.spec.as_deref().is_some_and(|spec| path(spec) == path(drive))
+    member.spec.as_deref().is_some_and(|spec| ashlar_volume::path_of(spec) == ashlar_volume::path_of(drive))
 }
 
 async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_volume::PoolRecord;
+use ashlar_volume::{PoolRecord, path_of};
 
 use super::spares::{Lacking, Spares, Taking};
 use super::state::{DriveState, PoolState, StateDir};
@@ -142,11 +142,6 @@ impl Memory {
             not_remembered("the pool is closed, but will be looked for at the next start", &error)
         })
     }
-}
-
-/// A drive's text without its options.
-fn path_of(spec: &str) -> &str {
-    spec.split(',').next().unwrap_or(spec)
 }
 
 fn not_remembered(what: &str, error: &anyhow::Error) -> ApiError {
