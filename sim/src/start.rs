@@ -28,7 +28,7 @@ pub async fn open_with(
     for device in drives {
         found.extend(superblock(&device).await.map(|superblock| FoundDrive { superblock, device }));
     }
-    Store::open(world, found, options, OpenPolicy { degraded: true }).await
+    Store::open(world, found, options, OpenPolicy::Degraded).await
 }
 
 /// The drive's superblock, if one of its copies can be read.

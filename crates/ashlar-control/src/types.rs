@@ -381,7 +381,7 @@ pub struct ImportPool {
     pub pool: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
-    /// Open it even if half of its drives or fewer are there.
+    /// Open it even if drives are missing, as many as its level survives.
     #[serde(default)]
     pub degraded: bool,
 }

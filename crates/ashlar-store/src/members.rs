@@ -20,11 +20,16 @@ pub struct FoundDrive<D> {
     pub device: D,
 }
 
-/// What may be taken as said when a pool is opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OpenPolicy {
-    /// Open even if only half of the members or fewer are there.
-    pub degraded: bool,
+/// Which members may be missing when a pool is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenPolicy {
+    /// None: somebody brings the drives to another machine, and may have forgotten one.
+    Whole,
+    /// Those whose absence is known, and of the others fewer than half: no two machines have so many. For who had the pool
+    /// before.
+    Most,
+    /// As many as the level survives.
+    Degraded,
 }
 
 /// The valid roots of one drive, newest last.
@@ -190,15 +195,31 @@ fn agree<D>(
     if too_many {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
-    // Drives whose absence is known already have been agreed to.
-    let known = |drive: &&DriveId| {
-        chosen.root.members.iter().any(|m| m.drive == **drive && m.state == MemberState::Absent)
-    };
-    let new = chosen.missing.iter().filter(|drive| !known(drive)).count();
-    if new > 0 && chosen.members.len() * 2 <= members && !policy.degraded {
-        return Err(OpenError::Degraded { missing: missing(), members });
+    match policy {
+        OpenPolicy::Whole if chosen.lacks_a_drive() => {
+            Err(OpenError::NotWhole { missing: missing(), members })
+        }
+        OpenPolicy::Most if chosen.lacks_half_by_surprise(members) => {
+            Err(OpenError::HalfMissing { missing: missing(), members })
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+impl<D> Chosen<D> {
+    /// Whether a drive is missing; not only a number of one that is there under another.
+    fn lacks_a_drive(&self) -> bool {
+        let there = || self.members.iter().map(|member| member.superblock.drive);
+        self.root.identities(self.missing.iter().copied().chain(there())) > self.root.identities(there())
+    }
+
+    /// Whether half of `members` are missing or more, and of one of them it was not known.
+    fn lacks_half_by_surprise(&self, members: usize) -> bool {
+        let is_known = |drive: &DriveId| {
+            self.root.members.iter().any(|m| m.drive == *drive && m.state == MemberState::Absent)
+        };
+        self.members.len() * 2 <= members && !self.missing.iter().all(is_known)
+    }
 }
 
 /// The segment table of the root.

@@ -67,9 +67,17 @@ pub enum OpenError {
         /// Which.
         missing: Vec<DriveId>,
     },
-    /// Opening without these drives has to be asked for.
+    /// Opening without any of the drives has to be asked for.
+    #[error("of {members} drives some are missing ({}): bring them too, or say --degraded to open the pool without", names(missing))]
+    NotWhole {
+        /// Which.
+        missing: Vec<DriveId>,
+        /// Of how many.
+        members: usize,
+    },
+    /// Opening with half of the drives or fewer has to be asked for.
     #[error("{} of {members} drives are missing ({}), which is half of them or more: bring them back, or say --degraded", missing.len(), names(missing))]
-    Degraded {
+    HalfMissing {
         /// Which.
         missing: Vec<DriveId>,
         /// Of how many.

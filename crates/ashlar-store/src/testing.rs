@@ -131,7 +131,7 @@ impl Drives {
 
     /// The pool, opened with these options.
     pub fn open_with(&self, options: Options) -> Rc<Pool<StillWorld>> {
-        let opened = recover::open(&self.world, self.found(), options, OpenPolicy::default());
+        let opened = recover::open(&self.world, self.found(), options, OpenPolicy::Most);
         at_once(opened).expect("good drives").0
     }
 }

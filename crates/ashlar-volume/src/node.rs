@@ -246,7 +246,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             tracing::info!(pool, %error, "closing a pool that has halted, to open it again");
         }
         // Half of them may be missing: nobody else can have gone on with those meanwhile.
-        let policy = OpenPolicy { degraded: true };
+        let policy = OpenPolicy::Degraded;
         self.open_pool(Some(uuid.to_string()), drives, policy, Duration::ZERO).await
     }
 

@@ -227,7 +227,7 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         .await;
         node.close_pool("tank").await.unwrap();
         assert!(node.reports().await.unwrap().is_empty());
-        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
         let report = node.report("tank").await.unwrap();
         let back = report.volumes.iter().find(|volume| volume.name == "v1").unwrap();
         assert_eq!((back.uuid, back.nsid, back.size_bytes), (made.uuid, made.nsid, made.size_bytes));
@@ -247,7 +247,7 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
         node.create_volume("new", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
-        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
             reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
@@ -267,7 +267,7 @@ fn a_drive_that_holds_something_is_not_taken_unasked() {
         node.close_pool("tank").await.unwrap();
         let held = node.create_pool(pool("other"), drives("a", 3), false).await.unwrap_err();
         assert!(held.to_string().contains("the Ashlar pool 'tank'"), "{held}");
-        node.open_pool(None, drives("a", 3), OpenPolicy::default(), Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
         node.destroy_pool("tank").await.unwrap();
         // What is left is not a pool's label any more, but not nothing either.
         node.create_pool(pool("other"), drives("a", 3), true).await.unwrap();

@@ -108,7 +108,7 @@ async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration)
             unavailable.push((pool.uuid.clone(), why.to_owned()));
             continue;
         }
-        let (uuid, policy) = (Some(pool.uuid.clone()), OpenPolicy::default());
+        let (uuid, policy) = (Some(pool.uuid.clone()), OpenPolicy::Most);
         let wait = member_wait.saturating_sub(start.elapsed());
         let opened = node.open_pool(uuid, pool.specs(), policy, wait).await;
         if let Err(error) = opened {

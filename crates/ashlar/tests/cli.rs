@@ -86,7 +86,7 @@ fn a_label_is_cleared_only_from_a_drive_that_no_open_pool_has() {
     assert_says(&place.ok(&["drive", "label-clear", &place.file(0)]), &["pool 'tank'", "cleared"]);
     assert!(!place.ok(&["drive", "show", &place.file(0)]).contains("tank"));
     let others = [place.file(1), place.file(2)];
-    place.ok(&["pool", "import", "--drive", &others[0], "--drive", &others[1]]);
+    place.ok(&["pool", "import", "--drive", &others[0], "--drive", &others[1], "--degraded"]);
     assert!(place.has_lost("tank", 0));
 }
 

@@ -35,7 +35,7 @@ async fn open_pool() -> (Pool, VolumeId) {
         read.expect("memory can be read");
         found.push(FoundDrive { superblock: Superblock::decode(&sector).expect("just written"), device });
     }
-    let opened = Store::open(&DriveWorld, found, Options::default(), OpenPolicy::default()).await;
+    let opened = Store::open(&DriveWorld, found, Options::default(), OpenPolicy::Most).await;
     let (pool, _) = opened.expect("all drives are there");
     let volume = pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
     (pool, volume)

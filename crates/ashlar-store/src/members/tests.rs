@@ -112,7 +112,55 @@ fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), O
     let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
     let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
     let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
-    agree(&chosen, &diverged, parity, OpenPolicy { degraded: true })
+    agree(&chosen, &diverged, parity, OpenPolicy::Degraded)
+}
+
+/// What becomes of a pool whose members with this root are given, under this policy.
+fn verdict_under(policy: OpenPolicy, given: &[u16], root: &Root) -> Result<(), OpenError> {
+    let drives = given.iter().map(|drive| FoundDrive { superblock: superblock(*drive), device: () });
+    let roots = vec![vec![root.clone()]; given.len()];
+    let (chosen, diverged) = sort_out(drives.collect(), &roots, root.clone());
+    agree(&chosen, &diverged, 2, policy)
+}
+
+#[test]
+fn who_may_be_missing_hangs_on_what_was_said() {
+    let (all, without) = (root_of(4, &[(1, 1)], 20, &[]), root_of(4, &[(1, 1)], 20, &[3]));
+    let opens = |policy, given: &[u16], root: &Root| verdict_under(policy, given, root).is_ok();
+    assert!(opens(OpenPolicy::Whole, &[0, 1, 2, 3], &all));
+    assert!(matches!(
+        verdict_under(OpenPolicy::Whole, &[0, 1, 2], &all),
+        Err(OpenError::NotWhole { members: 4, missing }) if missing == [DriveId(3)]
+    ));
+    // Its loss is known, but who brings the drives may know better.
+    assert!(!opens(OpenPolicy::Whole, &[0, 1, 2], &without));
+    assert!(opens(OpenPolicy::Most, &[0, 1, 2], &all));
+    assert!(matches!(
+        verdict_under(OpenPolicy::Most, &[0, 1], &all),
+        Err(OpenError::HalfMissing { members: 4, .. })
+    ));
+    assert!(opens(OpenPolicy::Degraded, &[0, 1], &all));
+    assert!(matches!(
+        verdict_under(OpenPolicy::Degraded, &[0], &all),
+        Err(OpenError::TooManyMissing { .. })
+    ));
+}
+
+#[test]
+fn a_drive_that_is_there_under_a_new_number_is_not_missing() {
+    let mut came_back = root_of(4, &[(1, 1)], 20, &[3]);
+    let back = MemberRecord { drive: DriveId(4), state: MemberState::Present, ..came_back.members[3] };
+    came_back.members.push(back);
+    let there = |drive: u16| FoundDrive { superblock: superblock(drive), device: () };
+    let renamed = FoundDrive {
+        superblock: Superblock { drive_uuid: DriveUuid([3; 16]), ..superblock(4) },
+        device: (),
+    };
+    let drives = vec![there(0), there(1), there(2), renamed];
+    let roots = vec![vec![came_back.clone()]; 4];
+    let (chosen, diverged) = sort_out(drives, &roots, came_back.clone());
+    assert_eq!(chosen.missing, [DriveId(3)]);
+    assert!(agree(&chosen, &diverged, 2, OpenPolicy::Whole).is_ok());
 }
 
 #[test]

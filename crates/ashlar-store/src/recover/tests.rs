@@ -25,7 +25,7 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
 
 /// A start that has replayed what it found, and has not yet written a root.
 fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
-    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
+    let chosen = at_once(choose(drives.found(), OpenPolicy::Most)).expect("all are there");
     let table = at_once(read_table(&chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let root = pool.root.borrow().clone();
@@ -192,7 +192,7 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
         at_once(device.write(offset, spoiled, Durability::Stable)).expect("a good drive");
     }
     drop(pool);
-    let chosen = at_once(choose(drives.found(), OpenPolicy::default())).expect("all are there");
+    let chosen = at_once(choose(drives.found(), OpenPolicy::Most)).expect("all are there");
     let table = at_once(read_table(&chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());

@@ -93,7 +93,7 @@ impl<B: DriveBay> Home<B> {
             members.push(FoundMember::new(superblock, drive));
         }
         let found = FoundPool { uuid: pool, name: request.new.name, members, others: Vec::new() };
-        self.open_members(found, request.options, OpenPolicy::default()).await
+        self.open_members(found, request.options, OpenPolicy::Most).await
     }
 
     /// Opens each drive once, all at a time. None stays open after an error, and none that was made for it

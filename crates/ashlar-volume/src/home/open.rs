@@ -121,7 +121,10 @@ impl<B: DriveBay> Home<B> {
 
 /// Where drives are missing, what the others are that were given says why.
 pub(super) fn not_opened(name: &str, error: OpenError, others: &[String]) -> NodeError {
-    let is_missing = matches!(error, OpenError::TooManyMissing { .. } | OpenError::Degraded { .. });
+    let is_missing = matches!(
+        error,
+        OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. }
+    );
     let why = match others {
         _ if !is_missing => String::new(),
         [] => "; no drives were given that might be these".to_owned(),

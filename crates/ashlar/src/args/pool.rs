@@ -44,14 +44,15 @@ Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
     #[command(after_help = "Examples:
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
   ashlar pool import tank --drive /mnt/drives
-Of a directory every file that is a drive of a pool is taken.")]
+  ashlar pool import tank --drive /mnt/drives --degraded
+Of a directory every file that is a drive of a pool is taken. In which order, and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
         /// A drive, or a directory to look for drives in; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
-        /// Open it even if half of its drives or fewer are there
+        /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
     },

@@ -123,6 +123,12 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
     Ok((expanded, looked))
 }
 
+/// Nothing in the directories can be a pool's.
+pub fn no_members(directories: &[String], unreadable: &[String]) -> ApiError {
+    let why = if unreadable.is_empty() { String::new() } else { format!(" ({})", unreadable.join("; ")) };
+    invalid("no_members", format!("no drive of a pool that is free is in {}{why}", directories.join(", ")))
+}
+
 fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
     use std::os::unix::fs::FileTypeExt;
     let failed = |error| invalid("directory", format!("cannot look into {}: {error}", directory.display()));

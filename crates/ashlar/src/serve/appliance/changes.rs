@@ -34,7 +34,7 @@ impl Shared {
     pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
         let drives = self.members_among(&request.drives).await?;
-        let policy = OpenPolicy { degraded: request.degraded };
+        let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let record =
             self.node.open_pool(request.pool, drives, policy, Duration::ZERO).await.map_err(api_error)?;
         self.remember(&record).await
@@ -59,14 +59,16 @@ impl Shared {
         if !looked {
             return Ok(expanded);
         }
-        let mut members = Vec::new();
+        let (mut members, mut unreadable) = (Vec::new(), Vec::new());
         for drive in expanded {
-            let reading = self.node.inspect_drive(drive.clone()).await;
-            if drives.contains(&drive) || reading.is_ok_and(|r| convert::drive_info(&r).state == "member") {
-                members.push(drive);
+            match self.node.inspect_drive(drive.clone()).await {
+                _ if drives.contains(&drive) => members.push(drive),
+                Ok(reading) if convert::drive_info(&reading).state == "member" => members.push(drive),
+                Ok(_) => {}
+                Err(error) => unreadable.push(error.to_string()),
             }
         }
-        Ok(members)
+        if members.is_empty() { Err(requests::no_members(drives, &unreadable)) } else { Ok(members) }
     }
 
     pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
