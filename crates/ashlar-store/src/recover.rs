@@ -68,7 +68,10 @@ pub enum OpenError {
         missing: Vec<DriveId>,
     },
     /// Opening without any of the drives has to be asked for.
-    #[error("of {members} drives some are missing ({}): bring them too, or say --degraded to open the pool without", names(missing))]
+    #[error(
+        "of {members} drives some are missing ({}): bring them too, or say --degraded to open the pool without",
+        names(missing)
+    )]
     NotWhole {
         /// Which.
         missing: Vec<DriveId>,

@@ -11,12 +11,12 @@ use std::time::Duration;
 use hosts::{Load, Volume};
 use support::Place;
 
-/// The timeouts of hosts that are silent while they connect, or while they send or take data.
+/// The timeouts of hosts that are silent while they connect, or while they send or take data. A host's keep alive, of two seconds,
+/// is as much shorter than the pause.
 const CONFIG: &str = "
     [limits]
     handshake_timeout_seconds = 1
     transfer_timeout_seconds = 1
-    keep_alive_max_seconds = 86400
 ";
 /// How long the daemon does nothing, unless `FREEZE_SECONDS` says.
 const FREEZE: Duration = Duration::from_secs(4);

@@ -47,6 +47,8 @@ pub struct ConnectOptions {
     pub disable_sq_flow_control: bool,
     /// Keep alive timeout; zero for none. A Keep Alive goes out at half of it.
     pub keep_alive: Duration,
+    /// How long the answer to a Keep Alive is waited for before the target counts as lost.
+    pub keep_alive_patience: Duration,
     /// How long one connection may take until its queue is usable.
     pub connect_timeout: Duration,
     /// What happens when a connection breaks; commands fail if this is none.
@@ -54,7 +56,7 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// One I/O queue of 128 entries, no digests, a keep alive of 10 s, no reconnection.
+    /// One I/O queue of 128 entries, no digests, a keep alive of 10 s whose answer is waited for as long, no reconnection.
     pub fn new(address: SocketAddr, subsystem_nqn: &str, host: HostIdentity) -> Self {
         ConnectOptions {
             address,
@@ -65,6 +67,7 @@ impl ConnectOptions {
             digests: Digests::NONE,
             disable_sq_flow_control: false,
             keep_alive: Duration::from_secs(10),
+            keep_alive_patience: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(10),
             reconnect: None,
         }

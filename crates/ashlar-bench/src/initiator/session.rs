@@ -59,8 +59,9 @@ impl Session {
         if purpose == Purpose::Io {
             setup.connect_io(&admin, controller_id, capabilities, &identify).await?;
         }
-        let keep_alive = (!options.keep_alive.is_zero())
-            .then(|| spawn_joined(keep_alive(admin.clone(), options.keep_alive)));
+        let keep_alive = (!options.keep_alive.is_zero()).then(|| {
+            spawn_joined(keep_alive(admin.clone(), options.keep_alive, options.keep_alive_patience))
+        });
         setup.admin = None;
         Ok(Session {
             admin,
@@ -257,11 +258,11 @@ async fn granted_queues(options: &ConnectOptions, queue: &Queue) -> Result<u16, 
 }
 
 /// Sends Keep Alives; one that is not answered in time breaks the session.
-async fn keep_alive(admin: Rc<Queue>, period: Duration) {
+async fn keep_alive(admin: Rc<Queue>, period: Duration, patience: Duration) {
     loop {
         sleep(period / 2).await;
         let sqe = AdminCommand::KeepAlive.to_sqe(Cid(0), 0);
-        match timeout(period, admin.submit(sqe, Data::None)).await {
+        match timeout(patience, admin.submit(sqe, Data::None)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return admin.fail(error),
             Err(_) => return admin.fail(CommandError::lost("a Keep Alive was not answered in time")),

@@ -140,10 +140,7 @@ fn who_may_be_missing_hangs_on_what_was_said() {
         Err(OpenError::HalfMissing { members: 4, .. })
     ));
     assert!(opens(OpenPolicy::Degraded, &[0, 1], &all));
-    assert!(matches!(
-        verdict_under(OpenPolicy::Degraded, &[0], &all),
-        Err(OpenError::TooManyMissing { .. })
-    ));
+    assert!(matches!(verdict_under(OpenPolicy::Degraded, &[0], &all), Err(OpenError::TooManyMissing { .. })));
 }
 
 #[test]
@@ -152,10 +149,8 @@ fn a_drive_that_is_there_under_a_new_number_is_not_missing() {
     let back = MemberRecord { drive: DriveId(4), state: MemberState::Present, ..came_back.members[3] };
     came_back.members.push(back);
     let there = |drive: u16| FoundDrive { superblock: superblock(drive), device: () };
-    let renamed = FoundDrive {
-        superblock: Superblock { drive_uuid: DriveUuid([3; 16]), ..superblock(4) },
-        device: (),
-    };
+    let renamed =
+        FoundDrive { superblock: Superblock { drive_uuid: DriveUuid([3; 16]), ..superblock(4) }, device: () };
     let drives = vec![there(0), there(1), there(2), renamed];
     let roots = vec![vec![came_back.clone()]; 4];
     let (chosen, diverged) = sort_out(drives, &roots, came_back.clone());

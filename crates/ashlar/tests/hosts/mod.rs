@@ -70,9 +70,10 @@ impl Load {
         Self::start_as(options(place), place, volumes, seed, false)
     }
 
-    /// Likewise, and it waits so long for an answer to a Keep Alive.
+    /// Likewise, with a keep alive of two seconds, whose answer it waits for so long.
     pub fn start_patient(place: &Place, volumes: Vec<Volume>, seed: u64, patience: Duration) -> Self {
-        let options = ConnectOptions { keep_alive: 2 * patience, ..options(place) };
+        let keep_alive = Duration::from_secs(2);
+        let options = ConnectOptions { keep_alive, keep_alive_patience: patience, ..options(place) };
         Self::start_as(options, place, volumes, seed, false)
     }
 
