@@ -299,7 +299,10 @@ impl Run {
     }
 
     async fn read(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
-        match self.some_blocks(id, 1 + self.world.below(3)) {
+        // Who reads what is being written sees all of it or nothing.
+        let written = self.known.model(id, |model| model.being_written(self.world.below(8)));
+        let blocks = written.or_else(|| self.some_blocks(id, 1 + self.world.below(3)));
+        match blocks {
             Some(blocks) => self.check_blocks(pool, id, blocks).await,
             None => Ok(()),
         }

@@ -227,6 +227,12 @@ impl Model {
         Ok(())
     }
 
+    /// The blocks of one of the atomic writes that are on their way: the `nth`, if there are so many.
+    pub fn being_written(&self, nth: u64) -> Option<Range<u64>> {
+        let atomic = self.in_flight.values().filter(|change| change.atomic);
+        atomic.map(|change| change.blocks.clone()).nth(nth as usize)
+    }
+
     // --- reads --------------------------------------------------------------------------------------------------
 
     /// A read of blocks begins.
@@ -239,6 +245,7 @@ impl Model {
     /// A read has ended with these versions. An error if a block never held what was read while the read went on: other
     /// changes of it may have come and gone meanwhile.
     pub fn end_read(&mut self, read: Read, versions: &[Version]) -> Result<(), String> {
+        self.check_whole(&read, versions)?;
         for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
             let changes = self.done_meanwhile[read.done..].iter();
             let came: Vec<Version> =
@@ -254,6 +261,33 @@ impl Model {
             self.done_meanwhile.clear();
         }
         Ok(())
+    }
+
+    /// A read sees all of an atomic write that went on meanwhile, or nothing of it.
+    fn check_whole(&self, read: &Read, versions: &[Version]) -> Result<(), String> {
+        let done = self.done_meanwhile[read.done..].iter();
+        let writes = done.chain(self.in_flight.values()).filter(|change| change.atomic);
+        for write in writes.filter(|write| write.overlaps(&read.blocks)) {
+            let seen = || read.blocks.clone().zip(versions).filter(|(block, _)| write.blocks.contains(block));
+            let came = seen().any(|(_, version)| *version >= write.version);
+            if came && let Some((block, _)) = seen().find(|seen| self.is_older(*seen, write, read)) {
+                let (blocks, version) = (&write.blocks, write.version);
+                return Err(format!(
+                    "of version {version} of {blocks:?} a part is read, and not block {block}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what was read is surely from before `write`: versions of a block ascend, but for zeros.
+    fn is_older(&self, (block, version): (u64, &Version), write: &Change, read: &Read) -> bool {
+        let zeroes = |change: &Change| change.version == 0 && change.blocks.contains(&block);
+        let may_be_zeroed = || {
+            self.versions(block)[..].split_last().is_some_and(|(_, maybe)| maybe.contains(&0))
+                || self.done_meanwhile[read.done..].iter().any(zeroes)
+        };
+        *version < write.version && (*version != 0 || !may_be_zeroed())
     }
 
     fn versions(&self, block: u64) -> Vec<Version> {

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{Cause, IoError, Lba, World};
+use futures_util::future::try_join_all;
+use smallvec::SmallVec;
 
 use crate::format::location::Pointer;
 use crate::format::page::{PageEntry, Value};
@@ -14,7 +16,10 @@ use crate::map::shard::{Look, Pages};
 use crate::pool::Pool;
 use crate::types::{Family, GroupKey, Key, Layer, ShardId};
 
-/// The cache, and the pages that one lookup has read: those must be at hand at its last look, even if the cache has
+/// Pages that a lookup of several blocks needs and that are listed without an allocation.
+const NEEDED_INLINE: usize = 4;
+
+/// The cache, and the pages that one lookup has read: those must be at hand at its last looks, even if the cache has
 /// thrown them out by then.
 struct AtHand<'a> {
     cache: &'a PageCache,
@@ -27,38 +32,83 @@ impl Pages for AtHand<'_> {
     }
 }
 
+impl<'a> AtHand<'a> {
+    fn new(cache: &'a PageCache) -> Self {
+        AtHand { cache, own: RefCell::default() }
+    }
+}
+
+/// Pages that looks need, each with a key that needs it.
+type Needed = SmallVec<[(Key, Pointer); NEEDED_INLINE]>;
+
 impl<W: World> Pool<W> {
     /// Calls `with` with the newest value of `key`, in the same turn in which that is the newest.
     pub async fn lookup<T>(&self, key: &Key, with: impl FnOnce(Value) -> T) -> Result<T, IoError> {
-        let pages = AtHand { cache: &self.pages, own: RefCell::default() };
-        let shard = ShardId::of(key.family, key.lba);
+        let pages = AtHand::new(&self.pages);
         loop {
-            match self.with_shard(shard, |shard| shard.look(key, &pages)) {
+            match self.look(key, &pages) {
                 Look::Value(value) => return Ok(with(value)),
-                Look::Needs(pointer) => {
-                    let page = self.read_needed(key, pointer, &pages).await?;
-                    pages.own.borrow_mut().extend(page.map(|page| (pointer, page)));
-                }
+                Look::Needs(pointer) => self.read_needed(key, pointer, &pages).await?,
             }
         }
     }
 
-    /// Reads a page that a look needs. `None`: the group has changed and the page is gone; look again.
-    async fn read_needed(
+    /// Fills `found` with what `with` makes of the newest values of `count` blocks from `first` on, all of them in the same turn: of
+    /// a write that is published between two turns all is seen, or nothing.
+    pub async fn lookup_all<T>(
         &self,
-        key: &Key,
-        pointer: Pointer,
+        first: Key,
+        count: usize,
+        found: &mut Vec<T>,
+        with: impl Fn(usize, Value) -> Option<T>,
+    ) -> Result<(), IoError> {
+        let pages = AtHand::new(&self.pages);
+        loop {
+            found.clear();
+            let needed =
+                self.look_at_all(first, count, &pages, |index, value| found.extend(with(index, value)));
+            if needed.is_empty() {
+                return Ok(());
+            }
+            // What was found so far may be older than what comes next.
+            found.clear();
+            try_join_all(needed.iter().map(|(key, pointer)| self.read_needed(key, *pointer, &pages))).await?;
+        }
+    }
+
+    /// Calls `with` for each block whose value is at hand. Returns the pages that the others need.
+    fn look_at_all(
+        &self,
+        first: Key,
+        count: usize,
         pages: &AtHand<'_>,
-    ) -> Result<Option<Rc<Vec<PageEntry>>>, IoError> {
-        match self.read_map_page(pointer).await {
-            Ok(page) => Ok(Some(page)),
-            Err(error) => {
-                let shard = ShardId::of(key.family, key.lba);
-                // With the pages that it has, or one that the cache has thrown out would pass for a change.
-                let again = self.with_shard(shard, |shard| shard.look(key, pages));
-                if again == Look::Needs(pointer) { Err(error) } else { Ok(None) }
+        mut with: impl FnMut(usize, Value),
+    ) -> Needed {
+        let mut needed = Needed::new();
+        for index in 0..count {
+            let key = Key { lba: first.lba.plus(index as u64), ..first };
+            match self.look(&key, pages) {
+                Look::Value(value) => with(index, value),
+                Look::Needs(pointer) if needed.iter().any(|(_, known)| *known == pointer) => {}
+                Look::Needs(pointer) => needed.push((key, pointer)),
             }
         }
+        needed
+    }
+
+    fn look(&self, key: &Key, pages: &AtHand<'_>) -> Look {
+        self.with_shard(ShardId::of(key.family, key.lba), |shard| shard.look(key, pages))
+    }
+
+    /// Reads a page that a look needs, unless the group has changed meanwhile and the page is gone.
+    async fn read_needed(&self, key: &Key, pointer: Pointer, pages: &AtHand<'_>) -> Result<(), IoError> {
+        match self.read_map_page(pointer).await {
+            Ok(page) => drop(pages.own.borrow_mut().insert(pointer, page)),
+            // With the pages that it has, or one that the cache has thrown out would pass for a change.
+            Err(error) if self.look(key, pages) == Look::Needs(pointer) => return Err(error),
+            Err(_) => {}
+        }
+        Ok(())
     }
 
     /// The first groups of a volume, at most `count`, in which there may be anything of `blocks`.

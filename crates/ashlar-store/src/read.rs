@@ -41,9 +41,10 @@ impl<W: World> Pool<W> {
         count: usize,
     ) -> Result<AlignedBuf, IoError> {
         let mut found = self.lists.found.list();
-        for index in 0..count {
-            found.extend(self.find(Key { family, lba: lba.plus(index as u64), layer }, index).await?);
-        }
+        let looked = self.lookup_all(Key { family, lba, layer }, count, &mut found, |index, value| {
+            value.map(|pointer| self.found(index, pointer))
+        });
+        looked.await.map_err(map_unreadable)?;
         self.count(|counters| counters.blocks_read += count as u64);
         if let ([only], 1) = (&found[..], count)
             && is_whole_sector(only.pointer.location)
@@ -61,14 +62,10 @@ impl<W: World> Pool<W> {
         Ok(out.into_inner())
     }
 
-    async fn find(&self, key: Key, index: usize) -> Result<Option<Found>, IoError> {
-        let found = self.lookup(&key, |value| {
-            let pointer = value?;
-            let (pin, geometry) = pin(&self.segments, pointer.location.segment())
-                .unwrap_or_else(|| panic!("the map names {:?}, whose segment is gone", pointer.location));
-            Some(Found { index, pointer, geometry, _pin: pin })
-        });
-        found.await.map_err(map_unreadable)
+    fn found(&self, index: usize, pointer: Pointer) -> Found {
+        let (pin, geometry) = pin(&self.segments, pointer.location.segment())
+            .unwrap_or_else(|| panic!("the map names {:?}, whose segment is gone", pointer.location));
+        Found { index, pointer, geometry, _pin: pin }
     }
 
     /// Reads neighbours in one column, and puts them where they belong in the command's answer.

@@ -62,6 +62,8 @@ pub const RANGE_BLOCKS: u64 = 256;
 pub const SHARD_COUNT: usize = 64;
 /// Blocks of a volume between whose ends a group lies.
 pub const GIB_BLOCKS: u64 = 1 << 18;
+/// Blocks that a volume may have: the number of a GiB has 32 bits.
+pub const BLOCKS_MAX: u64 = GIB_BLOCKS << 32;
 /// Blocks of a group: a shard's part of a GiB.
 pub const GROUP_BLOCKS: usize = GIB_BLOCKS as usize / SHARD_COUNT;
 

@@ -106,3 +106,24 @@ fn zeros_between_late_changes_leave_the_later_ones_possible() {
     assert!(model.read(10, 7, true));
     assert!(!model.read(10, 6, true));
 }
+
+/// A read of blocks 8 to 16 that ends with these versions, while 10 to 14 go from 7 to 9.
+fn read_meanwhile(versions: [u64; 8], answer: Option<Answer>) -> Result<(), String> {
+    let mut model = written(7, Answer::Done);
+    let read = model.begin_read(8..16);
+    let ticket = model.begin(10..14, 9, true).expect("nothing else is on its way");
+    if let Some(answer) = answer {
+        model.end(ticket, answer);
+    }
+    model.end_read(read, &versions)
+}
+
+#[test]
+fn a_read_sees_all_of_a_write_that_goes_on_or_nothing() {
+    for answer in [None, Some(Answer::Done)] {
+        assert!(read_meanwhile([0, 0, 7, 7, 7, 7, 0, 0], answer).is_ok());
+        assert!(read_meanwhile([0, 0, 9, 9, 9, 9, 0, 0], answer).is_ok());
+        let torn = read_meanwhile([0, 0, 9, 9, 7, 9, 0, 0], answer).expect_err("a part of it is old");
+        assert!(torn.contains("not block 12"), "{torn}");
+    }
+}

@@ -8,7 +8,7 @@ use ashlar_raid::Geometry;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, SegmentId};
 use super::superblock::Secret;
-use crate::types::{Family, Incarnation, Key, Layer, Lsn};
+use crate::types::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn};
 
 const MAGIC: &[u8; 8] = b"ASHLBTCH";
 const MAC_AT: usize = 8;
@@ -127,6 +127,22 @@ impl<R: Deref<Target = [Record]>> BatchHeader<R> {
 }
 
 impl BatchHeader {
+    /// Whether the batch lies in a segment of so many data columns and rows, and all that it names in its own rows. A checksum says
+    /// who wrote a header, not that it is sound.
+    pub fn fits(&self, data_columns: usize, segment_rows: u32) -> bool {
+        let end = self.row.checked_add(self.rows).filter(|end| self.rows > 0 && *end <= segment_rows);
+        let Some(end) = end else { return false };
+        let is_within = |location: Location| {
+            let sectors = location.sectors();
+            location.segment() == self.segment
+                && location.column() < data_columns
+                && self.row <= sectors.start
+                && sectors.end <= end
+        };
+        self.bytes() <= self.rows as usize * SECTOR_BYTES
+            && self.records.iter().filter_map(|record| record.location).all(is_within)
+    }
+
     /// How many sectors the header that starts with `first_sector` claims to take, if it looks like one.
     pub fn claimed_sectors(first_sector: &[u8]) -> Option<usize> {
         let mut r = Reader::new("batch header", first_sector);
@@ -209,6 +225,10 @@ fn take_record(r: &mut Reader<'_>) -> Result<Record, Malformed> {
         4 => RecordKind::Metadata,
         _ => return Err(r.malformed()),
     };
+    let blocks = if let RecordKind::ZeroRange { blocks } = kind { blocks } else { 1 };
+    if lba.0.checked_add(blocks).is_none_or(|end| end > BLOCKS_MAX) {
+        return Err(r.malformed());
+    }
     let location = match kind {
         RecordKind::ZeroRange { .. } => None,
         _ => Some(Location::from_bits(location)?),

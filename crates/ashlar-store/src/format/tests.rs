@@ -12,7 +12,7 @@ use super::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
 use super::{header, page};
-use crate::types::{Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
+use crate::types::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
 
 fn geometry() -> Geometry {
     let columns = (0..5u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 100 + u32::from(n) });
@@ -211,6 +211,46 @@ fn a_batch_header_reads_back_only_with_its_secret() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         assert!(BatchHeader::decode(&Secret([9; 32]), &flipped).is_err(), "bit {bit}");
     }
+}
+
+#[test]
+fn a_sound_header_names_nothing_outside_its_own_rows() {
+    let within = |column, slot, bytes| Location::new(SegmentId(8), column, slot, bytes, Codec::Raw);
+    let naming = |location| {
+        let mut header = batch();
+        header.records = vec![Record { location: Some(location), ..header.records[0] }];
+        header
+    };
+    assert!(naming(within(0, 6 * 64 + 8, 4096 - 512)).fits(4, 8));
+    assert!(naming(within(3, 8 * 64 - 1, 64)).fits(4, 8));
+    for outside in [
+        within(4, 6 * 64, 64),
+        within(3, 6 * 64 - 1, 64),
+        within(3, 8 * 64 - 1, 65),
+        Location::new(SegmentId(9), 3, 6 * 64, 64, Codec::Raw),
+    ] {
+        assert!(!naming(outside).fits(4, 8), "{outside:?}");
+    }
+    let header = naming(within(0, 6 * 64 + 8, 64));
+    assert!(!header.fits(4, 7), "it ends behind the segment");
+    assert!(!BatchHeader { rows: 0, ..header.clone() }.fits(4, 8));
+    assert!(!BatchHeader { rows: u32::MAX, ..header.clone() }.fits(4, 8));
+    let records = vec![header.records[0]; header::RECORDS_MAX];
+    assert!(!BatchHeader { rows: 1, records, ..header }.fits(4, 8), "it is longer than its rows");
+}
+
+#[test]
+fn a_record_of_blocks_that_no_volume_has_is_refused() {
+    let secret = Secret([9; 32]);
+    let read = |lba: u64, blocks| {
+        let mut header = batch();
+        let key = Key { lba: Lba(lba), ..header.records[0].key };
+        header.records = vec![Record { kind: RecordKind::ZeroRange { blocks }, key, location: None, crc: 0 }];
+        BatchHeader::decode(&secret, &header.encode(&secret)).is_ok()
+    };
+    assert!(read(BLOCKS_MAX - 5, 5));
+    assert!(!read(BLOCKS_MAX - 5, 6));
+    assert!(!read(u64::MAX, 1));
 }
 
 #[test]
