@@ -20,7 +20,8 @@ struct Claim {
     id: u64,
     blocks: Range<u64>,
     mode: Mode,
-    granted: bool,
+    /// Earlier claims that stand against it: it is granted once there is none.
+    blockers: usize,
     waker: Option<Waker>,
 }
 
@@ -34,7 +35,7 @@ impl Claim {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// In order of coming: a claim is granted once no earlier one conflicts, so that none starves.
+    /// In order of coming: none is overtaken, so that none starves.
     claims: VecDeque<Claim>,
     /// Claims of mode [`Mode::Alone`]. While there are none, nothing can conflict.
     alone: usize,
@@ -42,11 +43,13 @@ struct State {
 
 impl State {
     fn add(&mut self, blocks: Range<u64>, mode: Mode) -> (u64, bool) {
-        let mut claim = Claim { id: self.next, blocks, mode, granted: false, waker: None };
+        let mut claim = Claim { id: self.next, blocks, mode, blockers: 0, waker: None };
         self.next += 1;
         self.alone += usize::from(mode == Mode::Alone);
-        claim.granted = self.alone == 0 || !self.claims.iter().any(|earlier| earlier.conflicts(&claim));
-        let added = (claim.id, claim.granted);
+        if self.alone > 0 {
+            claim.blockers = self.claims.iter().filter(|earlier| earlier.conflicts(&claim)).count();
+        }
+        let added = (claim.id, claim.blockers == 0);
         self.claims.push_back(claim);
         added
     }
@@ -57,25 +60,19 @@ impl State {
             .expect("a claim is there until it is released")
     }
 
+    /// One pass over those behind it, however many wait: a host may let thousands wait for one block.
     fn remove(&mut self, id: u64) {
-        let claim = self.claims.remove(self.at(id)).expect("just found");
-        let had_alone = self.alone > 0;
-        self.alone -= usize::from(claim.mode == Mode::Alone);
-        if had_alone {
-            self.grant();
-        }
-    }
-
-    fn grant(&mut self) {
-        let claims = self.claims.make_contiguous();
-        for index in 0..claims.len() {
-            let (earlier, rest) = claims.split_at_mut(index);
-            let claim = &mut rest[0];
-            if !claim.granted && !earlier.iter().any(|earlier| earlier.conflicts(claim)) {
-                claim.granted = true;
-                claim.waker.take().into_iter().for_each(Waker::wake);
+        let at = self.at(id);
+        let claim = self.claims.remove(at).expect("just found");
+        if self.alone > 0 {
+            for later in self.claims.range_mut(at..).filter(|later| later.conflicts(&claim)) {
+                later.blockers -= 1;
+                if later.blockers == 0 {
+                    later.waker.take().into_iter().for_each(Waker::wake);
+                }
             }
         }
+        self.alone -= usize::from(claim.mode == Mode::Alone);
     }
 }
 
@@ -114,7 +111,7 @@ impl Ranges {
             let mut state = self.state.borrow_mut();
             let at = state.at(id);
             let claim = &mut state.claims[at];
-            if claim.granted {
+            if claim.blockers == 0 {
                 return Poll::Ready(());
             }
             claim.waker = Some(cx.waker().clone());
