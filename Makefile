@@ -4,6 +4,8 @@ CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
 SIM_STATES   ?= 20000
 CRASH_ROUNDS ?= 20
+# For each target.
+FUZZ_SECONDS ?= 3
 # Optimised, because the simulation needs it, but with every assertion.
 TEST_PROFILE ?= testing
 DATA         ?= ./ashlar-data
@@ -15,12 +17,12 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check unit-test programs simulate linux-test mutants bench clean
+.PHONY: help setup build run test check unit-test fuzz programs simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) DATA=$(DATA)"
+	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) DATA=$(DATA)"
 
 setup: ## install what building and testing need, or say what is missing
 	@scripts/setup
@@ -32,9 +34,10 @@ run: build ## serve a demonstration pool from DATA, and measure it
 	@$(BUILT)/release/ashlar demo --state $(DATA)
 
 # One after the other: each of them uses every processor.
-test: setup ## everything that has to pass: check, all tests, simulation, the Linux client
+test: setup ## everything that has to pass: check, all tests, fuzzing, simulation, the Linux client
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit-test
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory linux-test
 	@echo "All tests have passed."
@@ -51,6 +54,9 @@ check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, doc
 
 unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
 	$(CARGO) test --workspace --profile $(TEST_PROFILE)
+
+fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
+	scripts/fuzz --bounded --sanitizer none --seconds $(FUZZ_SECONDS)
 
 # The whole workspace: what it depends on is then built as unit-test has it, not once more with fewer features.
 programs:
