@@ -1,8 +1,11 @@
 //! What is on drives. Structures that a checksum or a MAC protects are read as they come and then once more
 //! with the checksum put right, so that what lies behind it is reached as well.
 
-use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
+use std::time::Duration;
+
+use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
+use ashlar_store::format::Catalog;
 use ashlar_store::format::codec::crc32c;
 use ashlar_store::format::header::{
     BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind,
@@ -14,7 +17,9 @@ use ashlar_store::format::superblock::{Secret, Superblock, SuperblockError};
 use ashlar_store::format::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
-use ashlar_store::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
+use ashlar_store::{
+    Family, Incarnation, Key, Layer, Lsn, RootGeneration, Settings, Usage, VolumeEntry, VolumeState,
+};
 
 use super::replay::Seed;
 
@@ -323,4 +328,45 @@ pub fn directory_seeds() -> Vec<Seed> {
     let first = Directory { previous: None, pages: vec![pointer(); 2] };
     let later = Directory { previous: Some(pointer()), pages: vec![pointer(); 5] };
     vec![("first", page::encode_directory(&first)), ("later", page::encode_directory(&later))]
+}
+
+// --- catalog ------------------------------------------------------------------------------------------------
+
+/// Reads the volume table.
+pub fn catalog(input: &[u8]) {
+    let Ok(catalog) = Catalog::decode(input) else { return };
+    let attributes: usize = catalog.volumes.values().map(|volume| volume.attributes.len()).sum();
+    let bytes = catalog.volumes.len() * 26 + attributes + catalog.usages.len() * 20;
+    assert!(bytes <= input.len(), "{bytes} bytes of volumes and families out of {}", input.len());
+    // A new pool's is nothing at all, and never read.
+    if catalog != Catalog::default() {
+        assert_eq!(Catalog::decode(&catalog.encode()), Ok(catalog));
+    }
+}
+
+/// Catalogs of a pool in use, before and after there were scrubs, and of one without volumes.
+pub fn catalog_seeds() -> Vec<Seed> {
+    let volume = |number, state, attributes: &'static [u8]| {
+        let (family, layer) = (Family(number), Layer(0));
+        let entry = VolumeEntry {
+            family,
+            layer,
+            state,
+            blocks: 1 << 18,
+            compression: true,
+            attributes: attributes.into(),
+        };
+        (VolumeId(number), entry)
+    };
+    let mut catalog = Catalog { next_id: 9, ..Catalog::default() };
+    let none = catalog.encode();
+    catalog.volumes = [volume(2, VolumeState::Live, b"name"), volume(5, VolumeState::Deleting, b"")].into();
+    catalog.usages = [2, 5].map(|number| (Family(number), Usage { blocks: 7, slots: 3 })).into();
+    catalog.settings =
+        Settings { recon_prio: 10, scrub_prio: 7, scrub_interval: Some(Duration::from_secs(3600)) };
+    (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
+    let used = catalog.encode();
+    // What a catalog says of scrubs is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8)].to_vec();
+    vec![("used", used), ("old", old), ("none", none)]
 }

@@ -5,6 +5,7 @@
 //! seeds and over seeded mutations of them, so that a stable compiler and `cargo test` cover them too;
 //! `docs/fuzzing.md` says how to run what.
 
+pub mod attributes;
 pub mod command;
 pub mod connection;
 pub mod formats;

@@ -84,7 +84,7 @@ pub struct Catalog {
 
 impl Catalog {
     /// Whether hosts have a volume of the family.
-    pub fn serves(&self, family: Family) -> bool {
+    pub(crate) fn serves(&self, family: Family) -> bool {
         let serves = |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
         // It is the one that began the family, most of the time.
         self.volumes.get(&VolumeId(family.0)).is_some_and(serves) || self.volumes.values().any(serves)

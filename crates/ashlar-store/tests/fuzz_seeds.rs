@@ -44,3 +44,8 @@ fn deltas_and_directories_are_read_or_refused() {
     replay_all("delta", &formats::delta_seeds(), formats::delta);
     replay_all("directory", &formats::directory_seeds(), formats::directory);
 }
+
+#[test]
+fn catalogs_are_read_or_refused() {
+    replay_all("catalog", &formats::catalog_seeds(), formats::catalog);
+}

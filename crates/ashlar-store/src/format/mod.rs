@@ -8,6 +8,8 @@ pub mod root;
 pub mod superblock;
 pub mod table;
 
+pub use crate::catalog::Catalog;
+
 #[cfg(test)]
 mod tests;
 
