@@ -18,7 +18,7 @@ use super::controller::Controller;
 use super::io::IoQueue;
 use super::limits::Limits;
 use super::portal::PortalKind;
-use super::registry::{Association, HostKey, JoinError, Life};
+use super::registry::{Association, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
 use super::transfer::fetch_into_held;
 
@@ -174,12 +174,7 @@ async fn await_earlier_work<D: Door>(
     draining: impl Fn() -> Option<Arc<Life>>,
 ) -> Result<(), Refusal> {
     let wire = &connection.wire;
-    let drained = async {
-        while let Some(life) = draining() {
-            life.drained.wait().await;
-        }
-    };
-    let drained = timeout(wire.limits.connect_wait, drained);
+    let drained = timeout(wire.limits.connect_wait, drained(draining));
     let _held_up = connection.hold_up();
     match select(pin!(wire.life.stop.wait()), pin!(drained)).await {
         Either::Left(_) => Err(Refusal::Abandoned),

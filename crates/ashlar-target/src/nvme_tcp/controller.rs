@@ -14,13 +14,13 @@ use ashlar_nvme::property::{
     Capabilities, Configuration, ControllerStatus, ShutdownRequest, ShutdownState, VERSION_2_1, offset,
 };
 use ashlar_nvme::status::{Rejection, Status};
-use ashlar_reactor::{JoinHandle, now, spawn, spawn_joined};
+use ashlar_reactor::{JoinHandle, now, spawn_joined};
 use ashlar_volume::Door;
 
 use super::connection::Wire;
 use super::events::Events;
 use super::features::Features;
-use super::registry::{Association, HostKey, Life};
+use super::registry::{Association, HostKey, drained};
 use super::target::ServiceState;
 use super::ticket::Ticket;
 
@@ -46,6 +46,8 @@ pub(super) struct Controller<D: Door> {
     last_command: Cell<Nanos>,
     watches: RefCell<Vec<JoinHandle<()>>>,
     keep_alive_watch: RefCell<Option<JoinHandle<()>>>,
+    /// Waits for the end of what runs, while the controller is reset or shut down.
+    stopping: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl<D: Door> Controller<D> {
@@ -70,6 +72,7 @@ impl<D: Door> Controller<D> {
             last_command: Cell::new(now()),
             watches: RefCell::default(),
             keep_alive_watch: RefCell::default(),
+            stopping: RefCell::default(),
         });
         controller.set_keep_alive(keep_alive);
         let watch = spawn_joined(watch::watch_changes(controller.clone()));
@@ -177,40 +180,49 @@ impl<D: Door> Controller<D> {
         self.association.enabled.store(true, Ordering::Release);
     }
 
-    /// CC.EN from 1 to 0: I/O queues end, and when nothing of theirs runs any more the controller is as new.
+    /// CC.EN from 1 to 0: the controller is as new once nothing of it runs any more.
     fn begin_disable(self: &Rc<Self>) {
-        self.association.enabled.store(false, Ordering::Release);
         self.events.borrow_mut().abandon_with_answers();
         self.features.replace(Features::new(self.wire.limits.io_queues_max));
         self.association.retry_delays.store(false, Ordering::Release);
         self.association.io_queues.store(self.wire.limits.io_queues_max, Ordering::Release);
-        let io_queues = self.end_io_queues();
-        let controller = self.clone();
-        spawn(async move {
-            all_drained(io_queues).await;
-            // A host that enables the controller again before that is not told otherwise afterwards.
-            if !controller.configuration.get().enabled() {
-                controller.status.set(ControllerStatus::default());
-            }
-        });
+        self.stop();
     }
 
     fn begin_shutdown(self: &Rc<Self>) {
         let occurring = ControllerStatus { shutdown: ShutdownState::Occurring, ..self.status.get() };
         self.status.set(occurring);
-        self.association.enabled.store(false, Ordering::Release);
-        let io_queues = self.end_io_queues();
-        let controller = self.clone();
-        spawn(async move {
-            all_drained(io_queues).await;
-            let complete = ControllerStatus { shutdown: ShutdownState::Complete, ..controller.status.get() };
-            controller.status.set(complete);
-        });
+        self.stop();
     }
 
-    /// Ends the I/O queues that there are now: those that the host connects once it has enabled the controller again stay.
-    fn end_io_queues(&self) -> Vec<Arc<Life>> {
-        self.service.target.registry.end_io_queues(self.association.controller_id)
+    /// Ends the I/O queues that there are now, and says so in CSTS when nothing of them is applied any more, nor of those that
+    /// have gone before.
+    fn stop(self: &Rc<Self>) {
+        self.association.enabled.store(false, Ordering::Release);
+        self.service.target.registry.end_io_queues(self.association.controller_id);
+        let controller = self.clone();
+        let stopping = spawn_joined(async move {
+            controller.nothing_runs().await;
+            controller.has_stopped();
+        });
+        if let Some(earlier) = self.stopping.replace(Some(stopping)) {
+            earlier.abort();
+        }
+    }
+
+    async fn nothing_runs(&self) {
+        let registry = &self.service.target.registry;
+        drained(|| registry.draining_of_controller(self.association.controller_id)).await;
+    }
+
+    fn has_stopped(&self) {
+        let status = self.status.get();
+        // A host that enables the controller again before that is not told otherwise afterwards.
+        if status.ready && !self.configuration.get().enabled() {
+            self.status.set(ControllerStatus::default());
+        } else if status.shutdown == ShutdownState::Occurring {
+            self.status.set(ControllerStatus { shutdown: ShutdownState::Complete, ..status });
+        }
     }
 
     /// The admin queue's connection ends, and the controller with it.
@@ -218,16 +230,10 @@ impl<D: Door> Controller<D> {
         tracing::info!(
             host = %self.host().nqn, controller = self.association.controller_id, "host disconnected"
         );
-        self.watches.borrow_mut().drain(..).chain(self.keep_alive_watch.take()).for_each(JoinHandle::abort);
+        let tasks = self.watches.take().into_iter().chain(self.keep_alive_watch.take());
+        tasks.chain(self.stopping.take()).for_each(JoinHandle::abort);
         self.association.enabled.store(false, Ordering::Release);
         self.events.borrow_mut().abandon();
-    }
-}
-
-/// Waits until no command of these connections runs.
-async fn all_drained(lives: Vec<Arc<Life>>) {
-    for life in lives {
-        life.drained.wait().await;
     }
 }
 

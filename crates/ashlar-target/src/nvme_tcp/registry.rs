@@ -258,15 +258,13 @@ impl Registry {
         }
     }
 
-    /// Asks all I/O queues of a controller to end, and returns their lives. Queues that are invited may not join any more.
-    pub(super) fn end_io_queues(&self, controller_id: u16) -> Vec<Arc<Life>> {
+    /// Asks all I/O queues of a controller to end. Queues that are invited may not join any more.
+    pub(super) fn end_io_queues(&self, controller_id: u16) {
         let mut state = self.state();
-        let Some(entry) = state.controllers.get_mut(&controller_id) else { return Vec::new() };
+        let Some(entry) = state.controllers.get_mut(&controller_id) else { return };
         entry.resets += 1;
         let io_queues = entry.queues.iter().filter(|(queue_id, _)| **queue_id != 0);
-        let lives: Vec<_> = io_queues.map(|(_, life)| life.clone()).collect();
-        lives.iter().for_each(|life| life.end(EndReason::ControllerReset));
-        lives
+        io_queues.for_each(|(_, life)| life.end(EndReason::ControllerReset));
     }
 
     /// A connection of `host` that has ended while commands of it may still be applied.
@@ -340,6 +338,13 @@ impl State {
     fn draining(&self, is_meant: impl Fn(&KnownLife) -> bool) -> Option<Arc<Life>> {
         let meant = self.lives.iter().filter(|known| is_meant(known));
         meant.filter_map(|known| known.life.upgrade()).find(|life| life.is_draining())
+    }
+}
+
+/// Waits until `draining` finds none.
+pub(super) async fn drained(draining: impl Fn() -> Option<Arc<Life>>) {
+    while let Some(life) = draining() {
+        life.drained.wait().await;
     }
 }
 
