@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use ashlar_block::{Cause, IoError, Notify, VolumeUuid, wait_for};
 
 use crate::door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
 };
 pub use volume::MemoryVolume;
 
@@ -203,12 +203,14 @@ impl Door for MemoryDoor {
     async fn format(&self, host: &HostNqn, nsid: Nsid, request: FormatRequest) -> Result<(), IoError> {
         let volume =
             self.with_namespace(host, nsid, |_, volume| volume.clone()).ok_or(Cause::NoSuchVolume)?;
-        volume.clear();
+        volume.clear().await?;
         self.change(nsid, |info| info.lba_bytes = request.lba_bytes)
     }
 
     async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {
-        self.with_namespace(host, nsid, |_, _| ()).ok_or(Cause::NoSuchVolume)?;
+        let volume =
+            self.with_namespace(host, nsid, |_, volume| volume.clone()).ok_or(Cause::NoSuchVolume)?;
+        volume.flush().await?;
         self.change(nsid, |info| info.write_protected = protected)
     }
 }

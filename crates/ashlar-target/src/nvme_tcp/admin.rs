@@ -7,7 +7,6 @@ use ashlar_nvme::admin::{AdminCommand, FormatNvm, opcode};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
-use ashlar_reactor::spawn;
 use ashlar_volume::{Door, FormatRequest, Nsid};
 
 use super::controller::Controller;
@@ -60,12 +59,12 @@ impl<D: Door> Controller<D> {
                 features::get(self, ticket, feature, select, parameter);
             }
             AdminCommand::SetFeatures { feature, save, parameter } => {
-                spawn(features::set(self.clone(), ticket, feature, save, parameter));
+                self.run(features::set(self.clone(), ticket, feature, save, parameter));
             }
             AdminCommand::AsyncEventRequest => self.events.borrow_mut().request(ticket),
             AdminCommand::Abort { queue_id, cid } => self.abort(ticket, queue_id, cid),
             AdminCommand::KeepAlive => ticket.succeed(),
-            AdminCommand::Format(format) => spawn(self.clone().format(ticket, format)),
+            AdminCommand::Format(format) => self.run(self.clone().format(ticket, format)),
         }
     }
 

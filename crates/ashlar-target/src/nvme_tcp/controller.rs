@@ -1,5 +1,6 @@
 //! A controller: what its host has set, its properties, and what watches over it.
 
+mod running;
 mod watch;
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +15,7 @@ use ashlar_nvme::property::{
     Capabilities, Configuration, ControllerStatus, ShutdownRequest, ShutdownState, VERSION_2_1, offset,
 };
 use ashlar_nvme::status::{Rejection, Status};
-use ashlar_reactor::{JoinHandle, now, spawn_joined};
+use ashlar_reactor::{JoinHandle, now, spawn, spawn_joined};
 use ashlar_volume::Door;
 
 use super::connection::Wire;
@@ -23,6 +24,7 @@ use super::features::Features;
 use super::registry::{Association, HostKey, drained};
 use super::target::ServiceState;
 use super::ticket::Ticket;
+use running::Running;
 
 /// CAP.TO: the longest that enabling and disabling may take, in units of 500 ms. Disabling waits for the
 /// commands that run.
@@ -46,6 +48,8 @@ pub(super) struct Controller<D: Door> {
     last_command: Cell<Nanos>,
     watches: RefCell<Vec<JoinHandle<()>>>,
     keep_alive_watch: RefCell<Option<JoinHandle<()>>>,
+    /// Commands of the admin queue that change something, and take their time.
+    running: Rc<Running>,
     /// Waits for the end of what runs, while the controller is reset or shut down.
     stopping: RefCell<Option<JoinHandle<()>>>,
 }
@@ -72,6 +76,7 @@ impl<D: Door> Controller<D> {
             last_command: Cell::new(now()),
             watches: RefCell::default(),
             keep_alive_watch: RefCell::default(),
+            running: Rc::default(),
             stopping: RefCell::default(),
         });
         controller.set_keep_alive(keep_alive);
@@ -88,9 +93,18 @@ impl<D: Door> Controller<D> {
         self.association.is_discovery
     }
 
-    /// CSTS.RDY: admin commands are taken.
+    /// Admin commands are taken: no longer once CC.EN is cleared, though CSTS.RDY stays until what runs has ended.
     pub(super) fn is_ready(&self) -> bool {
-        self.status.get().ready
+        self.status.get().ready && self.configuration.get().enabled()
+    }
+
+    /// Executes an admin command that takes its time. A reset and a shutdown wait for it.
+    pub(super) fn run(&self, command: impl Future<Output = ()> + 'static) {
+        let run = self.running.begin();
+        spawn(async move {
+            command.await;
+            drop(run);
+        });
     }
 
     /// A command has come by the admin queue: the host is alive.
@@ -175,17 +189,19 @@ impl<D: Door> Controller<D> {
         Ok(())
     }
 
+    /// CC.EN from 0 to 1: the controller is as new. (Not earlier: a command that sets a feature may still run in a reset.)
     fn enable(&self) {
-        self.status.set(ControllerStatus { ready: true, ..ControllerStatus::default() });
-        self.association.enabled.store(true, Ordering::Release);
-    }
-
-    /// CC.EN from 1 to 0: the controller is as new once nothing of it runs any more.
-    fn begin_disable(self: &Rc<Self>) {
         self.events.borrow_mut().abandon_with_answers();
         self.features.replace(Features::new(self.wire.limits.io_queues_max));
         self.association.retry_delays.store(false, Ordering::Release);
         self.association.io_queues.store(self.wire.limits.io_queues_max, Ordering::Release);
+        self.status.set(ControllerStatus { ready: true, ..ControllerStatus::default() });
+        self.association.enabled.store(true, Ordering::Release);
+    }
+
+    /// CC.EN from 1 to 0.
+    fn begin_disable(self: &Rc<Self>) {
+        self.events.borrow_mut().abandon_with_answers();
         self.stop();
     }
 
@@ -195,8 +211,7 @@ impl<D: Door> Controller<D> {
         self.stop();
     }
 
-    /// Ends the I/O queues that there are now, and says so in CSTS when nothing of them is applied any more, nor of those that
-    /// have gone before.
+    /// Ends the I/O queues that there are now, and says so in CSTS when nothing of the controller is applied any more.
     fn stop(self: &Rc<Self>) {
         self.association.enabled.store(false, Ordering::Release);
         self.service.target.registry.end_io_queues(self.association.controller_id);
@@ -210,9 +225,12 @@ impl<D: Door> Controller<D> {
         }
     }
 
+    /// Until no write of its I/O queues runs, of those either that have gone before, and no command of its admin queue that
+    /// changes something: a Format that came late would destroy what the host has written since.
     async fn nothing_runs(&self) {
         let registry = &self.service.target.registry;
         drained(|| registry.draining_of_controller(self.association.controller_id)).await;
+        self.running.none_left().await;
     }
 
     fn has_stopped(&self) {

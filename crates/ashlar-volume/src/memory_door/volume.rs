@@ -66,8 +66,9 @@ impl MemoryVolume {
         let _ = state.blocks.split_off(&size_bytes.div_ceil(BLOCK_BYTES as u64));
     }
 
-    pub(super) fn clear(&self) {
-        self.state().blocks.clear();
+    pub(super) async fn clear(&self) -> Result<(), IoError> {
+        self.admit(0..0).await?.blocks.clear();
+        Ok(())
     }
 
     /// Makes every operation fail with `cause` until told otherwise.
@@ -75,7 +76,7 @@ impl MemoryVolume {
         self.state().failing = cause;
     }
 
-    /// Makes every operation wait, or lets those that wait and all later ones go on.
+    /// Makes every operation, Format and write protection too, wait, or lets those that wait and all later ones go on.
     pub fn hold(&self, held: bool) {
         self.state().held = held;
         self.shared.released.notify_waiters();
