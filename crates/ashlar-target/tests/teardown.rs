@@ -4,8 +4,8 @@ mod support;
 
 use std::net::Shutdown;
 
-use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData};
-use ashlar_nvme::pdu::{DataHeader, Digests, Pdu};
+use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
+use ashlar_nvme::pdu::{DataHeader, Digests, Pdu, TermReq};
 use ashlar_nvme::property::{Configuration, offset};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
@@ -49,8 +49,7 @@ fn a_host_that_comes_back_waits_until_its_old_commands_have_ended() {
     eventually("the host is gone", || rig.target.connected_hosts().is_empty());
     let mut back = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    let sqe = ashlar_nvme::fabrics::FabricsCommand::Connect(connect_command(0))
-        .to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
     use ashlar_nvme::zerocopy::IntoBytes;
     back.send_command(sqe, data.as_bytes());
     // Another host need not wait.
@@ -157,4 +156,34 @@ fn a_controller_that_is_enabled_again_before_it_was_disabled_stays_ready() {
     rig.volume.hold(false);
     while io.receive().is_some() {}
     assert_eq!(admin.property(offset::CSTS) & 1, 1);
+}
+
+/// Sends `end`, which ends an I/O queue, and a write, at once. What the write's block holds once the queue is gone.
+fn written_behind(end: impl FnOnce(&mut Queue) -> Pdu) -> Vec<u8> {
+    let rig = Rig::start();
+    let (admin, mut io) = rig.host();
+    // What executes commands is warm: it begins at once with the next one.
+    assert_eq!(io.read(0, 1).0, Status::SUCCESS);
+    let end = end(&mut io);
+    let write = Pdu::Command(io.write_sqe(0, SglDescriptor::in_capsule(4096)));
+    let bytes = [io.encode(&end, &[]), io.encode(&write, &[1; 4096])].concat();
+    io.send_raw(&bytes);
+    while io.receive().is_some() {}
+    eventually("the queue is gone", || rig.target.connected_hosts()[0].io_queues == 0);
+    Queue::io(rig.io, &admin, 2).read(0, 1).1
+}
+
+#[test]
+fn what_comes_behind_a_terminate_request_is_not_executed() {
+    let end = |_: &mut Queue| Pdu::HostTermReq(TermReq { status: 1, information: 0 });
+    assert_eq!(written_behind(end), [0; 4096]);
+}
+
+#[test]
+fn what_comes_behind_a_disconnect_is_not_executed() {
+    let end = |io: &mut Queue| {
+        let disconnect = FabricsCommand::Disconnect { record_format: 0 };
+        Pdu::Command(disconnect.to_sqe(io.cid(), SglDescriptor::transport(0)))
+    };
+    assert_eq!(written_behind(end), [0; 4096]);
 }

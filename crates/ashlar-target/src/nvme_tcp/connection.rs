@@ -208,7 +208,6 @@ impl<D: Door> Connection<D> {
     /// runs is awaited. Then no command of it will be applied any more.
     async fn end(&self, reason: EndReason) {
         let wire = &self.wire;
-        wire.begin_end();
         wire.life.end(reason);
         // Replies to commands that were accepted still go out in an orderly end.
         if !matches!(reason, EndReason::Shutdown | EndReason::Disconnected | EndReason::ControllerReset) {

@@ -65,7 +65,7 @@ async fn run<D: Door>(
     let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;
     let expected = fetch_into_held(compare, length).await.map_err(Failed::First)?;
     let data = fetch_into_held(write, length).await.map_err(Failed::Second)?;
-    if queue.wire.is_ending() {
+    if queue.wire.life.has_ended() {
         return Err(Failed::First(Stop::Abandon));
     }
     let Opened { volume, bytes } = opened.again(open).map_err(first)?;

@@ -290,7 +290,7 @@ impl<D: Door> IoQueue<D> {
         let held = self.wire.reserve(needed).await?;
         let data = fetch_into_held(ticket, length).await?;
         // Late data of an ended connection are never applied.
-        if self.wire.is_ending() {
+        if self.wire.life.has_ended() {
             return Err(Stop::Abandon);
         }
         let opened = if held.is_some() { opened.again(open)? } else { opened };
@@ -382,7 +382,7 @@ impl<D: Door> IoQueue<D> {
         self.wire.traffic.count_read(0);
         for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
             let _held = self.wire.reserve(footprint::verify(&part)).await?;
-            if self.wire.is_ending() {
+            if self.wire.life.has_ended() {
                 return Err(Stop::Abandon);
             }
             let (_, volume) = self.open(nsid)?;
@@ -403,7 +403,7 @@ impl<D: Door> IoQueue<D> {
         let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
         let sent_bytes = sent_range_bytes(ticket.sqe(), bytes)?;
         let received = fetch(ticket, sent_bytes).await?;
-        if self.wire.is_ending() {
+        if self.wire.life.has_ended() {
             return Err(Stop::Abandon);
         }
         let (geometry, volume) = self.open(nsid)?;

@@ -51,23 +51,21 @@ pub(super) struct Life {
     pub(super) stop: Once<EndReason>,
     /// No command of it will be applied any more.
     pub(super) drained: Once<()>,
-    ended: AtomicBool,
 }
 
 impl Life {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Life { stop: Once::new(), drained: Once::new(), ended: AtomicBool::new(false) })
+        Arc::new(Life { stop: Once::new(), drained: Once::new() })
     }
 
     /// Asks the connection to end.
     pub(super) fn end(&self, reason: EndReason) {
-        self.ended.store(true, Ordering::Release);
         self.stop.set(reason);
     }
 
-    /// Whether it was asked to end.
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+    /// Whether it was asked to end: what has not begun does not begin any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.stop.get().is_some()
     }
 
     fn is_draining(&self) -> bool {

@@ -178,7 +178,7 @@ fn take_in_capsule(ticket: &mut Ticket, bytes: u32) -> Result<Bytes, Rejection> 
 
 /// Asks for the data with one R2T.
 async fn transfer(wire: &Rc<Wire>, cid: Cid, bytes: u32) -> Result<Bytes, Stop> {
-    if wire.is_ending() {
+    if wire.life.has_ended() {
         return Err(Stop::Abandon);
     }
     let end = Letter::new();

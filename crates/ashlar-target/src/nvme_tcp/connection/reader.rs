@@ -45,8 +45,6 @@ enum Incoming {
     Capsule { sqe: Sqe, buf: AlignedBuf, filled: usize },
     /// Data that an R2T asked for.
     Transfer { header: DataHeader, buf: AlignedBuf, filled: usize },
-    /// The header that a terminate request complains of.
-    Ignored,
 }
 
 struct Reader<'a, D: Door> {
@@ -106,9 +104,12 @@ impl<D: Door> Reader<'_, D> {
     }
 
     /// Takes what comes next in `chunk`: until it is used up, which is false, or until it is time for others, which is
-    /// true.
+    /// true. What comes behind the end of the connection, whoever has ended it, is not taken.
     fn take_steps(&mut self, chunk: &mut RecvBuf) -> Result<bool, ReadEnd> {
         for _ in 0..STEPS_PER_TURN_MAX {
+            if let Some(reason) = self.connection.wire.life.stop.get() {
+                return Err(reason.into());
+            }
             if self.connection.wire.output.is_full() {
                 return Ok(true);
             }
@@ -133,7 +134,7 @@ impl<D: Door> Reader<'_, D> {
             Step::Data(_) => self.take_data(chunk, used),
             Step::DataEnd { digest_ok } => {
                 chunk.advance(used);
-                self.take_data_end(digest_ok)?;
+                self.take_data_end(digest_ok);
             }
         }
         Ok(true)
@@ -156,7 +157,6 @@ impl<D: Door> Reader<'_, D> {
             Pdu::HostTermReq(term) => {
                 let peer = self.connection.wire.peer;
                 tracing::warn!(%peer, status = term.status, information = term.information, "host terminates");
-                self.incoming = Incoming::Ignored;
                 self.connection.wire.life.end(EndReason::PeerTerminated);
             }
             // The decoder lets a controller receive nothing else.
@@ -221,7 +221,7 @@ impl<D: Door> Reader<'_, D> {
         }
     }
 
-    fn take_data_end(&mut self, digest_ok: bool) -> Result<(), ReadEnd> {
+    fn take_data_end(&mut self, digest_ok: bool) {
         match std::mem::replace(&mut self.incoming, Incoming::Nothing) {
             Incoming::Unwanted { sqe } => {
                 self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok });
@@ -233,10 +233,8 @@ impl<D: Door> Reader<'_, D> {
             Incoming::Transfer { header, buf, .. } => {
                 self.connection.wire.transfers.received(&header, buf, digest_ok);
             }
-            Incoming::Ignored => return Err(EndReason::PeerTerminated.into()),
             Incoming::Announced { .. } | Incoming::Nothing => {}
         }
-        Ok(())
     }
 
     /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to its end
@@ -262,9 +260,10 @@ impl<D: Door> Reader<'_, D> {
 
     /// Ends the PDU if it has no data digest: the decoder needs no more bytes for that.
     fn finish_directly(&mut self) -> Result<(), ReadEnd> {
-        match self.decoder.step(&mut &[][..]).map_err(|fault| self.complaint(fault))? {
-            Step::DataEnd { digest_ok } => self.take_data_end(digest_ok),
-            _ => Ok(()),
+        let step = self.decoder.step(&mut &[][..]).map_err(|fault| self.complaint(fault))?;
+        if let Step::DataEnd { digest_ok } = step {
+            self.take_data_end(digest_ok);
         }
+        Ok(())
     }
 }

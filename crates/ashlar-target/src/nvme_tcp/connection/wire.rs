@@ -49,7 +49,6 @@ pub(in crate::nvme_tcp) struct Wire {
     discarded: Rc<Cell<bool>>,
     queue: Cell<QueueShape>,
     sq_head: Cell<u32>,
-    ending: Cell<bool>,
     in_capsule: OnceCell<Reservation>,
 }
 
@@ -73,7 +72,6 @@ impl Wire {
             discarded: service.discarded.clone(),
             queue: Cell::new(queue),
             sq_head: Cell::new(0),
-            ending: Cell::new(false),
             in_capsule: OnceCell::new(),
         })
     }
@@ -150,15 +148,6 @@ impl Wire {
         let status = status.more();
         association.errors().add(self.queue_id(), sqe, status, location);
         status
-    }
-
-    pub fn begin_end(&self) {
-        self.ending.set(true);
-    }
-
-    /// Whether the connection is ending: what has not begun does not begin any more.
-    pub fn is_ending(&self) -> bool {
-        self.ending.get()
     }
 
     /// Whether the whole service was dropped, commands and all.
