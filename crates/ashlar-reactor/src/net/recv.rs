@@ -35,16 +35,22 @@ pub(crate) enum Mode {
         /// Chunks until small requests are assumed again.
         chunks_left: u32,
     },
+    /// As `Single`, until told otherwise: what a connection costs whose bytes are not taken is one chunk.
+    Sparing,
 }
 
 impl Mode {
-    pub(crate) fn after_payload() -> Self {
-        Mode::Single { chunks_left: CHUNKS_UNTIL_MULTISHOT }
+    pub(crate) fn after_payload(self) -> Self {
+        match self {
+            Mode::Sparing => Mode::Sparing,
+            _ => Mode::Single { chunks_left: CHUNKS_UNTIL_MULTISHOT },
+        }
     }
 
     pub(crate) fn after_chunk(self) -> Self {
         match self {
             Mode::Single { chunks_left } if chunks_left > 1 => Mode::Single { chunks_left: chunks_left - 1 },
+            Mode::Sparing => Mode::Sparing,
             _ => Mode::Multishot,
         }
     }
@@ -156,7 +162,7 @@ impl RecvQueue {
                     state.queued_bytes <= reactor.config.recv_queued_bytes_max / 2
                         && state.chunks.len() <= QUEUED_CHUNKS_MAX / 2
                 }
-                Mode::Single { .. } => state.chunks.is_empty(),
+                Mode::Single { .. } | Mode::Sparing => state.chunks.is_empty(),
             };
             room && state.armed.is_none() && state.end.is_none()
         };
@@ -181,7 +187,7 @@ impl RecvQueue {
         let socket = types::Fd(self.socket);
         match self.mode.get() {
             Mode::Multishot => opcode::RecvMulti::new(socket, GROUP).build(),
-            Mode::Single { .. } => {
+            Mode::Single { .. } | Mode::Sparing => {
                 let bytes = self.single_bytes.replace(SINGLE_RECV_BYTES_MAX);
                 opcode::Recv::new(socket, std::ptr::null_mut(), bytes)
                     .buf_group(GROUP)
@@ -189,6 +195,11 @@ impl RecvQueue {
                     .flags(squeue::Flags::BUFFER_SELECT)
             }
         }
+    }
+
+    /// From the next receive on: little at a time, or as usual.
+    pub(crate) fn set_sparing(&self, sparing: bool) {
+        self.mode.set(if sparing { Mode::Sparing } else { Mode::Multishot });
     }
 
     /// Lets the next single receive take all of `bytes`, which are known to be wanted in shared buffers.
@@ -215,7 +226,7 @@ impl RecvQueue {
     /// Ready once no receive is under way, so that the next bytes of the socket can go elsewhere. What the
     /// last one brought is in the queue then.
     pub(crate) fn poll_stopped(&self, reactor: &Reactor, cx: &mut Context<'_>) -> Poll<()> {
-        self.mode.set(Mode::after_payload());
+        self.mode.set(self.mode.get().after_payload());
         self.stop(reactor);
         let mut state = self.state.borrow_mut();
         if state.armed.is_none() {

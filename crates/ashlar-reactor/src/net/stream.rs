@@ -99,6 +99,14 @@ impl TcpStream {
         poll_fn(|cx| self.queue.poll_chunk(&self.reactor, cx)).await
     }
 
+    /// Receives at most 4 KiB at a time, and no more before that is taken; or as usual again. For a peer that is not to cost
+    /// more memory, at the price of an operation for each chunk.
+    ///
+    /// Holds from the next receive on: say it before the first one.
+    pub fn receive_sparingly(&self, sparing: bool) {
+        self.queue.set_sparing(sparing);
+    }
+
     /// Makes `chunk`, which was received and not used, the first to be received again.
     pub fn unrecv(&self, chunk: RecvBuf) {
         self.queue.put_back(chunk);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use ashlar_block::AlignedBuf;
-use ashlar_nvme::admin::{AdminCommand, FormatNvm, opcode};
+use ashlar_nvme::admin::{AdminCommand, FormatNvm, GetLogPage, opcode};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
@@ -11,11 +11,17 @@ use ashlar_volume::{Door, FormatRequest, Nsid};
 
 use super::controller::Controller;
 use super::features;
+use super::footprint;
+use super::memory::Payload;
 use super::status::of_cause;
 use super::ticket::Ticket;
 
 /// Aborts that a controller takes at a time (ACL, decoded). Each is answered at once.
 pub(super) const ABORTS_MAX: u8 = 4;
+
+/// Answers that take no memory of the budget: those that a host needs to connect, whoever has the budget. The output's bound
+/// on what is not sent is theirs.
+const UNBUDGETED_BYTES_MAX: u64 = 4 << 10;
 
 /// LBA formats, by index: bytes of a block.
 pub(super) const LBA_FORMATS: [u32; 2] = [512, 4096];
@@ -47,14 +53,10 @@ impl<D: Door> Controller<D> {
                 let structure = self.identify(ticket.sqe(), &identify);
                 answer(ticket, structure);
             }
-            AdminCommand::GetLogPage(get) => {
-                let page = self.log_page(ticket.sqe(), &get);
-                let was_read = page.is_ok() && !get.retain_event;
-                answer(ticket, page);
-                if was_read {
-                    self.events.borrow_mut().page_was_read(get.page);
-                }
+            AdminCommand::GetLogPage(get) if get.bytes > UNBUDGETED_BYTES_MAX => {
+                self.run(self.clone().large_log_page(ticket, get));
             }
+            AdminCommand::GetLogPage(get) => self.answer_log_page(ticket, &get, None),
             AdminCommand::GetFeatures { feature, select, parameter } => {
                 features::get(self, ticket, feature, select, parameter);
             }
@@ -87,6 +89,26 @@ impl<D: Door> Controller<D> {
         const NOT_ABORTED: u64 = 1;
         let aborted = queue_id == 0 && self.events.borrow_mut().abort(cid);
         ticket.complete(Status::SUCCESS, if aborted { 0 } else { NOT_ABORTED });
+    }
+
+    /// As [`Controller::answer_log_page`], with memory from the budget.
+    async fn large_log_page(self: Rc<Self>, ticket: Ticket, get: GetLogPage) {
+        if let Err(rejection) = self.check_log_page(ticket.sqe(), &get) {
+            return ticket.reject(rejection);
+        }
+        match ticket.wire().reserve(footprint::buffer(get.bytes)).await {
+            Ok(held) => self.answer_log_page(ticket, &get, held),
+            Err(stop) => ticket.stop(stop),
+        }
+    }
+
+    fn answer_log_page(&self, ticket: Ticket, get: &GetLogPage, held: Option<Payload>) {
+        let page = self.log_page(ticket.sqe(), get);
+        let was_read = page.is_ok() && !get.retain_event;
+        answer_held(ticket, page, held);
+        if was_read {
+            self.events.borrow_mut().page_was_read(get.page);
+        }
     }
 
     async fn format(self: Rc<Self>, ticket: Ticket, format: FormatNvm) {
@@ -124,14 +146,19 @@ impl<D: Door> Controller<D> {
     }
 }
 
-/// Sends a structure, or refuses.
+/// Sends a structure of at most [`UNBUDGETED_BYTES_MAX`], or refuses.
 pub(super) fn answer(ticket: Ticket, structure: Result<Vec<u8>, Rejection>) {
+    answer_held(ticket, structure, None);
+}
+
+/// As [`answer`], with the memory that the structure takes if it is larger.
+fn answer_held(ticket: Ticket, structure: Result<Vec<u8>, Rejection>, held: Option<Payload>) {
     let checked = structure.and_then(|structure| {
         check_room(ticket.sqe(), structure.len())?;
         Ok(structure)
     });
     match checked {
-        Ok(structure) => ticket.complete_with_data(AlignedBuf::copy_of(&structure), None),
+        Ok(structure) => ticket.complete_with_data(AlignedBuf::copy_of(&structure), held),
         Err(rejection) => ticket.reject(rejection),
     }
 }

@@ -140,6 +140,7 @@ impl<D: Door> Connection<D> {
     pub(super) fn set_role(&self, role: Role<D>) {
         if matches!(role, Role::Admin(_) | Role::Io(_)) {
             self.handshake.take();
+            self.wire.output.connected();
         }
         self.role.replace(role);
     }

@@ -15,6 +15,7 @@ use ashlar_nvme::text::ascii_padded;
 use ashlar_nvme::zerocopy::{FromZeros, IntoBytes};
 use ashlar_volume::{Door, HealthFigures};
 
+use super::admin::check_room;
 use super::controller::Controller;
 use super::discovery;
 use super::errors::ERROR_LOG_ENTRIES;
@@ -81,6 +82,12 @@ const CONTROLLER_FEATURES: [u8; 10] = [
 impl<D: Door> Controller<D> {
     /// The part of a log page that the command asks for.
     pub(super) fn log_page(&self, sqe: &Sqe, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
+        self.check_log_page(sqe, get)?;
+        part_of(self.whole_page(get), get)
+    }
+
+    /// Whether the host may ask for it, and has room for it.
+    pub(super) fn check_log_page(&self, sqe: &Sqe, get: &GetLogPage) -> Result<(), Rejection> {
         let pages: &[u8] = if self.is_discovery() { &DISCOVERY_PAGES } else { &IO_PAGES };
         if !pages.contains(&get.page) {
             let location = ErrorLocation::byte(40);
@@ -96,7 +103,7 @@ impl<D: Door> Controller<D> {
         if !matches!(sqe.nsid.get(), 0 | NSID_ALL) && get.page == page::SMART {
             return Err(Rejection::field(4));
         }
-        part_of(self.whole_page(get), get)
+        check_room(sqe, get.bytes as usize)
     }
 
     fn whole_page(&self, get: &GetLogPage) -> Vec<u8> {

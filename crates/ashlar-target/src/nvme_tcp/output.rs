@@ -13,9 +13,11 @@ use ashlar_reactor::{timeout, yield_now};
 use super::memory::Payload;
 
 /// Answers that no [`Payload`] stands for and that are not sent, in bytes, beyond which [`Output::room`] lets nothing
-/// more begin. Far more than the answers of a full queue: only a host that does not read gets there. One answer, and
-/// those of the commands that have begun already, still come on top.
-const UNSENT_BYTES_MAX: usize = 256 << 10;
+/// more begin: more than the small answers of a queue of 1,024 entries, so that mostly a host that does not read gets there.
+/// One answer, and those of the commands that have begun already, still come on top.
+const UNSENT_BYTES_MAX: usize = 64 << 10;
+/// The same until Connect is done, which takes two small answers.
+const UNSENT_BYTES_BEFORE_CONNECT_MAX: usize = 8 << 10;
 
 /// PDUs that are sent together.
 #[derive(Default)]
@@ -83,6 +85,8 @@ struct State {
     batch: Batch,
     /// [`Batch::unbudgeted_bytes`] of the batch that is being sent.
     sending_bytes: usize,
+    /// Connect is done.
+    is_connected: bool,
     /// What is added is dropped.
     closed: bool,
     /// What has gathered is still sent, then the writer ends.
@@ -117,6 +121,11 @@ impl Output {
         }
         state.batch.add(pdu, data, framing, held);
         state.wake();
+    }
+
+    /// Connect is done: more may be unsent from now on.
+    pub(super) fn connected(&self) {
+        self.state.borrow_mut().is_connected = true;
     }
 
     /// Whether the other side is so far behind that nothing more should begin.
@@ -204,7 +213,8 @@ impl Output {
 
 impl State {
     fn is_full(&self) -> bool {
-        self.sending_bytes + self.batch.unbudgeted_bytes > UNSENT_BYTES_MAX
+        let bytes_max = if self.is_connected { UNSENT_BYTES_MAX } else { UNSENT_BYTES_BEFORE_CONNECT_MAX };
+        self.sending_bytes + self.batch.unbudgeted_bytes > bytes_max
     }
 
     /// Nothing is being sent any more.

@@ -10,7 +10,7 @@ fn a_connection_keeps_its_share_while_enough_is_left_for_others() {
 
 #[test]
 fn after_a_payload_small_messages_lead_back_to_multishot() {
-    let mut mode = Mode::after_payload();
+    let mut mode = Mode::Multishot.after_payload();
     for _ in 1..CHUNKS_UNTIL_MULTISHOT {
         mode = mode.after_chunk();
         assert_ne!(mode, Mode::Multishot);

@@ -56,6 +56,30 @@ fn a_reader_that_stops_lets_only_so_much_gather() {
     .unwrap();
 }
 
+#[test]
+fn a_connection_that_receives_sparingly_lets_one_small_chunk_gather() {
+    run(Config::default(), async {
+        let (client, server) = pair().await;
+        server.receive_sparingly(true);
+        let expected = pattern(1 << 20);
+        let sent = expected.clone();
+        spawn(async move { send_all(&client, sent).await });
+        let mut received = Vec::new();
+        while received.len() < expected.len() / 2 {
+            let chunk = server.recv().await.unwrap().unwrap();
+            for _ in 0..10 {
+                yield_now().await;
+            }
+            assert!(chunk.len() <= 4 << 10 && server.queued_bytes() == 0);
+            received.extend_from_slice(&chunk);
+        }
+        server.receive_sparingly(false);
+        received.extend(recv_until(&server, expected.len() - received.len()).await);
+        assert!(received == expected);
+    })
+    .unwrap();
+}
+
 /// More slow readers than there are shared buffers, each keeping all it may: one more connection must
 /// still be served.
 #[test]

@@ -80,6 +80,7 @@ fn broken(_: io::Error) -> ReadEnd {
 
 impl<D: Door> Reader<'_, D> {
     async fn read_all(&mut self) -> ReadEnd {
+        self.stream.receive_sparingly(true);
         loop {
             let end = match self.stream.recv().await {
                 Ok(Some(chunk)) => self.take_chunk(chunk).await,
@@ -191,11 +192,12 @@ impl<D: Door> Reader<'_, D> {
         Ok(())
     }
 
-    /// Once Connect has made this an I/O queue, its capsules may bring more.
+    /// Once Connect has made this an I/O queue, its capsules may bring more, and more may come at a time.
     fn widen_limits(&mut self) {
         if !self.takes_io && matches!(self.connection.role(), Role::Io(_)) {
             let limits = &self.connection.wire.limits;
             self.decoder.set_limits(decoder_limits(limits, limits.in_capsule_bytes_max));
+            self.stream.receive_sparingly(false);
             self.takes_io = true;
         }
     }

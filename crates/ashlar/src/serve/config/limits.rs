@@ -9,6 +9,10 @@ use serde::Deserialize;
 /// What of a reactor's share of the machine's memory hosts' data may take by default: as much for what comes
 /// in capsules as for the rest. What the store does with such data takes as much again.
 const MEMORY_PART: u64 = 6;
+/// What one connection may have in memory beside that: answers that are not sent, and bytes that are not taken.
+const CONNECTION_BYTES: u64 = 384 << 10;
+/// Connections, by default, however little memory there is: some hosts with all their queues.
+const CONNECTIONS_LEAST: u32 = 256;
 /// What of a reactor's data one host may have, in so many parts.
 const HOST_PART: u64 = 8;
 
@@ -69,9 +73,11 @@ impl LimitsTable {
         let in_capsule_total = defaults.in_capsule_total_bytes_max.min(share).max(one_queue);
         let reactor = defaults.reactor_bytes_max.min(share).max(connection_bytes_max);
         let reactor_bytes_max = self.reactor_bytes_max.unwrap_or(reactor);
+        let connections = u32::try_from(share / CONNECTION_BYTES).unwrap_or(u32::MAX);
+        let connections_max = connections.clamp(CONNECTIONS_LEAST, defaults.connections_max);
         let host = (reactor_bytes_max / HOST_PART).max(connection_bytes_max);
         Limits {
-            connections_max: self.connections_max.unwrap_or(defaults.connections_max),
+            connections_max: self.connections_max.unwrap_or(connections_max),
             connecting_max: self.connecting_max.unwrap_or(defaults.connecting_max),
             io_queues_max: self.io_queues_max.unwrap_or(defaults.io_queues_max),
             queue_entries_max,

@@ -13,7 +13,8 @@ fn what_hosts_may_take_fits_the_memory_of_a_small_machine() {
     assert_eq!((limits.reactor_bytes_max, limits.host_bytes_max), (GIB / 2, GIB / 16));
     let limits = table("").resolve(256 * GIB).unwrap();
     assert_eq!((limits.in_capsule_total_bytes_max, limits.reactor_bytes_max), (4 * GIB, GIB));
-    table("").resolve(16 << 20).unwrap();
+    let connections_max = |bytes| table("").resolve(bytes).unwrap().connections_max;
+    assert_eq!([16 << 20, GIB, 3 * GIB, 256 * GIB].map(connections_max), [256, 455, 1024, 1024]);
 }
 
 #[test]
