@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use io_uring::{opcode, types};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
@@ -16,6 +17,18 @@ use crate::net::TcpStream;
 use crate::op::{OnDrop, Op};
 use crate::ops::Owned;
 use crate::reactor::{self, Reactor};
+
+/// How long nothing comes from a peer before it is asked whether it is there: a host that lost its power says no goodbye, and
+/// without a question its connection would stay for ever. The kernel asks; nothing of ours wakes up.
+const ASKED_AFTER: Duration = Duration::from_secs(60);
+/// Between two such questions.
+const ASKED_EVERY: Duration = Duration::from_secs(10);
+/// Questions without an answer until the connection is broken: a few, so that lost packets break none.
+const ASKED_TIMES: u32 = 3;
+/// The same where something was sent and is not acknowledged, which the kernel by itself tries for a quarter of an hour: as
+/// long as for a peer to which nothing was sent.
+const UNACKNOWLEDGED_MAX: Duration =
+    Duration::from_secs(ASKED_AFTER.as_secs() + ASKED_TIMES as u64 * ASKED_EVERY.as_secs());
 
 /// How to listen.
 #[derive(Clone, Debug)]
@@ -59,6 +72,7 @@ impl TcpListener {
         if address.is_ipv6() {
             sockopt::set_ipv6_v6only(&socket, options.v6_only)?;
         }
+        notice_who_is_gone(&socket)?;
         rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, options.backlog)?;
         let local = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
@@ -71,7 +85,8 @@ impl TcpListener {
         self.local
     }
 
-    /// The next connection, with TCP_NODELAY set. One caller at a time.
+    /// The next connection, with TCP_NODELAY set. One caller at a time. It breaks by itself a minute and a half after its
+    /// peer has gone without a word.
     ///
     /// # Errors
     /// What the operating system reports. The listener goes on: an error concerns one connection
@@ -105,6 +120,15 @@ impl TcpListener {
         // SAFETY: it names no memory, and `drop` closes the socket through the reactor.
         unsafe { self.reactor.begin(entry, Owned::NewDescriptor, OnDrop::Cancel) }
     }
+}
+
+/// Has the kernel break connections whose peer is gone. What is accepted inherits it.
+fn notice_who_is_gone(listening: &OwnedFd) -> io::Result<()> {
+    sockopt::set_socket_keepalive(listening, true)?;
+    sockopt::set_tcp_keepidle(listening, ASKED_AFTER)?;
+    sockopt::set_tcp_keepintvl(listening, ASKED_EVERY)?;
+    sockopt::set_tcp_keepcnt(listening, ASKED_TIMES)?;
+    Ok(sockopt::set_tcp_user_timeout(listening, UNACKNOWLEDGED_MAX.as_millis() as u32)?)
 }
 
 impl Drop for TcpListener {

@@ -78,7 +78,7 @@ impl TcpStream {
         Ok(sockopt::set_tcp_nodelay(self.socket(), nodelay)?)
     }
 
-    fn socket(&self) -> &OwnedFd {
+    pub(super) fn socket(&self) -> &OwnedFd {
         self.socket.as_ref().expect("open until dropped")
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::AlignedBuf;
 use bytes::Bytes;
+use rustix::net::sockopt;
 
 use crate::net::{BindOptions, SendList, TcpListener, TcpStream};
 use crate::{Config, run, spawn, spawn_joined, stats, timeout, yield_now};
@@ -39,6 +40,20 @@ fn what_is_sent_arrives_and_then_the_end() {
         }
         assert_eq!(received, b"two pieces");
         assert!(server.recv().await.unwrap().is_none());
+    })
+    .unwrap();
+}
+
+#[test]
+fn an_accepted_connection_notices_that_its_peer_is_gone() {
+    run(Config::default(), async {
+        let (_client, server) = pair().await;
+        let socket = server.socket();
+        assert!(sockopt::socket_keepalive(socket).unwrap());
+        let seconds = [sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket)].map(Result::unwrap);
+        assert_eq!(seconds.map(|time| time.as_secs()), [60, 10]);
+        assert_eq!(sockopt::tcp_keepcnt(socket).unwrap(), 3);
+        assert_eq!(sockopt::tcp_user_timeout(socket).unwrap(), 90_000);
     })
     .unwrap();
 }
