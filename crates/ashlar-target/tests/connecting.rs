@@ -127,6 +127,18 @@ fn a_connect_that_waits_for_earlier_commands_is_told_in_time_to_come_back() {
     });
 }
 
+// The same host in its initial file system and after its start may have two identifiers.
+#[test]
+fn a_host_that_comes_back_with_another_identifier_waits_for_its_earlier_commands_too() {
+    let rig = Rig::with_limits(Limits { connect_wait: Duration::from_millis(100), ..Limits::default() });
+    leave_a_host(&rig);
+    let mut back = Queue::shaken(rig.io, Digests::NONE);
+    let data = ConnectData::new([9; 16], CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+    assert_eq!(back.connect(&connect_command(0), &data).0.status(), Status::CONNECT_CONTROLLER_BUSY);
+    rig.volume.hold(false);
+    eventually("it is taken", || back.connect(&connect_command(0), &data).0.status() == Status::SUCCESS);
+}
+
 #[test]
 fn a_connection_whose_connect_waits_is_closed_in_time() {
     let limits = Limits { connect_wait: FOR_EVER, handshake_timeout: HANDSHAKE, ..Limits::default() };

@@ -150,7 +150,7 @@ async fn establish_admin<D: Door>(
     let keep_alive = bound_keep_alive(&wire.limits, command.keep_alive_ms)?;
     let registry = &connection.service.target.registry;
     // The discovery service applies nothing that could be late.
-    let draining = || registry.draining_of_host(&host).filter(|_| !is_discovery);
+    let draining = || registry.draining_of_host(&host.nqn).filter(|_| !is_discovery);
     await_earlier_work(connection, draining).await?;
     let association = registry.admit(host, wire.peer, is_discovery, &wire.life);
     let association = association.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;

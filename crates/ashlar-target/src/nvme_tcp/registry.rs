@@ -130,7 +130,7 @@ struct Entry {
 
 /// A connection that may outlive its place among its controller's queues.
 struct KnownLife {
-    host: HostKey,
+    host_nqn: HostNqn,
     controller_id: u16,
     life: Weak<Life>,
 }
@@ -202,7 +202,7 @@ impl Registry {
         state
             .controllers
             .insert(controller_id, Entry { association: association.clone(), queues, resets: 0 });
-        state.remember(host, controller_id, life);
+        state.remember(host.nqn, controller_id, life);
         Some(association)
     }
 
@@ -236,7 +236,7 @@ impl Registry {
             return Err(JoinError::NotEnabled);
         }
         entry.queues.insert(queue_id, life.clone());
-        state.remember(association.host.clone(), association.controller_id, life);
+        state.remember(association.host.nqn.clone(), association.controller_id, life);
         Ok(association)
     }
 
@@ -265,9 +265,10 @@ impl Registry {
         io_queues.for_each(|(_, life)| life.end(EndReason::ControllerReset));
     }
 
-    /// A connection of `host` that has ended while commands of it may still be applied.
-    pub(super) fn draining_of_host(&self, host: &HostKey) -> Option<Arc<Life>> {
-        self.state().draining(|known| known.host == *host)
+    /// A connection of the host of that name that has ended while commands of it may still be applied, whatever its
+    /// identifier: the same host may come back with another one.
+    pub(super) fn draining_of_host(&self, nqn: &HostNqn) -> Option<Arc<Life>> {
+        self.state().draining(|known| known.host_nqn == *nqn)
     }
 
     /// As [`Registry::draining_of_host`], of one controller.
@@ -328,9 +329,9 @@ impl State {
         Some(id)
     }
 
-    fn remember(&mut self, host: HostKey, controller_id: u16, life: &Arc<Life>) {
+    fn remember(&mut self, host_nqn: HostNqn, controller_id: u16, life: &Arc<Life>) {
         self.lives.retain(|known| known.life.strong_count() > 0);
-        self.lives.push(KnownLife { host, controller_id, life: Arc::downgrade(life) });
+        self.lives.push(KnownLife { host_nqn, controller_id, life: Arc::downgrade(life) });
     }
 
     fn draining(&self, is_meant: impl Fn(&KnownLife) -> bool) -> Option<Arc<Life>> {

@@ -61,19 +61,19 @@ fn the_end_of_the_admin_queue_ends_the_others_and_leaves_their_work_to_be_awaite
     joined(&registry, association.controller_id, &host("a", 1), 1, &io).unwrap();
     assert_eq!(registry.connected_hosts()[0].io_queues, 1);
     let is_draining = |life: &Arc<Life>| {
-        let found = registry.draining_of_host(&host("a", 1));
+        let found = registry.draining_of_host(&host("a", 1).nqn);
         found.is_some_and(|found| Arc::ptr_eq(&found, life))
     };
-    assert!(registry.draining_of_host(&host("a", 1)).is_none());
+    assert!(registry.draining_of_host(&host("a", 1).nqn).is_none());
     admin.end(EndReason::PeerClosed);
     registry.leave(association.controller_id, 0, &admin);
     assert_eq!(io.stop.get(), Some(EndReason::AssociationEnded));
     assert!(is_draining(&admin));
-    assert!(registry.draining_of_host(&host("b", 1)).is_none());
+    assert!(registry.draining_of_host(&host("b", 1).nqn).is_none());
     admin.drained.set(());
     assert!(is_draining(&io));
     io.drained.set(());
-    assert!(registry.draining_of_host(&host("a", 1)).is_none());
+    assert!(registry.draining_of_host(&host("a", 1).nqn).is_none());
     assert!(registry.connected_hosts().is_empty());
 }
 
