@@ -42,6 +42,7 @@ mod signal;
 mod status;
 mod target;
 mod ticket;
+mod told;
 mod traffic;
 mod transfer;
 

@@ -9,7 +9,7 @@ use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectD
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_nvme::text::{DISCOVERY_NQN, nqn_of_field};
 use ashlar_nvme::zerocopy::FromBytes;
-use ashlar_reactor::timeout;
+use ashlar_reactor::{now, timeout};
 use ashlar_volume::{Door, HostNqn};
 use futures_util::future::{Either, select};
 
@@ -20,6 +20,7 @@ use super::limits::Limits;
 use super::portal::PortalKind;
 use super::registry::{Association, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
+use super::told::Tally;
 use super::transfer::fetch_into_held;
 
 /// A Connect that is refused.
@@ -60,20 +61,24 @@ pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: 
         Ok(association) => ticket.complete(Status::SUCCESS, association.controller_id.into()),
         Err(refusal) => {
             connection.set_role(Role::Fresh);
-            refuse(ticket, refusal);
+            refuse(&connection.service.told.refusal, ticket, refusal);
         }
     }
 }
 
-fn refuse(ticket: Ticket, refusal: Refusal) {
+fn refuse(told: &Tally, ticket: Ticket, refusal: Refusal) {
     match refusal {
         Refusal::Parameter(parameter) => {
-            tracing::info!(?parameter, "Connect refused");
+            if let Some(times) = told.count(now()) {
+                tracing::info!(times, ?parameter, "Connect refused");
+            }
             let status = Status::CONNECT_INVALID_PARAMETERS.dnr();
             ticket.reject_with_result(status, parameter.result().into());
         }
         Refusal::Status(status) => {
-            tracing::info!(%status, "Connect refused");
+            if let Some(times) = told.count(now()) {
+                tracing::info!(times, %status, "Connect refused");
+            }
             ticket.reject(Rejection::new(status));
         }
         Refusal::Abandoned => ticket.stop(Stop::Abandon),

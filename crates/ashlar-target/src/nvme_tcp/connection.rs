@@ -12,7 +12,7 @@ use ashlar_nvme::fabrics::{FABRICS_OPCODE, FabricsCommand};
 use ashlar_nvme::pdu::{Pdu, PduFault, TermReq};
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_reactor::net::TcpStream;
-use ashlar_reactor::{JoinHandle, spawn_joined, timeout};
+use ashlar_reactor::{JoinHandle, now, spawn_joined, timeout};
 use ashlar_volume::Door;
 use bytes::Bytes;
 
@@ -228,7 +228,9 @@ impl<D: Door> Connection<D> {
 
     fn complain(&self, complaint: Complaint) {
         let Complaint { fault, header } = complaint;
-        tracing::warn!(peer = %self.wire.peer, %fault, "protocol fault, connection terminated");
+        if let Some(times) = self.service.told.fault.count(now()) {
+            tracing::warn!(times, peer = %self.wire.peer, %fault, "protocol fault, connection terminated");
+        }
         let term = Pdu::ControllerTermReq(TermReq::from(fault));
         self.wire.output.send_last(&term, &header);
     }

@@ -20,6 +20,7 @@ use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
 use super::signal::Letter;
+use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
 
 /// What a target serves.
@@ -91,7 +92,7 @@ impl Target {
             traffic,
             discarded: Rc::default(),
             newcomers: Rc::default(),
-            shortage: Shortage::default(),
+            told: Told::default(),
             connections: RefCell::default(),
             next_connection: Cell::new(0),
             none_left: RefCell::default(),
@@ -115,12 +116,8 @@ impl Target {
 }
 
 impl TargetShared {
-    fn portals_lock(&self) -> MutexGuard<'_, Vec<Portal>> {
-        self.portals.lock().expect("no holder of the lock panics")
-    }
-
     pub(super) fn portals(&self) -> MutexGuard<'_, Vec<Portal>> {
-        self.portals_lock()
+        self.portals.lock().expect("no holder of the lock panics")
     }
 
     fn traffic(&self) -> MutexGuard<'_, Vec<Arc<Traffic>>> {
@@ -138,7 +135,7 @@ impl TargetShared {
     }
 
     fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
-        let mut portals = self.portals_lock();
+        let mut portals = self.portals();
         let options = BindOptions { reuse_port: self.several_reactors, ..BindOptions::default() };
         let bind = |portal: &Portal| {
             TcpListener::bind(portal.address, &options)
@@ -165,9 +162,9 @@ pub(super) struct ServiceState<D: Door> {
     pub(super) traffic: Arc<Traffic>,
     /// The service was dropped without a shutdown, commands and all.
     pub(super) discarded: Rc<Cell<bool>>,
+    pub(super) told: Told,
     /// Connections that have not finished Connect.
     newcomers: Rc<Newcomers>,
-    shortage: Shortage,
     connections: RefCell<BTreeMap<u64, Arc<Life>>>,
     next_connection: Cell<u64>,
     none_left: RefCell<Option<Letter<()>>>,
@@ -194,6 +191,12 @@ impl<D: Door> ServiceState<D> {
     /// Takes one of the places for connections that have not finished Connect.
     pub(super) fn begin_connecting(&self, life: &Arc<Life>) -> Place {
         self.newcomers.enter(life)
+    }
+
+    fn tell_shortage(&self, what: &str) {
+        if let Some(times) = self.told.shortage.count(now()) {
+            tracing::warn!(times, "{what}");
+        }
     }
 
     /// Whether there is room for another connection, or somebody makes it.
@@ -237,7 +240,7 @@ async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, port
                 tracing::debug!(address = %listener.local_addr(), %error, "a connection ended before it began");
             }
             Err(error) => {
-                state.shortage.note(&format!("cannot accept a connection: {error}"));
+                state.tell_shortage(&format!("cannot accept a connection: {error}"));
                 sleep(if state.newcomers.make_room() { ROOM_REST } else { ACCEPT_REST }).await;
             }
         }
@@ -264,28 +267,7 @@ fn admit<D: Door>(state: &Rc<ServiceState<D>>, stream: TcpStream, portal: usize)
     if state.has_room() {
         spawn(connection::serve(state.clone(), stream, portal));
     } else {
-        state.shortage.note("too many connections, new ones are closed");
-    }
-}
-
-/// Tells the log of connections that find no room, and not of every one: there may be thousands.
-#[derive(Default)]
-struct Shortage {
-    told: Cell<Option<Nanos>>,
-    since_then: Cell<u64>,
-}
-
-/// Pause between two lines in the log.
-const SHORTAGE_TOLD_EVERY: Duration = Duration::from_secs(10);
-
-impl Shortage {
-    fn note(&self, what: &str) {
-        self.since_then.set(self.since_then.get() + 1);
-        if self.told.get().is_some_and(|told| now().since(told) < SHORTAGE_TOLD_EVERY) {
-            return;
-        }
-        self.told.set(Some(now()));
-        tracing::warn!(times = self.since_then.take(), "{what}");
+        state.tell_shortage("too many connections, new ones are closed");
     }
 }
 

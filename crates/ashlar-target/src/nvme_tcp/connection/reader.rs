@@ -7,10 +7,11 @@ use std::rc::Rc;
 use ashlar_block::{AlignedBuf, copies};
 use ashlar_nvme::pdu::{
     DataHeader, Decoder, DecoderLimits, FatalStatus, Framing, IcReq, IcResp, Pdu, PduFault, Receiver, Step,
+    TermReq,
 };
 use ashlar_nvme::sqe::Sqe;
 use ashlar_reactor::net::{RecvBuf, TcpStream};
-use ashlar_reactor::yield_now;
+use ashlar_reactor::{now, yield_now};
 use ashlar_volume::Door;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
@@ -156,14 +157,21 @@ impl<D: Door> Reader<'_, D> {
                 self.incoming = Incoming::Transfer { header, buf, filled };
             }
             Pdu::HostTermReq(term) => {
-                let peer = self.connection.wire.peer;
-                tracing::warn!(%peer, status = term.status, information = term.information, "host terminates");
+                self.tell_termination(&term);
                 self.connection.wire.life.end(EndReason::PeerTerminated);
             }
             // The decoder lets a controller receive nothing else.
             _ => return Err(PduFault::new(FatalStatus::SequenceError)),
         }
         Ok(())
+    }
+
+    fn tell_termination(&self, term: &TermReq) {
+        let peer = self.connection.wire.peer;
+        if let Some(times) = self.connection.service.told.termination.count(now()) {
+            let TermReq { status, information } = *term;
+            tracing::warn!(times, %peer, status, information, "host terminates");
+        }
     }
 
     fn shake_hands(&mut self, request: &IcReq) {
