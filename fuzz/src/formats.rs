@@ -362,11 +362,15 @@ pub fn catalog_seeds() -> Vec<Seed> {
     let none = catalog.encode();
     catalog.volumes = [volume(2, VolumeState::Live, b"name"), volume(5, VolumeState::Deleting, b"")].into();
     catalog.usages = [2, 5].map(|number| (Family(number), Usage { blocks: 7, slots: 3 })).into();
-    catalog.settings =
-        Settings { recon_prio: 10, scrub_prio: 7, scrub_interval: Some(Duration::from_secs(3600)) };
+    catalog.settings = Settings {
+        recon_prio: 10,
+        recon_p99: Some(Duration::from_millis(2)),
+        scrub_prio: 7,
+        scrub_interval: Some(Duration::from_secs(3600)),
+    };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     let used = catalog.encode();
-    // What a catalog says of scrubs is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8)].to_vec();
+    // What a catalog says of scrubs, and then of a rebuild's latency, is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

@@ -161,8 +161,8 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan { recon_prio, scrub_prio, .. } = *self.plan;
-        let wanted = Settings { recon_prio, scrub_prio, scrub_interval: None };
+        let Plan { recon_prio, recon_p99, scrub_prio, .. } = *self.plan;
+        let wanted = Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None };
         if pool.settings() == wanted {
             return Ok(());
         }

@@ -80,6 +80,8 @@ pub struct Plan {
     pub sorted_segments_min: u64,
     /// How fast what was on lost drives is restored: one percent of the time is as good as never.
     pub recon_prio: u8,
+    /// A latency that rebuilds are held to instead.
+    pub recon_p99: Option<Duration>,
     /// Part of the time that scrubs have, in percent.
     pub scrub_prio: u8,
     /// How long writes wait for space.
@@ -129,6 +131,7 @@ impl Plan {
             map_memory_bytes: 1 << 20,
             sorted_segments_min: Options::default().sorted_segments_min,
             recon_prio: 100,
+            recon_p99: None,
             scrub_prio: 100,
             space_wait: Options::default().space_wait,
             failing: false,
@@ -185,6 +188,7 @@ impl Plan {
             volume,
             hosts: 1 + rng.below(12),
             recon_prio: if rng.below(2) == 0 { 100 } else { 1 },
+            recon_p99: (rng.below(4) == 0).then_some(Duration::from_millis(2)),
             scrub_prio: if rng.below(2) == 0 { 100 } else { 10 },
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),

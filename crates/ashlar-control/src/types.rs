@@ -104,6 +104,9 @@ pub struct Pool {
     pub scrub: Option<Scrub>,
     /// Part of the time that the rebuild may have, in percent.
     pub recon_prio: u8,
+    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds; 0:
+    /// `recon_prio` counts.
+    pub recon_p99_us: u64,
     /// Part of the time that scrubs may have, in percent.
     pub scrub_prio: u8,
     /// Seconds from the end of one scrub to the next; 0: only on demand.
@@ -422,6 +425,10 @@ pub struct ChangePool {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
     #[serde(default)]
     pub recon_prio: Option<u8>,
+    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds, up
+    /// to a minute; 0: `recon_prio` counts.
+    #[serde(default)]
+    pub recon_p99_us: Option<u64>,
     /// Part of the time that scrubs may have, in percent: 1 to 100.
     #[serde(default)]
     pub scrub_prio: Option<u8>,

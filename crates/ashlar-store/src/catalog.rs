@@ -49,6 +49,9 @@ impl VolumeEntry {
 pub struct Settings {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
     pub recon_prio: u8,
+    /// Instead of that: 99 of 100 answers to hosts are to come within this time, whatever it takes of the rebuild's. Whole
+    /// microseconds.
+    pub recon_p99: Option<Duration>,
     /// Part of the time that scrubs may have, in percent: 1 to 100.
     pub scrub_prio: u8,
     /// From the end of one scrub to the next. None: there is one only when it is asked for. Whole seconds.
@@ -57,7 +60,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { recon_prio: PRIO_MAX, scrub_prio: 5, scrub_interval: Some(SCRUB_INTERVAL) }
+        Settings {
+            recon_prio: PRIO_MAX,
+            recon_p99: None,
+            scrub_prio: 5,
+            scrub_interval: Some(SCRUB_INTERVAL),
+        }
     }
 }
 
@@ -93,7 +101,8 @@ impl Catalog {
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
     /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
-    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`. What was written before there were scrubs ends before those.
+    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`. What was written before
+    /// there were scrubs, or this last setting, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -112,9 +121,10 @@ impl Catalog {
         for (family, usage) in &self.usages {
             w.u32(family.0).u64(usage.blocks).u64(usage.slots);
         }
-        let Settings { recon_prio, scrub_prio, scrub_interval } = self.settings;
+        let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval } = self.settings;
         w.u8(recon_prio).u8(scrub_prio).u64(scrub_interval.map_or(0, |interval| interval.as_secs()));
         put_scrub(&mut w, &self.scrub);
+        w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64));
         w.0
     }
 
@@ -132,6 +142,9 @@ impl Catalog {
             settings.scrub_prio = r.u8()?;
             settings.scrub_interval = Some(r.u64()?).filter(|seconds| *seconds > 0).map(Duration::from_secs);
             scrub = take_scrub(&mut r)?;
+        }
+        if !r.rest().is_empty() {
+            settings.recon_p99 = Some(r.u64()?).filter(|micros| *micros > 0).map(Duration::from_micros);
         }
         let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
         if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {

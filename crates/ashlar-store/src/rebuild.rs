@@ -5,6 +5,7 @@
 //! its fragments' checksums before anything is made of it, so that what a drive lies about is never copied. A restored
 //! column is in no root until it is whole: after a crash before that, it is restored again.
 
+mod latency;
 pub(crate) mod policy;
 
 use std::cell::{Cell, RefCell};
@@ -24,6 +25,7 @@ use crate::pool::Pool;
 use crate::scan::{Expected, Image};
 use crate::segments::{NewPlace, Segments, pin};
 use crate::types::Lsn;
+use latency::Holding;
 use policy::{Damaged, RebuildTask, most_endangered, pause_after};
 
 /// Rows that are restored before somebody else has a turn; fewer where chunks are small.
@@ -69,6 +71,8 @@ pub(crate) struct Rebuild {
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
     /// When the next step may begin: the others' share of the time is until then.
     next_step_at: Cell<Nanos>,
+    /// What hosts wait for their answers, where that decides how much of the time a rebuild may have.
+    holding: Holding,
     bytes_done: Cell<u64>,
     since: Cell<Option<Nanos>>,
 }
@@ -194,10 +198,26 @@ impl<W: World> Pool<W> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
         let ended = self.world.now();
-        let prio = self.catalog.borrow().settings.recon_prio;
-        let pause = pause_after(ended.since(begun), prio);
+        let pause = pause_after(ended.since(begun), self.rebuild_share(ended));
         let paused = Nanos(ended.0 + pause.as_nanos() as u64);
         self.rebuild.next_step_at.set(self.rebuild.next_step_at.get().max(paused));
+        done
+    }
+
+    /// Part of the time that the rebuild may have, in percent.
+    fn rebuild_share(&self, now: Nanos) -> u8 {
+        let settings = self.catalog.borrow().settings;
+        settings.recon_p99.map_or(settings.recon_prio, |target| self.rebuild.holding.share(target, now))
+    }
+
+    /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
+    pub async fn answer<T>(&self, work: impl Future<Output = T>) -> T {
+        if self.rebuild.since.get().is_none() || self.catalog.borrow().settings.recon_p99.is_none() {
+            return work.await;
+        }
+        let begun = self.world.now();
+        let done = work.await;
+        self.rebuild.holding.answered(self.world.now().since(begun));
         done
     }
 

@@ -312,7 +312,7 @@ impl<W: World> Store<W> {
     /// Reads `count` blocks. What was never written reads as zeros.
     pub async fn read(&self, id: VolumeId, lba: Lba, count: usize) -> Result<AlignedBuf, IoError> {
         let (family, layer, _) = self.place(id, lba, count as u64)?;
-        self.pool.read(family, layer, lba, count).await
+        self.pool.answer(self.pool.read(family, layer, lba, count)).await
     }
 
     /// Writes whole blocks; durable when it returns.
@@ -320,6 +320,10 @@ impl<W: World> Store<W> {
     /// Up to [`Store::atomic_write_bytes`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of a larger write a crash
     /// may leave any part.
     pub async fn write(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
+        self.pool.answer(self.write_blocks(id, lba, data)).await
+    }
+
+    async fn write_blocks(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
         let mut items = self.pool.lists.items.list();

@@ -82,6 +82,8 @@ pub enum ScrubOrder {
 pub struct SettingsChange {
     /// See [`Settings::recon_prio`].
     pub recon_prio: Option<u8>,
+    /// See [`Settings::recon_p99`].
+    pub recon_p99: Option<Option<Duration>>,
     /// See [`Settings::scrub_prio`].
     pub scrub_prio: Option<u8>,
     /// See [`Settings::scrub_interval`].
@@ -93,6 +95,7 @@ impl SettingsChange {
     pub fn of(self, before: Settings) -> Settings {
         Settings {
             recon_prio: self.recon_prio.unwrap_or(before.recon_prio),
+            recon_p99: self.recon_p99.unwrap_or(before.recon_p99),
             scrub_prio: self.scrub_prio.unwrap_or(before.scrub_prio),
             scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
         }

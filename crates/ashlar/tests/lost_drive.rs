@@ -120,7 +120,7 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     let place = Place::new();
     make_pool(&place);
     let daemon = place.start();
-    place.ok(&["pool", "set", "tank", "recon-prio=50"]);
+    place.ok(&["pool", "set", "tank", "recon-prio=50", "recon-p99=20ms"]);
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 13)], 1);
     for (lost, left) in [(LOST, 4), (SECOND, 3)] {
         load.await_rounds();
@@ -137,7 +137,8 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     let volumes = load.join().0;
     daemon.kill();
     let daemon = place.start();
-    assert_eq!(place.json(&["pool", "show", "tank"])["recon_prio"], 50);
+    let pool = place.json(&["pool", "show", "tank"]);
+    assert_eq!((&pool["recon_prio"], &pool["recon_p99_us"]), (&50.into(), &20_000.into()));
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }

@@ -1,7 +1,8 @@
 use super::*;
 
-/// What a catalog says of scrubs.
+/// What a catalog says of scrubs, and of the latency that a rebuild is held to.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
+const LATENCY_BYTES: usize = 8;
 
 #[test]
 fn a_catalog_reads_back() {
@@ -17,7 +18,12 @@ fn a_catalog_reads_back() {
         volumes: BTreeMap::from([(VolumeId(4), volume)]),
         next_id: 9,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
-        settings: Settings { recon_prio: 10, scrub_prio: 7, scrub_interval: Some(Duration::from_secs(3600)) },
+        settings: Settings {
+            recon_prio: 10,
+            recon_p99: Some(Duration::from_millis(2)),
+            scrub_prio: 7,
+            scrub_interval: Some(Duration::from_secs(3600)),
+        },
         scrub: ScrubRecord {
             counted_from: 5,
             started_at: 3,
@@ -28,9 +34,13 @@ fn a_catalog_reads_back() {
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_scrubs = bytes.len() - SCRUB_BYTES;
-    let ends = (0..bytes.len()).filter(|end| *end != before_scrubs);
+    let before_latency = bytes.len() - LATENCY_BYTES;
+    let before_scrubs = before_latency - SCRUB_BYTES;
+    let ends = (0..bytes.len()).filter(|end| ![before_latency, before_scrubs].contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
+    let mut old = catalog.clone();
+    old.settings.recon_p99 = None;
+    assert_eq!(Catalog::decode(&bytes[..before_latency]), Ok(old), "as it was before there was a latency");
     let old = Catalog {
         settings: Settings { recon_prio: 10, ..Settings::default() },
         scrub: ScrubRecord::default(),

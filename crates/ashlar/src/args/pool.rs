@@ -114,11 +114,14 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
     #[command(after_help = "Settings:
   recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent
                       [default: 100]
+  recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within this time (us, ms, s),
+                      and the rebuild takes what is left; off [default: off]
   scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
                       or off [default: 30d]
 Examples:
   ashlar pool set tank recon-prio=10
+  ashlar pool set tank recon-p99=2ms
   ashlar pool set tank scrub-prio=20 scrub-interval=14d")]
     Set {
         /// Its name or UUID

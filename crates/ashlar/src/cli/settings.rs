@@ -12,9 +12,12 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             .with_context(|| format!("'{setting}' is not SETTING=VALUE, as recon-prio=10 is"))?;
         match name {
             "recon-prio" => set(&mut change.recon_prio, name, priority(name, value)?)?,
+            "recon-p99" => set(&mut change.recon_p99_us, name, latency(name, value)?)?,
             "scrub-prio" => set(&mut change.scrub_prio, name, priority(name, value)?)?,
             "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
-            _ => bail!("'{name}' is not a setting: there are recon-prio, scrub-prio and scrub-interval"),
+            _ => bail!(
+                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio and scrub-interval"
+            ),
         }
     }
     Ok(change)
@@ -41,6 +44,19 @@ fn interval(name: &str, value: &str) -> anyhow::Result<u64> {
         Some(u64::from(count) * seconds)
     });
     seconds.with_context(|| format!("{name}={value} cannot be: choose days (30d), hours (12h) or off"))
+}
+
+/// Microseconds; 0 for `off`.
+fn latency(name: &str, value: &str) -> anyhow::Result<u64> {
+    if value == "off" {
+        return Ok(0);
+    }
+    let units = [("us", 1), ("ms", 1000), ("s", 1_000_000)];
+    let micros = units.into_iter().find_map(|(unit, micros)| {
+        let count: u32 = value.strip_suffix(unit)?.parse().ok().filter(|count| *count > 0)?;
+        Some(u64::from(count) * micros)
+    });
+    micros.with_context(|| format!("{name}={value} cannot be: choose a time as 2ms or 500us, or off"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tables for people.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
@@ -173,7 +174,7 @@ pub fn pool(pool: &Pool) -> String {
         ("logical written", size(pool.logical_written_bytes)),
         ("compression ratio", ratio(pool.compression_ratio)),
         ("map memory", size(pool.map_memory_bytes)),
-        ("rebuild's share of the time", format!("{} %", pool.recon_prio)),
+        ("rebuild's share of the time", share_of_rebuild(pool)),
         ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
         ("scrub's interval", interval(pool.scrub_interval_s)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
@@ -183,6 +184,13 @@ pub fn pool(pool: &Pool) -> String {
         ("unclean starts", counters.unclean_starts.to_string()),
     ]);
     format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+}
+
+fn share_of_rebuild(pool: &Pool) -> String {
+    match Duration::from_micros(pool.recon_p99_us) {
+        Duration::ZERO => format!("{} %", pool.recon_prio),
+        target => format!("as much as leaves hosts a p99 of {target:?}"),
+    }
 }
 
 fn spare(spare: &Spare) -> String {

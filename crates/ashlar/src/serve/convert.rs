@@ -52,6 +52,7 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         rebuild: status.rebuild.as_ref().map(rebuild),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
         recon_prio: status.settings.recon_prio,
+        recon_p99_us: status.settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
         scrub_prio: status.settings.scrub_prio,
         scrub_interval_s: status.settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
         counters: counters(status),

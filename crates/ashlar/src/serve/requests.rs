@@ -33,9 +33,12 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
     Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes, segment_numbers: None })
 }
 
+/// Hosts that may wait longer than a minute wait for nothing.
+const RECON_P99_US_MAX: u64 = 60_000_000;
+
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
-    let ChangePool { recon_prio, scrub_prio, scrub_interval_s } = request;
+    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s } = request;
     for (name, prio) in [("recon-prio", recon_prio), ("scrub-prio", scrub_prio)] {
         if let Some(prio) = prio
             && !(1..=PRIO_MAX).contains(&prio)
@@ -44,8 +47,18 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
             return Err(invalid("invalid_setting", why));
         }
     }
+    if let Some(micros) = recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
+        let why = format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none");
+        return Err(invalid("invalid_setting", why));
+    }
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
-    Ok(SettingsChange { recon_prio, scrub_prio, scrub_interval: scrub_interval_s.map(interval) })
+    let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
+    Ok(SettingsChange {
+        recon_prio,
+        recon_p99: recon_p99_us.map(target),
+        scrub_prio,
+        scrub_interval: scrub_interval_s.map(interval),
+    })
 }
 
 /// What volume is to be made.

@@ -10,19 +10,29 @@ fn settings_are_read() {
         parsed(&["recon-prio=10"]).unwrap(),
         ChangePool { recon_prio: Some(10), ..ChangePool::default() }
     );
-    let all = ChangePool { recon_prio: Some(1), scrub_prio: Some(7), scrub_interval_s: Some(14 * 86_400) };
-    assert_eq!(parsed(&["recon-prio=1", "scrub-prio=7", "scrub-interval=14d"]).unwrap(), all);
+    let all = ChangePool {
+        recon_prio: Some(1),
+        recon_p99_us: Some(2000),
+        scrub_prio: Some(7),
+        scrub_interval_s: Some(14 * 86_400),
+    };
+    let given = ["recon-prio=1", "recon-p99=2ms", "scrub-prio=7", "scrub-interval=14d"];
+    assert_eq!(parsed(&given).unwrap(), all);
+    let p99 = |value: &str| parsed(&[&format!("recon-p99={value}")]).unwrap().recon_p99_us;
+    assert_eq!((p99("500us"), p99("1s"), p99("off")), (Some(500), Some(1_000_000), Some(0)));
     let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
     assert_eq!((interval("12h"), interval("off")), (Some(43_200), Some(0)));
 }
 
 #[test]
 fn what_is_no_setting_is_refused_by_name() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["recon-prio"], "'recon-prio' is not SETTING=VALUE"),
         (&["recon-prio=0"], "recon-prio=0 cannot be: choose 1 to 100"),
         (&["recon-prio=fast"], "recon-prio=fast cannot be"),
         (&["recon-prio=1", "recon-prio=2"], "given twice"),
+        (&["recon-p99=2"], "recon-p99=2 cannot be: choose a time as 2ms or 500us, or off"),
+        (&["recon-p99=0ms"], "recon-p99=0ms cannot be"),
         (&["color=blue"], "'color' is not a setting: there are recon-prio"),
         (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),
         (&["scrub-interval=0d"], "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off"),
