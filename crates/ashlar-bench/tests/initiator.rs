@@ -18,7 +18,7 @@ use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::feature::{event_bits, id};
 use ashlar_nvme::pdu::Digests;
 use ashlar_nvme::status::Status;
-use ashlar_reactor::{Config, run, spawn_joined, yield_now};
+use ashlar_reactor::{Config, run, spawn_joined, timeout, yield_now};
 use ashlar_target::nvme_tcp::{BindError, Limits, Portal, PortalKind, Service, Target, TargetConfig};
 use ashlar_volume::memory_door::{MemoryDoor, MemoryVolume, MemoryVolumeOptions};
 use ashlar_volume::{AccessList, Nsid};
@@ -201,6 +201,22 @@ fn after_a_restart_of_the_target_unanswered_commands_are_sent_again() {
         assert_eq!(*namespace.read(3, 1).await.unwrap(), [9; 4096]);
         assert_eq!(namespace.controller().reconnections(), 1);
         service.shutdown().await;
+    });
+}
+
+#[test]
+fn more_pairs_than_there_are_identifiers_all_end() {
+    const PAIRS: u64 = 16;
+    with_rig(|rig| async move {
+        let namespace = namespace(ConnectOptions { queue_entries: 5, ..options(&rig) }).await;
+        let pairs = (0..PAIRS).map(|lba| {
+            let namespace = namespace.clone();
+            spawn_joined(async move { namespace.compare_and_write(lba, block(0), block(7)).await })
+        });
+        for pair in pairs.collect::<Vec<_>>() {
+            timeout(Duration::from_secs(10), pair).await.expect("it ends").unwrap();
+        }
+        rig.service.shutdown().await;
     });
 }
 

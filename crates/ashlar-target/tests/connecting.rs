@@ -13,14 +13,14 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_target::nvme_tcp::Limits;
-use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
+use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried};
 
 /// Between two bytes of a host that trickles: many of them are within the timeout, and all of a PDU's are far beyond.
 const TRICKLE: Duration = Duration::from_millis(50);
 const HANDSHAKE: Duration = Duration::from_millis(500);
 
 fn rig() -> Rig {
-    Rig::with_limits(Limits { handshake_timeout: HANDSHAKE, ..Limits::default() })
+    Rig::with_limits(hurried(HANDSHAKE))
 }
 
 /// Whether the target closes, in the time between two bytes.
@@ -141,19 +141,22 @@ fn a_host_that_comes_back_with_another_identifier_waits_for_its_earlier_commands
 
 #[test]
 fn a_connection_whose_connect_waits_is_closed_in_time() {
-    let limits = Limits { connect_wait: FOR_EVER, handshake_timeout: HANDSHAKE, ..Limits::default() };
-    let rig = Rig::with_limits(limits);
+    let connect_wait = HANDSHAKE - Duration::from_millis(1);
+    let rig = Rig::with_limits(Limits { connect_wait, ..hurried(HANDSHAKE) });
     leave_a_host(&rig);
     let mut back = Queue::shaken(rig.io, Digests::NONE);
     let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
-    back.send_command(sqe, connect_data().as_bytes());
+    let bytes = back.encode(&Pdu::Command(sqe), connect_data().as_bytes());
+    // It comes so late that its own time would be up after the handshake's.
+    std::thread::sleep(HANDSHAKE / 2);
+    let _ = back.stream.write_all(&bytes);
     assert!(back.receive().is_none());
     rig.volume.hold(false);
 }
 
 #[test]
 fn the_discovery_service_waits_for_no_commands() {
-    let rig = Rig::with_limits(Limits { connect_wait: FOR_EVER, ..Limits::default() });
+    let rig = patient();
     leave_a_host(&rig);
     Queue::admin(rig.discovery, support::DISCOVERY, HOST);
     rig.volume.hold(false);
@@ -198,7 +201,7 @@ fn late_queue(rig: &Rig) -> (Queue, Queue) {
 }
 
 fn patient() -> Rig {
-    Rig::with_limits(Limits { connect_wait: FOR_EVER, handshake_timeout: FOR_EVER, ..Limits::default() })
+    Rig::with_limits(hurried(FOR_EVER))
 }
 
 #[test]

@@ -13,7 +13,7 @@ use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
+use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried};
 
 /// Longer than any test takes: nobody goes because his time is up.
 const FOR_EVER: Duration = Duration::from_secs(600);
@@ -26,7 +26,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 fn limits() -> Limits {
-    Limits { handshake_timeout: FOR_EVER, connect_wait: FOR_EVER, ..Limits::default() }
+    hurried(FOR_EVER)
 }
 
 /// Connections that say nothing, and some that stop after their handshake.

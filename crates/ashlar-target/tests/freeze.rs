@@ -11,7 +11,7 @@ use ashlar_nvme::pdu::{DataHeader, Digests, IcReq, Pdu};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
-use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, pattern};
+use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
 
 /// The handshake's timeout, and that of data on their way. A keep alive's is a second, and another one for its
 /// granularity.
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_secs(3);
 
 fn limits() -> Limits {
-    Limits { handshake_timeout: TIMEOUT, transfer_timeout: TIMEOUT, ..Limits::default() }
+    Limits { transfer_timeout: TIMEOUT, ..hurried(TIMEOUT) }
 }
 
 /// An admin queue with a keep alive timeout of a second.
@@ -75,7 +75,7 @@ fn a_handshake_that_a_freeze_has_interrupted_goes_on() {
 fn a_freeze_up_to_its_deadline_leaves_a_handshake_time() {
     // Whoever is late by a moment is held back for a moment only: that is not enough for a host to answer.
     let timeout = 2 * TIMEOUT;
-    let mut rig = Rig::with_limits(Limits { handshake_timeout: timeout, ..Limits::default() });
+    let mut rig = Rig::with_limits(hurried(timeout));
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
     let frozen = rig.freeze();
     std::thread::sleep(timeout + Duration::from_millis(20));

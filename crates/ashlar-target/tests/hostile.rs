@@ -10,7 +10,7 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
-use support::{Queue, Rig, SUBSYSTEM, eventually};
+use support::{Queue, Rig, SUBSYSTEM, eventually, hurried};
 
 /// Status and information of the terminate request that ends the connection.
 fn terminated(queue: &mut Queue) -> (u16, u32) {
@@ -152,8 +152,7 @@ fn a_host_may_terminate() {
 
 #[test]
 fn a_silent_connection_is_closed_and_others_are_not_held_up() {
-    let limits = Limits { handshake_timeout: Duration::from_secs(1), ..Limits::default() };
-    let rig = Rig::with_limits(limits);
+    let rig = Rig::with_limits(hurried(Duration::from_secs(1)));
     let mut silent: Vec<Queue> = (0..20).map(|_| Queue::open(rig.io)).collect();
     let mut half = Queue::open(rig.io);
     half.send_raw(&[0, 0, 128, 0, 128]);

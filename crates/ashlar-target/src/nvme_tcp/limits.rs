@@ -164,10 +164,14 @@ impl Limits {
             ("transfer_timeout", self.transfer_timeout),
             ("health_interval", self.health_interval),
         ];
-        match waits.into_iter().find(|(_, wait)| wait.is_zero()) {
-            Some((name, wait)) => wrong(name, wait, "more than 0"),
-            None => Ok(()),
+        if let Some((name, wait)) = waits.into_iter().find(|(_, wait)| wait.is_zero()) {
+            return wrong(name, wait, "more than 0");
         }
+        if self.connect_wait >= self.handshake_timeout {
+            let bounds = "less than handshake_timeout, which would close the connection before its Connect is answered";
+            return wrong("connect_wait", self.connect_wait, bounds);
+        }
+        Ok(())
     }
 
     /// MDTS: 2^n pages.

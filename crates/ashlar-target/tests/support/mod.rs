@@ -52,6 +52,11 @@ pub struct Rig {
 /// What the target's thread is told to do.
 type Job = Box<dyn FnOnce() + Send>;
 
+/// The defaults, for a host that has that long to connect.
+pub fn hurried(handshake_timeout: Duration) -> Limits {
+    Limits { handshake_timeout, connect_wait: handshake_timeout / 2, ..Limits::default() }
+}
+
 /// While this lives, the target's thread stands still.
 pub struct Frozen(#[allow(dead_code, reason = "its end is what counts")] mpsc::Sender<()>);
 

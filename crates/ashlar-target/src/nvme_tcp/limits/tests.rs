@@ -25,4 +25,7 @@ fn a_limit_out_of_bounds_is_named_with_its_bounds() {
     assert_eq!(text, "transfer_bytes_max is 5000: it must be a power of two, 4096 to 16777216");
     let limits = Limits { connection_bytes_max: 1 << 20, ..Limits::default() };
     assert!(limits.check().unwrap_err().to_string().contains("four times transfer_bytes_max"));
+    let limits = Limits { connect_wait: Duration::from_secs(10), ..Limits::default() };
+    let text = limits.check().unwrap_err().to_string();
+    assert!(text.starts_with("connect_wait is 10s: it must be less than handshake_timeout"), "{text}");
 }

@@ -47,9 +47,11 @@ impl LimitsTable {
     pub(super) fn resolve(&self, memory_bytes: u64) -> anyhow::Result<Limits> {
         let defaults = self.sizes(memory_bytes);
         let seconds = |value: Option<u64>, default| value.map_or(default, Duration::from_secs);
+        let handshake_timeout = seconds(self.handshake_timeout_seconds, defaults.handshake_timeout);
+        let connect_wait = defaults.connect_wait.min(handshake_timeout / 2);
         let limits = Limits {
-            handshake_timeout: seconds(self.handshake_timeout_seconds, defaults.handshake_timeout),
-            connect_wait: seconds(self.connect_wait_seconds, defaults.connect_wait),
+            handshake_timeout,
+            connect_wait: seconds(self.connect_wait_seconds, connect_wait),
             transfer_timeout: seconds(self.transfer_timeout_seconds, defaults.transfer_timeout),
             closing_timeout: seconds(self.closing_timeout_seconds, defaults.closing_timeout),
             keep_alive_min: seconds(self.keep_alive_min_seconds, defaults.keep_alive_min),

@@ -23,7 +23,7 @@ fn every_limit_can_be_set() {
         connections_max = 5\nconnecting_max = 4\nio_queues_max = 3\nqueue_entries_max = 16
         transfer_bytes_max = 65536\nin_capsule_bytes_max = 4096\nin_capsule_total_bytes_max = 131072
         connection_bytes_max = 1048576\nhost_bytes_max = 2097152\nreactor_bytes_max = 4194304
-        handshake_timeout_seconds = 1\ntransfer_timeout_seconds = 2\nclosing_timeout_seconds = 3
+        handshake_timeout_seconds = 8\ntransfer_timeout_seconds = 2\nclosing_timeout_seconds = 3
         keep_alive_min_seconds = 4\nkeep_alive_max_seconds = 5\nhealth_interval_seconds = 6
         connect_wait_seconds = 7";
     // Exhaustive, so that a limit that is added is asked for here.
@@ -59,7 +59,7 @@ fn every_limit_can_be_set() {
         health_interval,
         connect_wait,
     ];
-    assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(times.map(|time| time.as_secs()), [8, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
@@ -69,4 +69,8 @@ fn a_limit_out_of_its_bounds_is_named() {
         format!("{error:#}"),
         "in the table [limits]: host_bytes_max is 1: it must be at least connection_bytes_max"
     );
+    let error = table("handshake_timeout_seconds = 6\nconnect_wait_seconds = 6").resolve(GIB).unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("connect_wait is 6s: it must be less than handshake_timeout"), "{text}");
+    assert_eq!(table("handshake_timeout_seconds = 1").resolve(GIB).unwrap().connect_wait.as_millis(), 500);
 }
