@@ -205,15 +205,33 @@ fn after_a_restart_of_the_target_unanswered_commands_are_sent_again() {
 }
 
 #[test]
-fn more_pairs_than_there_are_identifiers_all_end() {
-    const PAIRS: u64 = 16;
+fn as_many_pairs_as_there_are_identifiers_all_end() {
+    const IDENTIFIERS: u32 = 4;
     with_rig(|rig| async move {
-        let namespace = namespace(ConnectOptions { queue_entries: 5, ..options(&rig) }).await;
-        let pairs = (0..PAIRS).map(|lba| {
-            let namespace = namespace.clone();
-            spawn_joined(async move { namespace.compare_and_write(lba, block(0), block(7)).await })
-        });
-        for pair in pairs.collect::<Vec<_>>() {
+        let first = namespace(ConnectOptions { queue_entries: IDENTIFIERS + 1, ..options(&rig) }).await;
+        let mut held = Vec::new();
+        for nsid in 2..2 + IDENTIFIERS {
+            let volume = rig.door.add(Nsid(nsid), MemoryVolumeOptions::new(1 << 20));
+            volume.hold(true);
+            let namespace = first.controller().namespace(nsid).await.unwrap();
+            let read = spawn_joined(async move { namespace.read(0, 1).await.map(drop) });
+            until(|| volume.held_count() == 1).await;
+            held.push((volume, read));
+        }
+        let pairs: Vec<_> = (0..IDENTIFIERS)
+            .map(|lba| {
+                let namespace = first.clone();
+                spawn_joined(async move { namespace.compare_and_write(lba.into(), block(0), block(7)).await })
+            })
+            .collect();
+        yield_now().await;
+        // The identifiers become free one by one.
+        for (volume, read) in held {
+            volume.hold(false);
+            read.await.unwrap();
+            yield_now().await;
+        }
+        for pair in pairs {
             timeout(Duration::from_secs(10), pair).await.expect("it ends").unwrap();
         }
         rig.service.shutdown().await;

@@ -130,7 +130,7 @@ impl Queue {
     ///
     /// Dropping the future gives up the answer, not the command.
     pub(super) async fn submit(&self, sqe: Sqe, data: Data) -> Result<Completion, CommandError> {
-        let cid = self.free_cid().await?;
+        let [cid] = self.free_cids().await?;
         self.send(cid, sqe, data).wait().await
     }
 
@@ -140,10 +140,8 @@ impl Queue {
         first: (Sqe, Bytes),
         second: (Sqe, Bytes),
     ) -> Result<(Completion, Completion), CommandError> {
-        let first_cid = self.free_cid().await?;
-        let reserved = Reserved { queue: self, cid: Some(first_cid) };
-        let second_cid = self.free_cid().await?;
-        let first = self.send(reserved.take(), first.0, Data::Write(first.1));
+        let [first_cid, second_cid] = self.free_cids().await?;
+        let first = self.send(first_cid, first.0, Data::Write(first.1));
         let second = self.send(second_cid, second.0, Data::Write(second.1));
         Ok((first.wait().await?, second.wait().await?))
     }
@@ -191,22 +189,28 @@ impl Queue {
         }
     }
 
-    /// An identifier that no command has, once there is one.
-    async fn free_cid(&self) -> Result<Cid, CommandError> {
+    /// As many identifiers that no command has, once there are so many: who held some and waited for more would wait for others
+    /// that do the same.
+    async fn free_cids<const COUNT: usize>(&self) -> Result<[Cid; COUNT], CommandError> {
         wait_for(&self.changed, || {
             let mut state = self.state.borrow_mut();
-            match &state.broken {
-                Some(broken) => Some(Err(broken.clone())),
-                None => state.free.pop().map(|cid| Ok(Cid(cid))),
+            if let Some(broken) = &state.broken {
+                return Some(Err(broken.clone()));
             }
+            if COUNT > state.slots.len() {
+                return Some(Err(CommandError::Invalid("the queue has too few entries for it".to_owned())));
+            }
+            let left = state.free.len().checked_sub(COUNT)?;
+            let mut free = state.free.drain(left..).rev().map(Cid);
+            Some(Ok(std::array::from_fn(|_| free.next().expect("so many are there"))))
         })
         .await
     }
 
-    /// The identifier is free again.
+    /// The identifier is free again. All who wait look: for the first of them it may be too few.
     fn release(&self, cid: Cid) {
         self.state.borrow_mut().free.push(cid.0);
-        self.changed.notify_one();
+        self.changed.notify_waiters();
     }
 
     /// Fails every command, now and later.
@@ -280,26 +284,6 @@ impl Pending {
         self.result = Some(result);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
-        }
-    }
-}
-
-/// An identifier that no command has yet.
-struct Reserved<'a> {
-    queue: &'a Queue,
-    cid: Option<Cid>,
-}
-
-impl Reserved<'_> {
-    fn take(mut self) -> Cid {
-        self.cid.take().expect("it is taken once")
-    }
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        if let Some(cid) = self.cid {
-            self.queue.release(cid);
         }
     }
 }
