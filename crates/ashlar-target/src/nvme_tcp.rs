@@ -2,21 +2,29 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `target` | what one process serves: portals, start and end |
+//! | `target` | what one process serves, and its part on each reactor: accepting, start and end |
+//! | `portal` | where it listens |
+//! | `limits` | what hosts may take |
 //! | `registry` | who is connected, over all reactors; locked when a host comes or goes, never for a command |
 //! | `newcomers` | connections that have not finished Connect, and who of them makes room |
-//! | `connection` | one TCP connection: its reader, its life and its end |
+//! | `connection` | one TCP connection: its reader, its handshake, its life and its end; Fabrics commands find their way here |
 //! | `patience` | how a host is judged that has been silent |
+//! | `signal` | what happens once, and who waits for it |
 //! | `output` | what a connection has to send; one writer, one send per turn |
 //! | `ticket` | a command that must be answered exactly once |
-//! | `transfer` | data that R2Ts asked for |
+//! | `transfer` | data that hosts send: in capsules, or as R2Ts asked for them |
 //! | `memory` | how much payload memory may be taken |
 //! | `footprint` | what memory each command takes: pure |
-//! | `connect` | Fabrics commands |
-//! | `controller` | a controller: what hosts set, its events, its error log |
+//! | `connect` | Connect: what makes a controller, and adds I/O queues to it |
+//! | `controller` | a controller: its properties, its reset and shutdown, its keep alive |
+//! | `events` | asynchronous events of a controller |
+//! | `errors` | the error log of a controller |
 //! | `admin`, `identify`, `logs`, `features` | the admin command set |
 //! | `discovery` | the discovery log |
 //! | `io`, `fused` | the NVM command set |
+//! | `status` | what a cause of the volume's is to a host: pure |
+//! | `traffic` | what was transferred, counted |
+//! | `told` | what the log is told of only now and then |
 
 mod admin;
 mod connect;

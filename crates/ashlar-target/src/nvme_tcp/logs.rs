@@ -118,7 +118,8 @@ impl<D: Door> Controller<D> {
             page::FEATURE_EFFECTS => feature_effects_log(),
             page::DISCOVERY => self.discovery_log(self.service.door.generation()),
             // NVMe-MI commands: none is supported.
-            _ => vec![0; 4096],
+            page::MANAGEMENT_EFFECTS => vec![0; 4096],
+            other => unreachable!("log page {other:#x} is listed, and nothing makes it"),
         }
     }
 
