@@ -104,6 +104,30 @@ fn a_spare_that_cannot_be_taken_says_why_and_the_next_one_is() {
 }
 
 #[test]
+fn a_drive_that_waits_as_a_spare_is_taken_by_nothing_else() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(3)]);
+    let (spare, fresh) = (place.file(3), [place.drive(4), place.drive(5)]);
+    let create = ["--level", "5", "--drive", &spare, "--drive", &fresh[0], "--drive", &fresh[1]];
+    for verb in [
+        &[&["pool", "create", "other"][..], &create].concat()[..],
+        &["pool", "add-drive", "tank", &spare, "--force"],
+        &["pool", "replace", "tank", "drive-0", &spare],
+        &["drive", "label-clear", &spare, "--force"],
+    ] {
+        let said = place.refused(verb);
+        for part in ["is a spare of pool 'tank'", "ashlar pool spare remove tank"] {
+            assert!(said.contains(part), "'{part}' is not in: {said}");
+        }
+    }
+    assert_eq!(spares(&place).len(), 1);
+    place.ok(&["pool", "spare", "remove", "tank", &spare]);
+    place.ok(&["pool", "add-drive", "tank", &spare]);
+}
+
+#[test]
 fn what_cannot_be_a_spare_is_refused_with_the_reason() {
     let place = Place::new();
     let _daemon = place.start();
@@ -116,7 +140,7 @@ fn what_cannot_be_a_spare_is_refused_with_the_reason() {
     assert!(!place.image(7).exists(), "what was made for it is gone");
     place.ok(&["pool", "spare", "add", "tank", &place.drive(3)]);
     let said = place.refused(&["pool", "spare", "add", "tank", &place.drive(3)]);
-    assert!(said.contains("is a spare of pool 'tank' already"), "{said}");
+    assert!(said.contains("is a spare of pool 'tank'"), "{said}");
     let said = place.refused(&["pool", "spare", "remove", "tank", &place.drive(4)]);
     assert!(said.contains("has no spare"), "{said}");
     place.create_pool("other", 8..11);
