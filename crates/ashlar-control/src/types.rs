@@ -189,6 +189,8 @@ pub struct PoolCounters {
     pub map_pages_read: u64,
     /// Blocks read from parity because a drive could not be read.
     pub blocks_reconstructed: u64,
+    /// Blocks that were reconstructed because a drive is slow.
+    pub blocks_spared: u64,
     /// Blocks that a drive gave wrong, and that were read right all the same.
     pub wrong_blocks_corrected: u64,
     /// Sectors that were wrong or unreadable and have been made right.
@@ -214,8 +216,8 @@ pub struct PoolDrive {
     pub spec: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
-    /// How it is: `online`, `failed`, `absent`, `released` (lost, and all that lived on it is on others), `stale`,
-    /// `sparse`.
+    /// How it is: `online`, `failed`, `absent`, `released` (lost, and all that lived on it is on others), `slow` (it answers much
+    /// later than the others of its pool, and most reads are reconstructed from those), `stale`, `sparse`.
     pub states: Vec<String>,
     /// Why it has failed.
     pub problem: Option<String>,

@@ -1,22 +1,23 @@
 //! The member drives as an array: rows are written to all columns, a column is read from anywhere.
 
+mod reading;
+
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Durability, SECTOR_BYTES};
+use ashlar_block::{Device, DeviceError, DriveId, Durability, Nanos, SECTOR_BYTES};
 use bytes::Bytes;
-use futures_util::future::{join_all, join3, join4};
+use futures_util::future::{join3, join4};
 use tokio::sync::Notify;
 
-use crate::geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
-use crate::parity;
+use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
+use crate::slow::Speed;
+
+pub use reading::choices;
 
 /// Times that a column write is tried before its drive is given up.
 const WRITE_TRIES: usize = 2;
-
-/// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
-const PIECEWISE_SECTORS_MAX: usize = 3;
 
 /// A member drive that is being used.
 pub struct Member<D> {
@@ -27,12 +28,20 @@ pub struct Member<D> {
     failure: RefCell<Option<DeviceError>>,
     read_errors: Cell<u64>,
     lies: Cell<u64>,
+    speed: Speed,
 }
 
 impl<D> Member<D> {
     /// A member that works.
     pub fn new(device: D, layout: DriveLayout) -> Self {
-        Member { device, layout, failure: RefCell::new(None), read_errors: Cell::new(0), lies: Cell::new(0) }
+        Member {
+            device,
+            layout,
+            failure: RefCell::new(None),
+            read_errors: Cell::new(0),
+            lies: Cell::new(0),
+            speed: Speed::default(),
+        }
     }
 
     /// Why the drive was given up, if it was.
@@ -43,6 +52,11 @@ impl<D> Member<D> {
     /// Reads that the drive refused.
     pub fn read_errors(&self) -> u64 {
         self.read_errors.get()
+    }
+
+    /// It answers reads much later than the others of the array: most of them go to those.
+    pub fn is_slow(&self) -> bool {
+        self.speed.is_slow()
     }
 
     /// Times that the drive gave wrong bytes.
@@ -65,6 +79,9 @@ pub struct Array<D> {
     room_lacking: Notify,
     /// Rung when writes that found no room may try again.
     room_retry: Notify,
+    clock: Option<Box<dyn Fn() -> Nanos>>,
+    /// When the drives were compared last.
+    compared_at: Cell<Nanos>,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -115,6 +132,8 @@ pub enum Source {
     Missing,
     /// The other columns, because the drive gave wrong bytes.
     Lie,
+    /// The other columns, because the drive is slow.
+    Spared,
 }
 
 impl<D: Device> Array<D> {
@@ -126,7 +145,14 @@ impl<D: Device> Array<D> {
             out_of_room: Cell::new(false),
             room_lacking: Notify::new(),
             room_retry: Notify::new(),
+            clock: None,
+            compared_at: Cell::new(Nanos(0)),
         }
+    }
+
+    /// The same, and by this clock drives are found that are slow.
+    pub fn with_clock(self, clock: impl Fn() -> Nanos + 'static) -> Self {
+        Array { clock: Some(Box::new(clock)), ..self }
     }
 
     /// The member, if it is there and has not been given up.
@@ -317,163 +343,6 @@ impl<D: Device> Array<D> {
             self.give_up(drive, error);
         }
     }
-
-    /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
-    /// `check` accepts them.
-    pub async fn read_checked(
-        &self,
-        geometry: &Geometry,
-        column: usize,
-        sectors: Range<u32>,
-        check: impl Fn(&[u8]) -> bool,
-    ) -> Result<(AlignedBuf, Source), ReadError> {
-        let direct = self.read_sectors(geometry, column, &sectors).await;
-        let source = match direct {
-            Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
-            Ok(_) => Source::Lie,
-            Err(_) => Source::Missing,
-        };
-        let buf = match self.read_around(geometry, column, &sectors, &check).await {
-            Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
-                self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
-            }
-            read => read?,
-        };
-        if source == Source::Lie
-            && let Some(member) = self.member(geometry.columns[column].drive)
-        {
-            member.note_lies(1);
-        }
-        Ok((buf, source))
-    }
-
-    /// One column's sectors from its own drive.
-    pub async fn read_sectors(
-        &self,
-        geometry: &Geometry,
-        column: usize,
-        sectors: &Range<u32>,
-    ) -> Result<AlignedBuf, DeviceError> {
-        let addr = geometry.columns[column];
-        let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
-        let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
-        let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
-        let (result, buf) = member.device.read(offset, buf).await;
-        if let Err(error) = result {
-            member.read_errors.set(member.read_errors.get() + 1);
-            if error == DeviceError::Gone {
-                self.give_up(addr.drive, error.clone());
-            }
-            return Err(error);
-        }
-        Ok(buf)
-    }
-
-    /// All columns' sectors; `Err` where a drive is missing or refuses.
-    pub async fn read_all(
-        &self,
-        geometry: &Geometry,
-        sectors: &Range<u32>,
-    ) -> Vec<Result<AlignedBuf, DeviceError>> {
-        join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
-    }
-
-    /// The column from the others, in every way that there is until `check` accepts one.
-    async fn read_around(
-        &self,
-        geometry: &Geometry,
-        column: usize,
-        sectors: &Range<u32>,
-        check: impl Fn(&[u8]) -> bool,
-    ) -> Result<AlignedBuf, ReadError> {
-        let reads = (0..geometry.columns.len()).map(|other| async move {
-            if other == column {
-                Err(DeviceError::Gone)
-            } else {
-                self.read_sectors(geometry, other, sectors).await
-            }
-        });
-        let others = join_all(reads).await;
-        let mut readable = ColumnMask::default();
-        (0..others.len()).filter(|other| others[*other].is_ok()).for_each(|other| readable.add(other));
-        if readable.count() < geometry.data() {
-            let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
-                Err(error) if index != column => Some(error.clone()),
-                _ => None,
-            });
-            return Err(ReadError::TooFewColumns {
-                column,
-                available: readable.count(),
-                needed: geometry.data(),
-                last: last.unwrap_or(DeviceError::Gone),
-            });
-        }
-        let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
-        let mut out = AlignedBuf::zeroed(sectors.len() * SECTOR_BYTES);
-        for sources in choices(readable, geometry.data()) {
-            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
-            if check(&out) {
-                return Ok(out);
-            }
-        }
-        Err(ReadError::Wrong { column })
-    }
-
-    /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`
-    /// accepts all together: neighbouring rows may have lost different columns.
-    async fn read_piecewise(
-        &self,
-        geometry: &Geometry,
-        column: usize,
-        sectors: &Range<u32>,
-        check: impl Fn(&[u8]) -> bool,
-    ) -> Option<AlignedBuf> {
-        let mut whole: Vec<Vec<u8>> = vec![Vec::new()];
-        for row in sectors.clone() {
-            let variants = self.sector_variants(geometry, column, row).await;
-            let with = |start: &Vec<u8>| {
-                variants.iter().map(|sector| [start.as_slice(), sector].concat()).collect::<Vec<_>>()
-            };
-            whole = whole.iter().flat_map(with).collect();
-        }
-        whole.into_iter().find(|bytes| check(bytes)).map(|bytes| AlignedBuf::copy_of(&bytes))
-    }
-
-    /// Every way to have one sector: as it is, then reconstructed.
-    async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
-        let read = self.read_all(geometry, &(row..row + 1)).await;
-        let mut others = ColumnMask::default();
-        (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).for_each(|other| others.add(other));
-        let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
-        let reconstructed = choices(others, geometry.data()).map(|sources| {
-            let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
-            out
-        });
-        read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()
-    }
-}
-
-/// Every choice of `count` columns among `readable`; none if there are fewer.
-pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
-    let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
-    let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
-    left_out.into_iter().flatten().map(move |left_out| {
-        let mut mask = ColumnMask::default();
-        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).for_each(|nth| mask.add(columns[nth]));
-        mask
-    })
-}
-
-/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A, 7.1.3: the next
-/// larger word with as many ones).
-fn subsets(of: usize, size: usize) -> impl Iterator<Item = u64> {
-    let next = |set: &u64| {
-        let lowest = set & set.wrapping_neg();
-        let ripple = set + lowest;
-        (lowest > 0).then(|| ripple | (((set ^ ripple) >> 2) / lowest))
-    };
-    std::iter::successors(Some((1u64 << size) - 1), next).take_while(move |set| *set < 1 << of)
 }
 
 #[cfg(test)]

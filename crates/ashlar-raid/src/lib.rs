@@ -9,6 +9,7 @@ mod geometry;
 mod kernels;
 mod level;
 pub mod parity;
+mod slow;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};

@@ -18,7 +18,7 @@ use crate::format::table::table_bytes_max;
 use crate::log::Log;
 use crate::map::shard::Shard;
 use crate::options::Options;
-use crate::pool::{Identity, Parts, Pool};
+use crate::pool::{Identity, Parts, Pool, clock_of};
 use crate::segments::{NUMBERS_PER_SEGMENT, Numbers, Segments, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 
@@ -268,7 +268,7 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
         options: Options::default(),
         identity: Identity::of(first),
         incarnation,
-        array: Rc::new(Array::new(members)),
+        array: Rc::new(Array::new(members).with_clock(clock_of(world))),
         segments: Segments::new(stripe, chunks, Numbers::fresh(first.segment_numbers)),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         log: Log::new(root.next_lsn),

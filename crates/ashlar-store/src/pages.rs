@@ -60,6 +60,7 @@ impl<W: World> Pool<W> {
         self.count(|counters| match read {
             Ok(Source::Direct) => {}
             Ok(Source::Missing) => counters.blocks_reconstructed += blocks,
+            Ok(Source::Spared) => counters.blocks_spared += blocks,
             Ok(Source::Lie) => counters.lies_corrected += blocks,
             Err(_) => counters.blocks_unrecovered += blocks,
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, DriveId, DriveUuid, IoError, PoolUuid, VolumeId, World, wait_for};
+use ashlar_block::{Cause, DriveId, DriveUuid, IoError, Nanos, PoolUuid, VolumeId, World, wait_for};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
 use tokio::sync::{Mutex, Notify};
@@ -99,6 +99,8 @@ pub struct Counters {
     pub map_pages_read: u64,
     /// Blocks that had to be reconstructed because a drive was missing or refused to read.
     pub blocks_reconstructed: u64,
+    /// Blocks that were reconstructed because a drive is slow.
+    pub blocks_spared: u64,
     /// Blocks that a drive returned wrong and that were reconstructed.
     pub lies_corrected: u64,
     /// Sectors that were wrong or could not be read, and were written anew.
@@ -211,6 +213,12 @@ pub(crate) struct Parts<W: World> {
 fn leaving_in(root: &Root) -> BTreeSet<DriveId> {
     let leaving = root.members.iter().filter(|member| member.state == MemberState::Leaving);
     leaving.map(|member| member.drive).collect()
+}
+
+/// The time, for what has no world of its own.
+pub(crate) fn clock_of<W: World>(world: &W) -> impl Fn() -> Nanos + use<W> {
+    let world = world.clone();
+    move || world.now()
 }
 
 impl<W: World> Pool<W> {

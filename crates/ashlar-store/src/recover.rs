@@ -24,7 +24,7 @@ use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
 use crate::options::{Options, REPLAY_RECORD_BYTES};
-use crate::pool::{Identity, Parts, Pool};
+use crate::pool::{Identity, Parts, Pool, clock_of};
 use crate::scan::{Expected, Found, Generation, Image};
 use crate::segments::{Claim, Numbers, Segment, Segments, Shape, Stripe};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
@@ -175,7 +175,7 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
         options,
         identity,
         incarnation: Incarnation(world.random_u64()),
-        array: Rc::new(Array::new(array)),
+        array: Rc::new(Array::new(array).with_clock(clock_of(world))),
         segments,
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         log: Log::new(root.next_lsn),

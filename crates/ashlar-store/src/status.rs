@@ -44,6 +44,8 @@ pub struct DriveStatus {
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
     pub lies: u64,
+    /// It answers much later than the others: most reads are reconstructed from those.
+    pub is_slow: bool,
 }
 
 /// How a pool is.
@@ -156,6 +158,7 @@ impl<W: World> Pool<W> {
             condition,
             read_errors: figure(Member::read_errors),
             lies: figure(Member::lies),
+            is_slow: member.as_deref().is_some_and(Member::is_slow),
         }
     }
 

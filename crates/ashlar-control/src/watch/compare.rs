@@ -130,10 +130,15 @@ fn about_drive(pool: &Pool, drive: &PoolDrive, severity: Severity, kind: &str, m
     Happening { drive: Some(drive.name.clone()), ..about(pool, severity, kind, message) }
 }
 
-/// What a drive is, in one word: the first says how it is, and a member that was away too long is nothing else.
+/// What a drive is, in one word: the first says how it is, but a member that was away too long is nothing else, and that one is
+/// slow is of more account than that it works.
 fn word(drive: &PoolDrive) -> &str {
     let has = |state: &str| drive.states.iter().any(|is| is == state);
-    if has("stale") { "stale" } else { drive.states.first().map_or(UNKNOWN, String::as_str) }
+    match drive.states.first().map_or(UNKNOWN, String::as_str) {
+        _ if has("stale") => "stale",
+        "online" if has("slow") => "slow",
+        first => first,
+    }
 }
 
 fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
@@ -145,7 +150,7 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     }
     let severity = match state {
         "failed" | "absent" => Severity::Error,
-        "stale" => Severity::Warning,
+        "stale" | "slow" => Severity::Warning,
         _ => Severity::Info,
     };
     let why = now.problem.as_ref().map_or_else(String::new, |why| format!(": {why}"));

@@ -67,7 +67,7 @@ impl<W: World> Pool<W> {
     /// right soon.
     pub fn heal_after(&self, geometry: &Geometry, location: Location, source: Source) {
         let is_working = || self.array.working(geometry.columns[location.column()].drive).is_some();
-        if source != Source::Direct
+        if matches!(source, Source::Missing | Source::Lie)
             && is_working()
             && self.scrub.wounds.add((location.segment(), location.sectors().start))
         {

@@ -48,7 +48,7 @@ fn states(states: &[String]) -> Cell {
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
     if has(&["unavailable", "failed", "read-only", "out-of-room", "full"]) {
         cell.fg(Color::Red)
-    } else if has(&["degraded", "absent", "stale"]) {
+    } else if has(&["degraded", "absent", "stale", "slow"]) {
         cell.fg(Color::Yellow)
     } else {
         cell.fg(Color::Green)
@@ -178,6 +178,7 @@ pub fn pool(pool: &Pool) -> String {
         ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
         ("scrub's interval", interval(pool.scrub_interval_s)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
+        ("blocks read around slow drives", counters.blocks_spared.to_string()),
         ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
         ("sectors repaired", counters.sectors_repaired.to_string()),
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),

@@ -133,6 +133,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         checkpoints: counters.checkpoints,
         map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,
+        blocks_spared: counters.blocks_spared,
         wrong_blocks_corrected: counters.lies_corrected,
         sectors_repaired: counters.sectors_repaired,
         sectors_healed: counters.sectors_healed,
@@ -156,7 +157,11 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         }
         DriveCondition::Leaving => ("evacuating", None),
     };
-    let extra = [("stale", report.is_stale), ("sparse", facts.is_some_and(|facts| facts.is_sparse))];
+    let extra = [
+        ("slow", report.status.is_slow),
+        ("stale", report.is_stale),
+        ("sparse", facts.is_some_and(|facts| facts.is_sparse)),
+    ];
     let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());
     PoolDrive {
         name: report.name(),

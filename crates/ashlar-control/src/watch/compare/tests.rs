@@ -82,6 +82,17 @@ fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
     );
 }
 
+#[test]
+fn a_drive_that_gets_slow_is_told_of_and_when_it_is_well() {
+    let look = |is_slow: bool| {
+        let mut seen = pool(&["online"], &WELL, None);
+        seen.pools[0].drives[1].states.extend(is_slow.then(|| "slow".to_owned()));
+        seen
+    };
+    let looks = [false, true, true, false].map(look);
+    assert_eq!(told(looks), ["drive_state slow", "drive_state online"]);
+}
+
 /// All is on others before the drives know of it, and a second loss sets a rebuild back.
 #[test]
 fn a_rebuild_has_ended_when_the_pool_is_whole_and_not_before() {

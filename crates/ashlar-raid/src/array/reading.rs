@@ -1,0 +1,210 @@
+//! Reading a column: from its own drive, or from the others where that is lost, refuses, lies or is slow.
+
+use std::ops::Range;
+
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES};
+use futures_util::future::join_all;
+
+use super::{Array, Member, ReadError, Source};
+use crate::geometry::{COLUMNS_MAX, ColumnMask, Geometry};
+use crate::parity;
+use crate::slow::{WINDOW, slow_ones};
+
+/// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
+const PIECEWISE_SECTORS_MAX: usize = 3;
+
+impl<D: Device> Array<D> {
+    /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
+    /// `check` accepts them.
+    pub async fn read_checked(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<(AlignedBuf, Source), ReadError> {
+        if self.is_spared(geometry.columns[column].drive)
+            && let Ok(buf) = self.read_around(geometry, column, &sectors, &check).await
+        {
+            return Ok((buf, Source::Spared));
+        }
+        let direct = self.read_sectors(geometry, column, &sectors).await;
+        let source = match direct {
+            Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
+            Ok(_) => Source::Lie,
+            Err(_) => Source::Missing,
+        };
+        let buf = match self.read_around(geometry, column, &sectors, &check).await {
+            Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
+                self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
+            }
+            read => read?,
+        };
+        if source == Source::Lie
+            && let Some(member) = self.member(geometry.columns[column].drive)
+        {
+            member.note_lies(1);
+        }
+        Ok((buf, source))
+    }
+
+    /// One column's sectors from its own drive.
+    pub async fn read_sectors(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+    ) -> Result<AlignedBuf, DeviceError> {
+        let addr = geometry.columns[column];
+        let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
+        let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
+        let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
+        let (result, buf) = self.measured(&member, member.device.read(offset, buf)).await;
+        if let Err(error) = result {
+            member.read_errors.set(member.read_errors.get() + 1);
+            if error == DeviceError::Gone {
+                self.give_up(addr.drive, error.clone());
+            }
+            return Err(error);
+        }
+        Ok(buf)
+    }
+
+    /// Whether a read should go to others, if they can answer it.
+    fn is_spared(&self, drive: DriveId) -> bool {
+        self.working(drive).is_some_and(|member| member.speed.is_spared())
+    }
+
+    /// Has the drive read, and now and then looks how long that takes.
+    async fn measured<T>(&self, member: &Member<D>, read: impl Future<Output = T>) -> T {
+        let Some(clock) = self.clock.as_ref().filter(|_| member.speed.is_measured()) else {
+            return read.await;
+        };
+        let asked = clock();
+        member.speed.asked(asked);
+        let done = read.await;
+        let now = clock();
+        member.speed.answered(asked, now);
+        if now.since(self.compared_at.get()) >= WINDOW {
+            self.compared_at.set(now);
+            self.compare(now);
+        }
+        done
+    }
+
+    fn compare(&self, now: Nanos) {
+        let members = self.members.borrow();
+        let working: Vec<_> =
+            members.iter().flatten().filter(|member| member.failure.borrow().is_none()).collect();
+        let medians: Vec<_> = working.iter().map(|member| member.speed.median(now)).collect();
+        for (member, slow) in working.iter().zip(slow_ones(&medians)) {
+            member.speed.judge(slow);
+        }
+    }
+
+    /// All columns' sectors; `Err` where a drive is missing or refuses.
+    pub async fn read_all(
+        &self,
+        geometry: &Geometry,
+        sectors: &Range<u32>,
+    ) -> Vec<Result<AlignedBuf, DeviceError>> {
+        join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
+    }
+
+    /// The column from the others, in every way that there is until `check` accepts one.
+    async fn read_around(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<AlignedBuf, ReadError> {
+        let reads = (0..geometry.columns.len()).map(|other| async move {
+            if other == column {
+                Err(DeviceError::Gone)
+            } else {
+                self.read_sectors(geometry, other, sectors).await
+            }
+        });
+        let others = join_all(reads).await;
+        let mut readable = ColumnMask::default();
+        (0..others.len()).filter(|other| others[*other].is_ok()).for_each(|other| readable.add(other));
+        if readable.count() < geometry.data() {
+            let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
+                Err(error) if index != column => Some(error.clone()),
+                _ => None,
+            });
+            return Err(ReadError::TooFewColumns {
+                column,
+                available: readable.count(),
+                needed: geometry.data(),
+                last: last.unwrap_or(DeviceError::Gone),
+            });
+        }
+        let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
+        let mut out = AlignedBuf::zeroed(sectors.len() * SECTOR_BYTES);
+        for sources in choices(readable, geometry.data()) {
+            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            if check(&out) {
+                return Ok(out);
+            }
+        }
+        Err(ReadError::Wrong { column })
+    }
+
+    /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`
+    /// accepts all together: neighbouring rows may have lost different columns.
+    async fn read_piecewise(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Option<AlignedBuf> {
+        let mut whole: Vec<Vec<u8>> = vec![Vec::new()];
+        for row in sectors.clone() {
+            let variants = self.sector_variants(geometry, column, row).await;
+            let with = |start: &Vec<u8>| {
+                variants.iter().map(|sector| [start.as_slice(), sector].concat()).collect::<Vec<_>>()
+            };
+            whole = whole.iter().flat_map(with).collect();
+        }
+        whole.into_iter().find(|bytes| check(bytes)).map(|bytes| AlignedBuf::copy_of(&bytes))
+    }
+
+    /// Every way to have one sector: as it is, then reconstructed.
+    async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
+        let read = self.read_all(geometry, &(row..row + 1)).await;
+        let mut others = ColumnMask::default();
+        (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).for_each(|other| others.add(other));
+        let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
+        let reconstructed = choices(others, geometry.data()).map(|sources| {
+            let mut out = vec![0; SECTOR_BYTES];
+            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            out
+        });
+        read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()
+    }
+}
+
+/// Every choice of `count` columns among `readable`; none if there are fewer.
+pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
+    let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
+    let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
+    left_out.into_iter().flatten().map(move |left_out| {
+        let mut mask = ColumnMask::default();
+        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).for_each(|nth| mask.add(columns[nth]));
+        mask
+    })
+}
+
+/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A, 7.1.3: the next
+/// larger word with as many ones).
+fn subsets(of: usize, size: usize) -> impl Iterator<Item = u64> {
+    let next = |set: &u64| {
+        let lowest = set & set.wrapping_neg();
+        let ripple = set + lowest;
+        (lowest > 0).then(|| ripple | (((set ^ ripple) >> 2) / lowest))
+    };
+    std::iter::successors(Some((1u64 << size) - 1), next).take_while(move |set| *set < 1 << of)
+}

@@ -1,0 +1,130 @@
+//! Drives that answer much later than their peers: who they are, by comparing, and which reads still go to them.
+//!
+//! A drive is compared with the others of its pool, never with a figure of its own: whoever has only spinning drives has no slow
+//! one among them. Only reads count. A write is answered once all its columns are written, whoever is slow.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use ashlar_block::Nanos;
+use hdrhistogram::Histogram;
+
+/// How long answers are counted before drives are compared.
+pub(crate) const WINDOW: Duration = Duration::from_secs(5);
+
+/// Windows in a row that make a drive slow, and well again: once is chance, or a drive that tidies up.
+const WINDOWS: u8 = 3;
+
+/// A drive is slow in a window if half of its answers take so many times as long as with half of its peers,
+const TIMES_SLOWER: u32 = 5;
+/// and so much longer: less than that is nothing to a host.
+const SLOWER_BY_MIN: Duration = Duration::from_millis(1);
+
+/// Answers that say something about a drive.
+const ANSWERS_MIN: u64 = 8;
+
+/// Of so many reads one is measured.
+const MEASURED_ONCE_IN: u32 = 4;
+
+/// Of so many reads of a slow drive one goes to it all the same: it may be well by now.
+const PROBED_ONCE_IN: u32 = 16;
+
+/// The longest answer that is told from longer ones, in microseconds.
+const ANSWER_US_MAX: u64 = 60_000_000;
+
+/// How fast a drive answers.
+pub(crate) struct Speed {
+    /// Of this window, in microseconds.
+    answers: RefCell<Histogram<u32>>,
+    reads: Cell<u32>,
+    /// Since when the oldest of those that are measured waits for its answer.
+    waiting_since: Cell<Option<Nanos>>,
+    /// Windows that spoke against it, less those that spoke for it.
+    strikes: Cell<u8>,
+    is_slow: Cell<bool>,
+}
+
+impl Default for Speed {
+    fn default() -> Self {
+        let answers = Histogram::new_with_bounds(1, ANSWER_US_MAX, 1).expect("bounds that can be");
+        Speed {
+            answers: RefCell::new(answers),
+            reads: Cell::new(0),
+            waiting_since: Cell::new(None),
+            strikes: Cell::new(0),
+            is_slow: Cell::new(false),
+        }
+    }
+}
+
+impl Speed {
+    pub fn is_slow(&self) -> bool {
+        self.is_slow.get()
+    }
+
+    /// Whether the next read should go to others, if they can answer it.
+    pub fn is_spared(&self) -> bool {
+        self.is_slow.get() && !self.next_read().is_multiple_of(PROBED_ONCE_IN)
+    }
+
+    /// Whether the next read is to be measured: of a slow drive all that still go to it.
+    pub fn is_measured(&self) -> bool {
+        self.is_slow.get() || self.next_read().is_multiple_of(MEASURED_ONCE_IN)
+    }
+
+    fn next_read(&self) -> u32 {
+        self.reads.replace(self.reads.get().wrapping_add(1))
+    }
+
+    /// A read that is measured begins.
+    pub fn asked(&self, now: Nanos) {
+        self.waiting_since.set(self.waiting_since.get().or(Some(now)));
+    }
+
+    /// It has been answered.
+    pub fn answered(&self, asked: Nanos, now: Nanos) {
+        self.answers.borrow_mut().saturating_record(now.since(asked).as_micros() as u64);
+        self.waiting_since.set(None);
+    }
+
+    /// What half of its answers took at most; or how long it has owed one, if it gives none.
+    pub fn median(&self, now: Nanos) -> Option<Duration> {
+        let answers = self.answers.borrow();
+        if answers.len() >= ANSWERS_MIN {
+            return Some(Duration::from_micros(answers.value_at_quantile(0.5)));
+        }
+        self.waiting_since.get().map(|since| now.since(since)).filter(|owed| *owed >= WINDOW / 2)
+    }
+
+    /// The window has ended: was it slow in it? `None`: nobody knows.
+    pub fn judge(&self, slow: Option<bool>) {
+        self.answers.borrow_mut().reset();
+        let strikes = match slow {
+            Some(true) => (self.strikes.get() + 1).min(WINDOWS),
+            Some(false) => self.strikes.get().saturating_sub(1),
+            None => return,
+        };
+        self.strikes.set(strikes);
+        if strikes == 0 || strikes == WINDOWS {
+            self.is_slow.set(strikes == WINDOWS);
+        }
+    }
+}
+
+/// Which drives were slow in a window, by what half of their answers took. `None`: there was nothing to compare.
+pub(crate) fn slow_ones(medians: &[Option<Duration>]) -> Vec<Option<bool>> {
+    let is_slow = |(index, median): (usize, &Option<Duration>)| {
+        let others = medians.iter().enumerate().filter(|(other, _)| *other != index);
+        let peers = middle(others.filter_map(|(_, median)| *median).collect())?;
+        median.map(|own| own > peers * TIMES_SLOWER && own > peers + SLOWER_BY_MIN)
+    };
+    medians.iter().enumerate().map(is_slow).collect()
+}
+
+fn middle(mut of: Vec<Duration>) -> Option<Duration> {
+    of.sort_unstable();
+    of.get(of.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests;
