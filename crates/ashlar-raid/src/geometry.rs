@@ -45,6 +45,12 @@ pub struct ChunkAddr {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ColumnMask(pub u32);
 
+impl FromIterator<usize> for ColumnMask {
+    fn from_iter<I: IntoIterator<Item = usize>>(columns: I) -> Self {
+        columns.into_iter().fold(ColumnMask::default(), ColumnMask::with)
+    }
+}
+
 impl ColumnMask {
     /// Whether `column` is in it.
     pub const fn has(self, column: usize) -> bool {

@@ -77,14 +77,9 @@ impl Speed {
     }
 
     /// A read that is measured begins.
-    pub fn asked(&self, now: Nanos) {
+    pub fn ask(&self, now: Nanos) -> Question<'_> {
         self.waiting_since.set(self.waiting_since.get().or(Some(now)));
-    }
-
-    /// It has been answered.
-    pub fn answered(&self, asked: Nanos, now: Nanos) {
-        self.answers.borrow_mut().saturating_record(now.since(asked).as_micros() as u64);
-        self.waiting_since.set(None);
+        Question { of: self, asked: now }
     }
 
     /// What half of its answers took at most; or how long it has owed one, if it gives none.
@@ -108,6 +103,25 @@ impl Speed {
         if strikes == 0 || strikes == WINDOWS {
             self.is_slow.set(strikes == WINDOWS);
         }
+    }
+}
+
+/// A read that is measured. It owes no answer any more once this is dropped: whoever wanted it may have gone.
+pub(crate) struct Question<'a> {
+    of: &'a Speed,
+    asked: Nanos,
+}
+
+impl Question<'_> {
+    /// It has been answered.
+    pub fn answered(self, now: Nanos) {
+        self.of.answers.borrow_mut().saturating_record(now.since(self.asked).as_micros() as u64);
+    }
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        self.of.waiting_since.set(None);
     }
 }
 

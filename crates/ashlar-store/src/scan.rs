@@ -97,10 +97,8 @@ impl<'a, W: World> Image<'a, W> {
         let columns: Vec<&[u8]> = (0..self.geometry.columns.len())
             .map(|other| self.sector(other, row).unwrap_or_default())
             .collect();
-        let mut readable = ColumnMask::default();
-        (0..columns.len())
-            .filter(|other| *other != column && !columns[*other].is_empty())
-            .for_each(|other| readable.add(other));
+        let is_readable = |other: &usize| *other != column && !columns[*other].is_empty();
+        let readable: ColumnMask = (0..columns.len()).filter(is_readable).collect();
         let reconstructed = ashlar_raid::choices(readable, self.geometry.data()).map(|sources| {
             let mut out = vec![0; SECTOR_BYTES];
             parity::reconstruct(self.geometry.data(), sources, &columns, column, &mut out);

@@ -80,11 +80,10 @@ impl<D: Device> Array<D> {
         let Some(clock) = self.clock.as_ref().filter(|_| member.speed.is_measured()) else {
             return read.await;
         };
-        let asked = clock();
-        member.speed.asked(asked);
+        let question = member.speed.ask(clock());
         let done = read.await;
         let now = clock();
-        member.speed.answered(asked, now);
+        question.answered(now);
         if now.since(self.compared_at.get()) >= WINDOW {
             self.compared_at.set(now);
             self.compare(now);
@@ -127,8 +126,7 @@ impl<D: Device> Array<D> {
             }
         });
         let others = join_all(reads).await;
-        let mut readable = ColumnMask::default();
-        (0..others.len()).filter(|other| others[*other].is_ok()).for_each(|other| readable.add(other));
+        let readable: ColumnMask = (0..others.len()).filter(|other| others[*other].is_ok()).collect();
         if readable.count() < geometry.data() {
             let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
                 Err(error) if index != column => Some(error.clone()),
@@ -175,8 +173,7 @@ impl<D: Device> Array<D> {
     /// Every way to have one sector: as it is, then reconstructed.
     async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
         let read = self.read_all(geometry, &(row..row + 1)).await;
-        let mut others = ColumnMask::default();
-        (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).for_each(|other| others.add(other));
+        let others: ColumnMask = (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).collect();
         let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
         let reconstructed = choices(others, geometry.data()).map(|sources| {
             let mut out = vec![0; SECTOR_BYTES];
@@ -192,9 +189,7 @@ pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = Colum
     let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
     let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
     left_out.into_iter().flatten().map(move |left_out| {
-        let mut mask = ColumnMask::default();
-        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).for_each(|nth| mask.add(columns[nth]));
-        mask
+        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).map(|nth| columns[nth]).collect()
     })
 }
 

@@ -45,12 +45,19 @@ fn what_nobody_knows_changes_nothing() {
 #[test]
 fn a_drive_that_gives_no_answer_is_as_slow_as_it_owes_one() {
     let (speed, asked) = (Speed::default(), Nanos(1_000));
-    speed.asked(asked);
+    let question = speed.ask(asked);
     let later = |seconds: u64| Nanos(asked.0 + seconds * 1_000_000_000);
     assert_eq!(speed.median(later(1)), None);
     assert_eq!(speed.median(later(4)), ms(4000));
-    speed.answered(asked, later(5));
+    question.answered(later(5));
     assert_eq!(speed.median(later(9)), None, "one answer says nothing");
+}
+
+#[test]
+fn a_drive_owes_no_answer_to_who_has_gone() {
+    let speed = Speed::default();
+    drop(speed.ask(Nanos(0)));
+    assert_eq!(speed.median(Nanos(60_000_000_000)), None);
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Shared {
         if self.memory().unavailable_pool(&new.name).is_some() {
             return Err(api_error(NodeError::PoolExists(new.name)));
         }
-        self.check_no_spare(&request.drives.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.check_no_spare(&request.drives)?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         self.remember(&record).await
     }
@@ -91,7 +91,7 @@ impl Shared {
     pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_available(&pool)?;
-        self.check_no_spare(&[&request.drive])?;
+        self.check_no_spare([&request.drive])?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
     }
@@ -123,7 +123,7 @@ impl Shared {
         let _changing = self.changing.lock().await;
         self.check_available(&pool)?;
         let ReplaceDrive { drive, with, force } = request;
-        self.check_no_spare(&[&with])?;
+        self.check_no_spare([&with])?;
         let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
@@ -225,7 +225,7 @@ impl Shared {
 
     pub(super) async fn clear_label(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_no_spare(&[&request.drive])?;
+        self.check_no_spare([&request.drive])?;
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
         Ok(convert::drive_info(&reading))
     }

@@ -22,7 +22,7 @@ impl Shared {
         self.check_available(&pool)?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
-        self.check_no_spare(&[&drive])?;
+        self.check_no_spare([&drive])?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
@@ -30,10 +30,13 @@ impl Shared {
     }
 
     /// Refuses drives that wait as spares: whoever took one would leave its pool without.
-    pub(super) fn check_no_spare(&self, drives: &[&str]) -> Result<(), ApiError> {
+    pub(super) fn check_no_spare<'a>(
+        &self,
+        drives: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), ApiError> {
         let memory = self.memory();
-        let pool_of = |drive: &&str| Some((drive.to_string(), memory.pool_with_spare(drive)?));
-        let Some((drive, pool)) = drives.iter().find_map(pool_of) else { return Ok(()) };
+        let pool_of = |drive: &'a String| Some((drive, memory.pool_with_spare(drive)?));
+        let Some((drive, pool)) = drives.into_iter().find_map(pool_of) else { return Ok(()) };
         let message = format!("{drive} is a spare of pool '{pool}'");
         let hint = format!("ashlar pool spare remove {pool} {drive} frees it");
         Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
