@@ -7,7 +7,8 @@ use ashlar_block::{
 };
 use bytes::Bytes;
 
-use crate::platter::{Faults, Platter, SharedPlatter};
+use crate::fault::Fault;
+use crate::platter::{Platter, SharedPlatter};
 use crate::world::SimWorld;
 
 const EIO: i32 = 5;
@@ -36,18 +37,23 @@ impl SimDrive {
         SimDrive { world: world.clone(), platter: platter.clone() }
     }
 
-    fn due(&self, once_in: u64) -> bool {
-        once_in > 0 && self.world.once_in(once_in)
+    /// Whether the drive does this now.
+    fn does(&self, fault: Fault) -> bool {
+        let once_in = self.platter.0.borrow().faults.of(fault);
+        let does = once_in > 0
+            && match fault {
+                Fault::LostMoment | Fault::StallMoment => self.is_moment(once_in),
+                _ => self.world.once_in(once_in),
+            };
+        if does {
+            self.change(|platter| platter.met.count(fault));
+        }
+        does
     }
 
     /// Whether this is one of so many moments: the same for all drives.
     fn is_moment(&self, once_in: u64) -> bool {
-        once_in > 0
-            && XorShift::new(self.world.now().0 / MOMENT_NANOSECONDS).next_u64().is_multiple_of(once_in)
-    }
-
-    fn faults(&self) -> Faults {
-        self.platter.0.borrow().faults
+        XorShift::new(self.world.now().0 / MOMENT_NANOSECONDS).next_u64().is_multiple_of(once_in)
     }
 
     fn change(&self, change: impl FnOnce(&mut Platter)) {
@@ -56,17 +62,16 @@ impl SimDrive {
 
     /// Takes its time, and is perhaps not there any more afterwards, or refuses.
     async fn operate(&self, op: DeviceOp, offset: u64, microseconds: u64) -> Result<(), DeviceError> {
-        let faults = self.faults();
-        let stalls = self.due(faults.stall) || self.is_moment(faults.stall_moment);
+        let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
         let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
         let time = 1 + self.world.below(slowest);
         self.world.sleep(Duration::from_micros(time)).await;
         self.world.count_operation();
-        if self.due(faults.vanish) {
+        if self.does(Fault::Vanish) {
             self.change(|platter| platter.gone = true);
             self.perhaps_cut_power();
         }
-        if self.due(faults.glitch) {
+        if self.does(Fault::Glitch) {
             let until = self.soon(GLITCH_MAX_NANOSECONDS);
             self.change(|platter| platter.glitch_until = until);
             self.perhaps_cut_power();
@@ -90,12 +95,12 @@ impl SimDrive {
         Nanos(self.world.now().0 + self.world.below(nanoseconds_max))
     }
 
-    fn refuse(&self, op: DeviceOp, offset: u64, once_in: u64) -> Result<(), DeviceError> {
-        if self.due(once_in) { Err(refusal(op, offset)) } else { Ok(()) }
+    fn refuse(&self, op: DeviceOp, offset: u64, fault: Fault) -> Result<(), DeviceError> {
+        if self.does(fault) { Err(refusal(op, offset)) } else { Ok(()) }
     }
 
-    fn have_room(&self, offset: u64, once_in: u64) -> Result<(), DeviceError> {
-        if self.due(once_in) {
+    fn have_room(&self, offset: u64) -> Result<(), DeviceError> {
+        if self.does(Fault::NoSpace) {
             let until = self.soon(NO_SPACE_MAX_NANOSECONDS);
             self.change(|platter| platter.no_space_until = until);
         }
@@ -122,20 +127,19 @@ impl SimDrive {
 
     /// The end of a write: where it goes, if anywhere.
     fn finish_write(&self, id: u64, durability: Durability) {
-        let mut platter = self.platter.0.borrow_mut();
-        let (mut offset, data) = platter.in_flight.remove(&id).expect("in flight until it ends");
-        let Faults { lost_write, lost_moment, misdirected_write, .. } = platter.faults;
-        if self.due(lost_write) || self.is_moment(lost_moment) {
+        let write = self.platter.0.borrow_mut().in_flight.remove(&id);
+        let (mut offset, data) = write.expect("in flight until it ends");
+        if self.does(Fault::LostWrite) || self.does(Fault::LostMoment) {
             return;
         }
-        if self.due(misdirected_write) {
-            let sectors = (platter.size_bytes - data.len() as u64) / SECTOR_BYTES as u64;
+        if self.does(Fault::MisdirectedWrite) {
+            let sectors = (self.size_bytes() - data.len() as u64) / SECTOR_BYTES as u64;
             offset = self.world.below(sectors) * SECTOR_BYTES as u64;
         }
-        match durability {
-            Durability::Stable => platter.put(offset, &data),
+        self.change(|platter| match durability {
+            Durability::Stable => platter.put_through(offset, &data),
             Durability::Cached => platter.put_cached(offset, data),
-        }
+        });
     }
 }
 
@@ -150,11 +154,10 @@ impl Device for SimDrive {
 
     async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
         let done = self.operate(DeviceOp::Read, offset, 100).await;
-        let Faults { rot, read_error, .. } = self.faults();
-        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, read_error)) {
+        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
             return (Err(error), buf);
         }
-        if self.due(rot) {
+        if self.does(Fault::Rot) {
             self.change(|platter| platter.rot(&self.world, offset, buf.len()));
         }
         self.platter.0.borrow().read(offset, &mut buf);
@@ -164,9 +167,8 @@ impl Device for SimDrive {
     async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
         let id = self.begin_write(offset, data);
         let done = self.operate(DeviceOp::Write, offset, 200).await;
-        let Faults { write_error, no_space, .. } = self.faults();
-        let done = done.and_then(|()| self.have_room(offset, no_space));
-        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Write, offset, write_error)) {
+        let done = done.and_then(|()| self.have_room(offset));
+        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Write, offset, Fault::WriteError)) {
             self.change(|platter| platter.fail_write(&self.world, id));
             return Err(error);
         }
@@ -175,12 +177,13 @@ impl Device for SimDrive {
     }
 
     async fn flush(&self) -> Result<(), DeviceError> {
+        let before = self.platter.0.borrow().flush_begins();
         self.operate(DeviceOp::Flush, 0, 300).await?;
-        if let Err(error) = self.refuse(DeviceOp::Flush, 0, self.faults().flush_error) {
+        if let Err(error) = self.refuse(DeviceOp::Flush, 0, Fault::FlushError) {
             self.change(Platter::lose_cache);
             return Err(error);
         }
-        self.change(Platter::flush);
+        self.change(|platter| platter.flush(before));
         Ok(())
     }
 

@@ -17,8 +17,9 @@ use std::rc::Rc;
 use ashlar_block::XorShift;
 
 use crate::drive::SimDrive;
+use crate::fault::{ByFault, Fault};
 use crate::plan::Plan;
-use crate::platter::{Faults, SharedPlatter};
+use crate::platter::SharedPlatter;
 use crate::world::SimWorld;
 
 /// What a drive is to the pool when a start ends.
@@ -60,17 +61,15 @@ pub struct Drives {
     /// The last start has healed a drive.
     healed: bool,
     /// What any drive may do.
-    usual: Faults,
+    usual: ByFault,
 }
 
 impl Drives {
     pub fn new(plan: &Plan) -> Self {
-        let usual = Faults {
-            stall: plan.stall_once_in,
-            stall_moment: plan.stall_moment,
-            no_space: if plan.sparse { 3000 } else { 0 },
-            ..Faults::default()
-        };
+        let usual = ByFault::default()
+            .with(Fault::Stall, plan.stall_once_in)
+            .with(Fault::StallMoment, plan.stall_moment)
+            .with(Fault::NoSpace, if plan.sparse { 3000 } else { 0 });
         Drives {
             platters: (0..plan.drives + plan.spares).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
             first: plan.drives,
@@ -87,6 +86,13 @@ impl Drives {
             healed: false,
             usual,
         }
+    }
+
+    /// How often they misbehaved so far.
+    pub fn met(&self) -> ByFault {
+        let mut met = ByFault::default();
+        self.platters.iter().for_each(|platter| met += platter.0.borrow().met);
+        met
     }
 
     /// Those that the pool is made of.
@@ -255,20 +261,21 @@ fn rare(rng: &mut XorShift, times: u64) -> u64 {
 }
 
 /// Open failures.
-fn failing(rng: &mut XorShift, faults: Faults) -> Faults {
-    Faults {
-        read_error: rare(rng, 200),
-        write_error: rare(rng, 3000),
-        flush_error: rare(rng, 60),
-        glitch: rare(rng, 3000),
-        vanish: rare(rng, 3000),
-        ..faults
-    }
+fn failing(rng: &mut XorShift, faults: ByFault) -> ByFault {
+    faults
+        .with(Fault::ReadError, rare(rng, 200))
+        .with(Fault::WriteError, rare(rng, 3000))
+        .with(Fault::FlushError, rare(rng, 60))
+        .with(Fault::Glitch, rare(rng, 3000))
+        .with(Fault::Vanish, rare(rng, 3000))
 }
 
 /// Failures that the drive does not tell of.
-fn lying(rng: &mut XorShift, faults: Faults) -> Faults {
+fn lying(rng: &mut XorShift, faults: ByFault) -> ByFault {
     let lost_moment = if rng.below(2) == 0 { 16 << rng.below(5) } else { 0 };
-    let (lost_write, misdirected_write, rot) = (rare(rng, 400), rare(rng, 800), rare(rng, 400));
-    Faults { lost_write, lost_moment, misdirected_write, rot, ..faults }
+    faults
+        .with(Fault::LostMoment, lost_moment)
+        .with(Fault::LostWrite, rare(rng, 400))
+        .with(Fault::MisdirectedWrite, rare(rng, 800))
+        .with(Fault::Rot, rare(rng, 400))
 }

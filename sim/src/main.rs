@@ -5,6 +5,7 @@ mod check;
 mod content;
 mod drive;
 mod drives;
+mod fault;
 mod full;
 mod good;
 mod hosts;
@@ -240,6 +241,9 @@ fn report_outcome(outcome: &Outcome) {
     let during: Vec<String> =
         outcome.cuts_by_activity().map(|(activity, cuts)| format!("{activity:?} {cuts}")).collect();
     println!("cuts of full pools {}  cuts during: {}", outcome.cuts_of_full, during.join("  "));
+    let faults: Vec<String> =
+        outcome.faults.iter().map(|(fault, times)| format!("{fault:?} {times}")).collect();
+    println!("faults: {}", faults.join("  "));
     println!(
         "clean stops {}  opens given up because a file system was full {}  a drive too many away: refused {}, opened {}",
         outcome.clean_stops, outcome.given_up_opens, outcome.overdrawn_refusals, outcome.overdrawn_opens

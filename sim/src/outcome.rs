@@ -4,6 +4,11 @@ use std::ops::AddAssign;
 
 use ashlar_store::Activity;
 
+use crate::fault::ByFault;
+
+/// How often a long run has to have met each fault.
+const FAULTS_MIN: u64 = 100;
+
 /// Counts of what the runs of a seed have met.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Outcome {
@@ -60,6 +65,8 @@ pub struct Outcome {
     pub sectors_repaired: u64,
     /// Wrong bytes that were corrected.
     pub lies_corrected: u64,
+    /// What drives did.
+    pub faults: ByFault,
 }
 
 impl Outcome {
@@ -94,8 +101,23 @@ impl Outcome {
             lacks.extend(few("a full pool that is trimmed and filled again", self.filled_again, 500));
             lacks.extend(few("a cut of a full pool", self.cuts_of_full, 1));
         }
-        lacks.extend(few("a drive that came back", self.drives_returned, 1));
-        lacks.extend(few("a sector that was repaired", self.sectors_repaired, 1));
+        let faults = self.faults.iter();
+        lacks.extend(faults.filter_map(|(fault, times)| few(&format!("a {fault:?}"), times, FAULTS_MIN)));
+        let others = [
+            ("a cut in recovery", self.recovery_cuts),
+            ("a cut in creation", self.creation_cuts),
+            ("a drive too many away", self.overdrawn_refusals),
+            ("a drive that was lost", self.drives_lost),
+            ("a drive that healed", self.drives_healed),
+            ("a drive that came back", self.drives_returned),
+            ("a drive that was added", self.drives_added),
+            ("a drive that was removed", self.drives_removed),
+            ("a column that was restored", self.columns_restored),
+            ("a torn batch", self.torn),
+            ("a lie that was corrected", self.lies_corrected),
+            ("a sector that was repaired", self.sectors_repaired),
+        ];
+        lacks.extend(others.into_iter().filter_map(|(what, times)| few(what, times, 1)));
         lacks
     }
 }
@@ -129,5 +151,6 @@ impl AddAssign for Outcome {
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;
         self.lies_corrected += other.lies_corrected;
+        self.faults += other.faults;
     }
 }

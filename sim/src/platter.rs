@@ -7,39 +7,11 @@ use std::rc::Rc;
 use ashlar_block::{Nanos, SECTOR_BYTES};
 use bytes::Bytes;
 
+use crate::fault::{ByFault, Fault};
 use crate::world::SimWorld;
 
 /// The unit in which a write can be torn.
 const TORN_BYTES: usize = 512;
-
-/// How often a drive misbehaves: once in this many operations; 0 is never.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Faults {
-    /// A write is acknowledged and not done.
-    pub lost_write: u64,
-    /// Writes of a moment are acknowledged and not done; by all drives at the same moments, as far as they do that as often.
-    pub lost_moment: u64,
-    /// A write goes to another place.
-    pub misdirected_write: u64,
-    /// A bit of what is read has changed, for good.
-    pub rot: u64,
-    /// A read is refused.
-    pub read_error: u64,
-    /// A write is refused.
-    pub write_error: u64,
-    /// A flush is refused, and what it was for is lost; the next one "succeeds".
-    pub flush_error: u64,
-    /// Everything is refused for a while, then the drive is as if nothing had been.
-    pub glitch: u64,
-    /// The drive vanishes.
-    pub vanish: u64,
-    /// An operation takes very long.
-    pub stall: u64,
-    /// Operations that begin in a moment take very long, those of all drives.
-    pub stall_moment: u64,
-    /// The file system under the drive is full for a while. Says nothing against the drive.
-    pub no_space: u64,
-}
 
 type Sector = [u8; SECTOR_BYTES];
 
@@ -48,12 +20,17 @@ pub struct Platter {
     pub size_bytes: u64,
     /// By number; what was never written is zeros. Copies: the store uses the memory of what is written again.
     sectors: Vec<Option<Box<Sector>>>,
-    /// Done, and not yet on stable media.
-    cached: Vec<(u64, Bytes)>,
+    /// Done, and not yet on stable media; by the numbers of their ends.
+    cached: BTreeMap<u64, (u64, Bytes)>,
+    /// The number of the next write that ends in the cache.
+    next_cached: u64,
     /// Being done.
     pub in_flight: BTreeMap<u64, (u64, Bytes)>,
     pub next_write: u64,
-    pub faults: Faults,
+    /// It misbehaves once in so many operations; 0 is never.
+    pub faults: ByFault,
+    /// It has misbehaved so often.
+    pub met: ByFault,
     /// It answers nothing any more.
     pub gone: bool,
     /// Until then it refuses everything.
@@ -72,10 +49,12 @@ impl SharedPlatter {
         SharedPlatter(Rc::new(RefCell::new(Platter {
             size_bytes,
             sectors: (0..size_bytes.div_ceil(SECTOR_BYTES as u64)).map(|_| None).collect(),
-            cached: Vec::new(),
+            cached: BTreeMap::new(),
+            next_cached: 0,
             in_flight: BTreeMap::new(),
             next_write: 0,
-            faults: Faults::default(),
+            faults: ByFault::default(),
+            met: ByFault::default(),
             gone: false,
             glitch_until: Nanos(0),
             no_space_until: Nanos(0),
@@ -87,11 +66,16 @@ impl SharedPlatter {
         let mut platter = self.0.borrow_mut();
         let in_flight = std::mem::take(&mut platter.in_flight).into_values();
         let mut writes: Vec<(u64, Bytes)> =
-            std::mem::take(&mut platter.cached).into_iter().chain(in_flight).collect();
+            std::mem::take(&mut platter.cached).into_values().chain(in_flight).collect();
+        let mut lost = false;
         while !writes.is_empty() {
             let (offset, data) = writes.swap_remove(world.below(writes.len() as u64) as usize);
             match world.below(3) {
-                0 => {}
+                0 => lost = true,
+                1 if lost => {
+                    platter.met.count(Fault::Reordered);
+                    platter.put(offset, &data);
+                }
                 1 => platter.put(offset, &data),
                 _ => platter.put_torn(world, offset, &data),
             }
@@ -109,7 +93,7 @@ impl SharedPlatter {
     /// The drive is as good as new, with what it holds.
     pub fn heal(&self) {
         let mut platter = self.0.borrow_mut();
-        platter.faults = Faults::default();
+        platter.faults = ByFault::default();
         platter.gone = false;
         platter.glitch_until = Nanos(0);
         platter.no_space_until = Nanos(0);
@@ -125,14 +109,32 @@ impl Platter {
         }
     }
 
-    /// Done, but not on stable media before the next flush.
-    pub fn put_cached(&mut self, offset: u64, data: Bytes) {
-        self.cached.push((offset, data));
+    /// Whole sectors, on stable media, as is what the cache held of them before.
+    pub fn put_through(&mut self, offset: u64, data: &[u8]) {
+        let end = offset + data.len() as u64;
+        let overlaps = |(at, other): &(u64, Bytes)| offset < at + other.len() as u64 && *at < end;
+        let (older, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.cached).into_iter().partition(|(_, write)| overlaps(write));
+        self.cached = others;
+        older.into_values().for_each(|(at, other)| self.put(at, &other));
+        self.put(offset, data);
     }
 
-    /// What was done is on stable media.
-    pub fn flush(&mut self) {
-        for (offset, data) in std::mem::take(&mut self.cached) {
+    /// Done, but not on stable media before the next flush.
+    pub fn put_cached(&mut self, offset: u64, data: Bytes) {
+        self.cached.insert(self.next_cached, (offset, data));
+        self.next_cached += 1;
+    }
+
+    /// What a flush that begins now is for: whatever is done later may be lost all the same.
+    pub fn flush_begins(&self) -> u64 {
+        self.next_cached
+    }
+
+    /// What was done when the flush began is on stable media.
+    pub fn flush(&mut self, before: u64) {
+        let later = self.cached.split_off(&before);
+        for (offset, data) in std::mem::replace(&mut self.cached, later).into_values() {
             self.put(offset, &data);
         }
     }
@@ -152,7 +154,11 @@ impl Platter {
 
     /// Any of the write's pieces, of 512 bytes or 4 KiB.
     fn put_torn(&mut self, world: &SimWorld, offset: u64, data: &[u8]) {
-        let unit = if world.once_in(2) { TORN_BYTES } else { SECTOR_BYTES };
+        let (unit, fault) = match world.once_in(2) {
+            true => (TORN_BYTES, Fault::TornWithinSectors),
+            false => (SECTOR_BYTES, Fault::TornBetweenSectors),
+        };
+        self.met.count(fault);
         let in_order = world.once_in(2);
         let kept = world.below((data.len() / unit) as u64 + 1) as usize;
         for (index, bytes) in data.chunks(unit).enumerate() {
@@ -185,7 +191,7 @@ impl Platter {
                 None => bytes.fill(0),
             }
         }
-        for (at, data) in &self.cached {
+        for (at, data) in self.cached.values() {
             overlay(offset, buf, *at, data);
         }
     }

@@ -170,7 +170,8 @@ impl CommitQueue {
 
     /// Nothing waits and nothing is in flight: what the maps say is durable.
     pub fn is_idle(&self) -> bool {
-        self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty() && !self.zeroing.get()
+        let busy = self.appending.get() || self.zeroing.get();
+        !busy && self.waiting.borrow().is_empty() && self.submitted.borrow().is_empty()
     }
 
     /// Returns when nothing more will be submitted.
