@@ -1,7 +1,8 @@
 #!/bin/sh
 # Ashlar itself in the guest, in a control group with the least memory that it is meant to
-# run in, on a machine whose clock jumps by ten years: it serves verified load, is never out
-# of memory, and drops no host.
+# run in: it serves verified load, with as much outstanding as the client will have, is killed
+# under load and starts again, and never is out of memory. The machine's clock jumps by ten
+# years, and no host is dropped.
 #
 #   run --file PATH-OF-ASHLAR inside
 #
@@ -48,12 +49,16 @@ make_drives
 serve
 # shellcheck disable=SC2086 # options are words
 must $ASHLAR pool create tank --level 5 $DRIVES
-must $ASHLAR volume create tank/v0 --size 64MiB --allow any
+must $ASHLAR volume create tank/v0 --size 128MiB --allow any
 # A keep alive every two and a half seconds.
-attach --nr-io-queues="$(nproc)" --keep-alive-tmo=5
+# shellcheck disable=SC2086 # options are words
+attach --nr-io-queues="$(nproc)" --keep-alive-tmo=5 $PATIENT
 
 step "load"
 must fio_verified --filename="$DEV" --size=48m --bsrange=4k-256k
+
+step "requests of maximum size, 96 outstanding"
+must fio_verified --filename="$DEV" --numjobs=4 --offset_increment=24m --size=24m --bs=1m --iodepth=24
 
 step "the clock jumps by ten years, forth and back"
 start_load
@@ -61,9 +66,15 @@ for years in 10 -10 -10 10; do
     jump_clock $years
     await_load_io 100
 done
-end_load
 [ "$(reconnections)" = 0 ] || fail "the host had to reconnect"
 ! grep 'expired' /tmp/ashlar.log || fail "Ashlar has lost patience"
+
+step "a kill under load"
+kill -KILL "$DAEMON"
+serve
+within 60 has_reconnected 0 || fail "the host has not reconnected"
+await_load_io 100
+end_load
 
 step "what it took"
 kill -0 "$DAEMON" || fail "the daemon has ended: $(tail -n 5 /tmp/ashlar.log)"
