@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice, SECTOR_BYTES,
 };
-use ashlar_reactor::{mailbox, now};
+use ashlar_reactor::{mailbox, now, sleep_until};
 use bytes::Bytes;
 
 use crate::counters::{DriveCounters, DriveStats};
@@ -19,6 +19,7 @@ use crate::error::OpenError;
 use crate::fault::Faults;
 use crate::health::{Health, ends_trust};
 use crate::info::{DriveInfo, DriveKind};
+use crate::model::{Model, Profile};
 use crate::open::{self, OpenMode, Opened};
 use crate::spec::DriveSpec;
 
@@ -34,6 +35,7 @@ struct Common {
     info: Arc<DriveInfo>,
     counters: Arc<DriveCounters>,
     health: Arc<Health>,
+    model: Option<Arc<Model>>,
 }
 
 /// An open drive on one reactor. Clones are the same drive.
@@ -72,14 +74,16 @@ impl Drive {
     pub fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
         match spec {
             DriveSpec::Block { .. } | DriveSpec::File { .. } => open::open(spec, mode).map(Self::of_opened),
-            DriveSpec::Memory { size, touched } => {
+            DriveSpec::Memory { size, touched, .. } => {
+                let profile = open::profile_of(spec)?;
                 let info = open::memory_info(DriveKind::Memory, *size);
+                let info = open::as_modelled(info, spec, profile.as_ref());
                 let memory = if *touched { MemoryDevice::touched(size.0) } else { MemoryDevice::new(size.0) };
-                Ok(Self::new(info, Backend::Memory(memory)))
+                Ok(Self::new(info, profile, Backend::Memory(memory)))
             }
             DriveSpec::Null { size } => {
                 let info = open::memory_info(DriveKind::Null, *size);
-                Ok(Self::new(info, Backend::Null(NullDevice { size_bytes: size.0 })))
+                Ok(Self::new(info, None, Backend::Null(NullDevice { size_bytes: size.0 })))
             }
         }
     }
@@ -109,11 +113,12 @@ impl Drive {
 
     fn of_opened(opened: Opened) -> Self {
         let disk = Disk::new(opened.descriptor, &opened.info);
-        Self::new(opened.info, Backend::Disk(disk))
+        Self::new(opened.info, opened.profile, Backend::Disk(disk))
     }
 
-    fn new(info: DriveInfo, backend: Backend) -> Self {
-        let common = Common { info: Arc::new(info), counters: Arc::default(), health: Arc::default() };
+    fn new(info: DriveInfo, profile: Option<Profile>, backend: Backend) -> Self {
+        let model = profile.map(|profile| Arc::new(Model::new(profile, info.size_bytes)));
+        let common = Common { info: Arc::new(info), counters: Arc::default(), health: Arc::default(), model };
         Drive { common, backend: Rc::new(backend), faults: None }
     }
 
@@ -192,6 +197,16 @@ impl Drive {
         }
     }
 
+    /// What a modelled drive takes for an operation that begins now: to be waited for once it is done.
+    fn service(&self, op: DeviceOp, offset: u64, bytes: u64) -> impl Future<Output = ()> + use<> {
+        let end = self.common.model.as_ref().map(|model| model.begin(now(), op, offset, bytes));
+        async move {
+            if let Some(end) = end {
+                sleep_until(end).await;
+            }
+        }
+    }
+
     /// What every operation passes on its way back.
     fn settle(
         &self,
@@ -251,32 +266,41 @@ impl Drive {
         durability: Durability,
     ) -> Result<(), DeviceError> {
         self.admit(DeviceOp::Write, offset, data.len() as u64).await?;
-        match &*self.backend {
+        let service = self.service(DeviceOp::Write, offset, data.len() as u64);
+        let written = match &*self.backend {
             Backend::Disk(disk) => {
                 disk.write(offset, data, self.writes_through(durability), &self.common.counters).await
             }
             Backend::Memory(memory) => memory.write(offset, data, durability).await,
             Backend::Null(null) => null.write(offset, data, durability).await,
-        }
+        };
+        service.await;
+        written
     }
 
     async fn read_backend(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
         if let Err(error) = self.admit(DeviceOp::Read, offset, buf.len() as u64).await {
             return (Err(error), buf);
         }
-        match &*self.backend {
+        let service = self.service(DeviceOp::Read, offset, buf.len() as u64);
+        let read = match &*self.backend {
             Backend::Disk(disk) => disk.read(offset, buf).await,
             Backend::Memory(memory) => memory.read(offset, buf).await,
             Backend::Null(null) => null.read(offset, buf).await,
-        }
+        };
+        service.await;
+        read
     }
 
     async fn flush_backend(&self) -> Result<(), DeviceError> {
         self.admit(DeviceOp::Flush, 0, 0).await?;
-        match &*self.backend {
+        let service = self.service(DeviceOp::Flush, 0, 0);
+        let flushed = match &*self.backend {
             Backend::Disk(disk) => disk.flush().await,
             Backend::Memory(_) | Backend::Null(_) => Ok(()),
-        }
+        };
+        service.await;
+        flushed
     }
 
     async fn discard_backend(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ashlar_block::{ByteSize, SECTOR_BYTES};
 
+use crate::model::ProfileError;
 use crate::spec::DRIVE_BYTES_MIN;
 
 /// Why a drive could not be opened or made, and the way out.
@@ -130,6 +131,14 @@ pub enum OpenError {
         path: PathBuf,
         /// Bytes of its logical sector.
         sector_bytes: u32,
+    },
+    /// It was to be modelled by a profile that is none.
+    #[error("{drive}: it cannot be modelled")]
+    Model {
+        /// The drive.
+        drive: String,
+        /// Why not.
+        source: ProfileError,
     },
     /// There is no thread to open it with.
     #[error(

@@ -44,7 +44,7 @@ pub struct DriveInfo {
     pub volatile_cache: bool,
     /// Whether space is taken from the file system only as it is written.
     pub sparse: bool,
-    /// The device's model; of a file, nothing.
+    /// The device's model; of a file, nothing. Of a modelled drive, that it is one.
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,

@@ -3,7 +3,7 @@
 //! A [`Drive`] implements the vocabulary's [`Device`](ashlar_block::Device) over the reactor: direct I/O, as
 //! durable as was asked for, open for one daemon alone, and not believed any more after a failed flush.
 //! [`DriveSpec`] is how people name one; [`probe_foreign`] looks what is on it before it is taken;
-//! [`Faults`] make it a bad one, for tests.
+//! [`Faults`] make it a bad one, for tests, and a [`Profile`] one that takes as long as a class of drives does.
 //!
 //! This crate knows no stripes, no segments and no labels of pools.
 
@@ -18,6 +18,7 @@ mod foreign;
 mod health;
 mod info;
 mod lock;
+mod model;
 mod open;
 mod spec;
 mod sysfs;
@@ -30,6 +31,7 @@ pub use fault::Faults;
 pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
 pub use info::{DriveInfo, DriveKind};
 pub use lock::has_open;
+pub use model::{ModelName, Profile, ProfileError};
 pub use open::OpenMode;
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use world::DriveWorld;

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
+use crate::model::{ModelName, Profile};
 use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
 use crate::{lock, sysfs};
 
@@ -30,6 +31,7 @@ pub enum OpenMode {
 pub(crate) struct Opened {
     pub(crate) descriptor: OwnedFd,
     pub(crate) info: DriveInfo,
+    pub(crate) profile: Option<Profile>,
 }
 
 /// Opens a block device or a file, on any thread.
@@ -37,10 +39,31 @@ pub(crate) struct Opened {
 /// # Panics
 /// If the drive is neither.
 pub(crate) fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Opened, OpenError> {
-    match spec {
+    let profile = profile_of(spec)?;
+    let opened = match spec {
         DriveSpec::Block { path } => open_block(path),
-        DriveSpec::File { path, size, sparse } => open_file(path, *size, *sparse, mode),
+        DriveSpec::File { path, size, sparse, .. } => open_file(path, *size, *sparse, mode),
         DriveSpec::Memory { .. } | DriveSpec::Null { .. } => unreachable!("memory is not opened"),
+    }?;
+    let info = as_modelled(opened.info, spec, profile.as_ref());
+    Ok(Opened { info, profile, ..opened })
+}
+
+/// What the drive is to take as long as, if anything.
+pub(crate) fn profile_of(spec: &DriveSpec) -> Result<Option<Profile>, OpenError> {
+    let profile = spec.model().map(ModelName::profile).transpose();
+    profile.map_err(|source| OpenError::Model { drive: spec.to_string(), source })
+}
+
+/// Wherever a modelled drive is shown, it says that it is one.
+pub(crate) fn as_modelled(info: DriveInfo, spec: &DriveSpec, profile: Option<&Profile>) -> DriveInfo {
+    match (spec.model(), profile) {
+        (Some(name), Some(profile)) => DriveInfo {
+            model: Some(format!("modelled {name}")),
+            rotational: Some(profile.rotational),
+            ..info
+        },
+        _ => info,
     }
 }
 
@@ -59,7 +82,7 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     })?;
     lock_or_name_holder(path, &descriptor)?;
     let info = block_info(path, &descriptor, &found)?;
-    Ok(Opened { descriptor, info })
+    Ok(Opened { descriptor, info, profile: None })
 }
 
 fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInfo, OpenError> {
@@ -112,7 +135,7 @@ pub(crate) fn open_file(
     lock_or_name_holder(path, &descriptor)?;
     let stat = rustix::fs::fstat(&descriptor).map_err(|errno| cannot(path, "asking for its size", errno))?;
     let info = file_info(path, &stat, direct, size)?;
-    Ok(Opened { descriptor, info })
+    Ok(Opened { descriptor, info, profile: None })
 }
 
 fn file_info(

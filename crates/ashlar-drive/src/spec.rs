@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use ashlar_block::{ByteSize, SECTOR_BYTES};
 
+use crate::model::ModelName;
+
 /// Smallest drive that is worth its labels, in bytes.
 pub const DRIVE_BYTES_MIN: u64 = 16 << 20;
 
@@ -26,6 +28,8 @@ pub enum DriveSpec {
         /// Takes space in the file system only as it is written. For demonstrations: when the file system
         /// fills up, the pool's writes stop.
         sparse: bool,
+        /// The class of drives that it takes as long as.
+        model: Option<ModelName>,
     },
     /// Memory, lost with the process: for tests and benchmarks.
     Memory {
@@ -34,6 +38,8 @@ pub enum DriveSpec {
         /// Takes all of it at once, not as it is written: the kernel clears memory that is touched for the first time,
         /// which a benchmark must not count.
         touched: bool,
+        /// The class of drives that it takes as long as.
+        model: Option<ModelName>,
     },
     /// Takes every write, reads as zeros: for measuring what is above it.
     Null {
@@ -80,6 +86,17 @@ pub enum ParseDriveSpecError {
         /// What was given.
         value: String,
     },
+    /// Neither a class of drives nor a file.
+    #[error(
+        "'{text}': there is no drive model '{value}': it is one of {}, or the path of a profile (FILE.toml)",
+        ModelName::classes()
+    )]
+    UnknownModel {
+        /// The whole text.
+        text: String,
+        /// What was given.
+        value: String,
+    },
     /// A kind that needs a size has none.
     #[error("'{0}' has no size: write one, as in mem:4GiB")]
     NoSize(String),
@@ -113,9 +130,19 @@ pub enum ParseDriveSpecError {
     },
 }
 
-const FILE_OPTIONS: &str = "a file has size=SIZE and sparse=on|off";
-const MEMORY_OPTIONS: &str = "memory has a size and touched=on|off";
+const FILE_OPTIONS: &str = "a file has size=SIZE, sparse=on|off and model=MODEL";
+const MEMORY_OPTIONS: &str = "memory has a size, touched=on|off and model=MODEL";
 const SIZE_OPTION: &str = "it has size=SIZE alone";
+
+impl DriveSpec {
+    /// The class of drives that it takes as long as.
+    pub fn model(&self) -> Option<&ModelName> {
+        match self {
+            DriveSpec::File { model, .. } | DriveSpec::Memory { model, .. } => model.as_ref(),
+            DriveSpec::Block { .. } | DriveSpec::Null { .. } => None,
+        }
+    }
+}
 
 impl FromStr for DriveSpec {
     type Err = ParseDriveSpecError;
@@ -139,24 +166,31 @@ fn parse_file(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> 
     if path.is_empty() {
         return Err(ParseDriveSpecError::NoPath(text.to_owned()));
     }
-    let (mut size, mut sparse) = (None, None);
+    let (mut size, mut sparse, mut model) = (None, None, None);
     for part in parts {
         match part.split_once('=') {
             Some(("size", value)) => set(&mut size, parse_size(text, value)?, text, "size")?,
             Some(("sparse", value)) => set(&mut sparse, parse_switch(text, value)?, text, "sparse")?,
+            Some(("model", value)) => set(&mut model, parse_model(text, value)?, text, "model")?,
             _ => return Err(unknown_option(text, part, FILE_OPTIONS)),
         }
     }
-    Ok(DriveSpec::File { path: path.into(), size, sparse: sparse.unwrap_or(false) })
+    Ok(DriveSpec::File { path: path.into(), size, sparse: sparse.unwrap_or(false), model })
 }
 
 fn parse_memory(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> {
-    let (size, option) = rest.split_once(',').unwrap_or((rest, "touched=off"));
-    let touched = match option.split_once('=') {
-        Some(("touched", value)) => parse_switch(text, value)?,
-        _ => return Err(unknown_option(text, option, MEMORY_OPTIONS)),
-    };
-    Ok(DriveSpec::Memory { size: parse_only_size(text, size)?, touched })
+    let mut parts = rest.split(',');
+    let size = parts.next().unwrap_or_default();
+    let (mut touched, mut model) = (None, None);
+    for part in parts {
+        match part.split_once('=') {
+            Some(("touched", value)) => set(&mut touched, parse_switch(text, value)?, text, "touched")?,
+            Some(("model", value)) => set(&mut model, parse_model(text, value)?, text, "model")?,
+            _ => return Err(unknown_option(text, part, MEMORY_OPTIONS)),
+        }
+    }
+    let size = parse_only_size(text, size)?;
+    Ok(DriveSpec::Memory { size, touched: touched.unwrap_or(false), model })
 }
 
 fn parse_only_size(text: &str, rest: &str) -> Result<ByteSize, ParseDriveSpecError> {
@@ -192,6 +226,11 @@ fn parse_switch(text: &str, value: &str) -> Result<bool, ParseDriveSpecError> {
     }
 }
 
+fn parse_model(text: &str, value: &str) -> Result<ModelName, ParseDriveSpecError> {
+    let unknown = || ParseDriveSpecError::UnknownModel { text: text.to_owned(), value: value.to_owned() };
+    ModelName::parse(value).ok_or_else(unknown)
+}
+
 fn set<T>(
     place: &mut Option<T>,
     value: T,
@@ -212,18 +251,28 @@ impl fmt::Display for DriveSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DriveSpec::Block { path } => write!(f, "{}", path.display()),
-            DriveSpec::File { path, size, sparse } => {
+            DriveSpec::File { path, size, sparse, model } => {
                 write!(f, "file:{}", path.display())?;
                 size.map_or(Ok(()), |size| write!(f, ",size={}", exact(size)))?;
-                if *sparse { f.write_str(",sparse=on") } else { Ok(()) }
+                if *sparse {
+                    f.write_str(",sparse=on")?;
+                }
+                write_model(f, model.as_ref())
             }
-            DriveSpec::Memory { size, touched } => {
+            DriveSpec::Memory { size, touched, model } => {
                 write!(f, "mem:{}", exact(*size))?;
-                if *touched { f.write_str(",touched=on") } else { Ok(()) }
+                if *touched {
+                    f.write_str(",touched=on")?;
+                }
+                write_model(f, model.as_ref())
             }
             DriveSpec::Null { size } => write!(f, "null:{}", exact(*size)),
         }
     }
+}
+
+fn write_model(f: &mut fmt::Formatter<'_>, model: Option<&ModelName>) -> fmt::Result {
+    model.map_or(Ok(()), |model| write!(f, ",model={model}"))
 }
 
 /// The size as it can be read back without loss: rounded prints are for people.

@@ -22,7 +22,7 @@ const OUTSTANDING: u64 = 32;
 type Pool = Store<DriveWorld>;
 
 async fn open_pool() -> (Pool, VolumeId) {
-    let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: false };
+    let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: false, model: None };
     let drives: Vec<Drive> = (0..DRIVES)
         .map(|_| Drive::open(&spec, OpenMode::CreateIfMissing).expect("there is memory"))
         .collect();

@@ -2,6 +2,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use ashlar_reactor::{Config, run, spawn_joined, yield_now};
@@ -18,11 +19,12 @@ fn on_reactor<F: Future + 'static>(main: F) -> F::Output {
 }
 
 fn memory() -> Drive {
-    Drive::open(&DriveSpec::Memory { size: ByteSize(SIZE), touched: false }, OpenMode::Existing).unwrap()
+    Drive::open(&DriveSpec::Memory { size: ByteSize(SIZE), touched: false, model: None }, OpenMode::Existing)
+        .unwrap()
 }
 
 fn file(path: &Path) -> Drive {
-    let spec = DriveSpec::File { path: path.into(), size: Some(ByteSize(SIZE)), sparse: false };
+    let spec = DriveSpec::File { path: path.into(), size: Some(ByteSize(SIZE)), sparse: false, model: None };
     Drive::open(&spec, OpenMode::CreateIfMissing).unwrap()
 }
 
@@ -131,7 +133,7 @@ fn what_was_written_is_there_after_opening_again() {
         drop(drive);
         let again = loop {
             // The lock goes with the descriptor, which the ring closes.
-            let spec = DriveSpec::File { path: path.clone(), size: None, sparse: false };
+            let spec = DriveSpec::File { path: path.clone(), size: None, sparse: false, model: None };
             match Drive::open(&spec, OpenMode::Existing) {
                 Err(OpenError::InUse { .. }) => yield_now().await,
                 opened => break opened.unwrap(),
@@ -311,7 +313,7 @@ fn leave_lock_behind(path: &Path) -> rustix::process::Pid {
 fn a_drive_that_is_waited_for_holds_nothing_else_up() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(SIZE).unwrap();
-    let spec = DriveSpec::File { path: file.path().to_owned(), size: None, sparse: false };
+    let spec = DriveSpec::File { path: file.path().to_owned(), size: None, sparse: false, model: None };
     let holder = leave_lock_behind(file.path());
     let opened = on_reactor(async move {
         let opening = spawn_joined(async move {
@@ -324,4 +326,32 @@ fn a_drive_that_is_waited_for_holds_nothing_else_up() {
         opening.await
     });
     assert_eq!(opened.unwrap(), SIZE);
+}
+
+#[test]
+fn a_modelled_drive_takes_its_time_and_says_that_it_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let profile = directory.path().join("slow.toml");
+    let fields =
+        ["rotational = true", "parallel = 1", "read-us = 3000", "write-us = 2000", "flush-us = 1000"];
+    let limits =
+        ["read-mb-per-s = 100", "write-mb-per-s = 100", "write-cache-mib = 0", "random-write-cost = 1.0"];
+    std::fs::write(&profile, [fields.as_slice(), &limits].concat().join("\n")).unwrap();
+    let file = directory.path().join("0.img");
+    for kind in [format!("mem:{SIZE}"), format!("file:{},size={SIZE}", file.display())] {
+        let spec: DriveSpec = format!("{kind},model={}", profile.display()).parse().unwrap();
+        on_reactor(async move {
+            let drive = Drive::open_aside(&spec, OpenMode::CreateIfMissing).await.unwrap();
+            assert!(drive.info().model.as_ref().unwrap().starts_with("modelled "), "{:?}", drive.info());
+            assert_eq!(drive.info().rotational, Some(true));
+            let began = now();
+            drive.write(0, data(7, SECTOR_BYTES), Durability::Stable).await.unwrap();
+            drive.flush().await.unwrap();
+            assert_eq!(read(&drive, 0, SECTOR_BYTES).await.unwrap()[0], 7);
+            assert!(now().since(began) >= Duration::from_millis(6), "{:?}", now().since(began));
+        });
+    }
+    let missing: DriveSpec = "mem:64MiB,model=/nowhere/slow.toml".parse().unwrap();
+    let error = on_reactor(async move { Drive::open_aside(&missing, OpenMode::Existing).await.map(drop) });
+    assert!(error.unwrap_err().to_string().contains("cannot be modelled"));
 }

@@ -18,6 +18,8 @@ fn every_kind_is_read_and_printed_again() {
         "mem:4GiB",
         "null:1TiB",
         "mem:16781312",
+        "mem:4GiB,touched=on,model=nvme-gen4",
+        "file:/d/0.img,size=4GiB,model=/etc/slow.toml",
     ] {
         assert_eq!(parse(text).to_string(), text);
     }
@@ -35,11 +37,13 @@ fn each_error_names_the_text_and_says_what_is_right() {
         ("file:,size=4GiB", "names no file"),
         ("file:/a,size=4GiB,size=5GiB", "'size' is given twice"),
         ("file:/a,color=red", "there is no option 'color=red'"),
-        ("file:/a,sparse", "a file has size=SIZE and sparse=on|off"),
+        ("file:/a,sparse", "a file has size=SIZE, sparse=on|off and model=MODEL"),
         ("file:/a,sparse=yes", "'yes' is neither on nor off"),
         ("mem:1GiB,touched=maybe", "'maybe' is neither on nor off"),
-        ("mem:1GiB,sparse=on", "memory has a size and touched=on|off"),
+        ("mem:1GiB,sparse=on", "memory has a size, touched=on|off and model=MODEL"),
         ("mem:", "has no size"),
+        ("mem:1GiB,model=floppy", "it is one of nvme-gen4, sata-ssd, nlsas-hdd, or the path of a profile"),
+        ("mem:1GiB,model=nvme-gen4,model=sata-ssd", "'model' is given twice"),
         ("mem:model=x", "there is no option 'model=x'"),
         ("mem:0", "too small"),
         ("mem:1MiB", "at least 16MiB"),

@@ -89,7 +89,7 @@ impl Servers {
 
 fn start_device() -> anyhow::Result<Server> {
     servers::start_plain("device", Duration::ZERO, Limits::default(), DRIVE.0, || {
-        let spec = DriveSpec::Memory { size: DRIVE, touched: true };
+        let spec = DriveSpec::Memory { size: DRIVE, touched: true, model: None };
         Ok(DriveVolume(Rc::new(Drive::open(&spec, OpenMode::CreateIfMissing)?)))
     })
 }

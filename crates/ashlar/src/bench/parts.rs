@@ -66,7 +66,7 @@ impl DriveParts {
     /// # Errors
     /// There is not enough memory.
     pub async fn measure() -> anyhow::Result<Self> {
-        let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: true };
+        let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: true, model: None };
         let drive = Drive::open(&spec, OpenMode::CreateIfMissing)?;
         let blocks = (COLUMN_BYTES / BLOCK_BYTES) as f64;
         Ok(DriveParts {
