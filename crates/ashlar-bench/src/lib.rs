@@ -13,6 +13,7 @@ pub mod echo;
 pub mod initiator;
 pub mod latency;
 pub mod load;
+mod pace;
 pub mod ratio;
 pub mod verify;
 pub mod wire_bench;

@@ -81,12 +81,6 @@ impl Load {
         }
     }
 
-    /// How far apart each of the operations outstanding begins, if there is a rate.
-    pub(crate) fn interval(&self) -> Option<Duration> {
-        let rate = self.per_second?;
-        Some(Duration::from_secs(1) * self.operations_outstanding() / rate.max(1))
-    }
-
     /// Operations outstanding on all connections.
     pub fn operations_outstanding(&self) -> u32 {
         u32::from(self.connections) * self.depth

@@ -5,7 +5,6 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::Nanos;
 use ashlar_reactor::{now, sleep, spawn_joined};
 use bytes::Bytes;
 use serde::Serialize;
@@ -14,6 +13,7 @@ use crate::cpu::CpuClock;
 use crate::initiator::{CommandError, ConnectError, ConnectOptions, Controller, Namespace};
 use crate::latency::{Latencies, LatencySummary};
 use crate::load::{Direction, Load, Places};
+use crate::pace::Pace;
 
 /// What was measured.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -134,10 +134,6 @@ pub async fn measure(
     Ok(figures)
 }
 
-fn after(start: Nanos, duration: Duration) -> Nanos {
-    Nanos(start.0 + duration.as_nanos() as u64)
-}
-
 fn check_fit(namespace: &Namespace, load: &Load) -> Result<(), BenchError> {
     let blocks = load.bytes / namespace.lba_bytes();
     let fits = load.bytes.is_multiple_of(namespace.lba_bytes())
@@ -166,21 +162,10 @@ impl Work {
     /// One operation after the other until the end. `worker`: which of those outstanding.
     async fn run(&self, worker: u32) -> Result<(), CommandError> {
         let blocks = self.load.bytes / self.namespace.lba_bytes();
-        let interval = self.load.interval();
-        // They begin one after the other, not all at once.
-        let mut due =
-            after(now(), interval.unwrap_or_default() * worker / self.load.operations_outstanding());
+        let mut pace = Pace::new(self.load.per_second, worker, self.load.operations_outstanding());
         while !self.meter.is_stopped() {
             let lba = self.places.draw() * u64::from(blocks);
-            let start = match interval {
-                Some(interval) => {
-                    sleep(due.since(now())).await;
-                    let start = due;
-                    due = after(due, interval);
-                    start
-                }
-                None => now(),
-            };
+            let start = pace.next().await;
             match self.load.direction {
                 Direction::Read => drop(self.namespace.read(lba, blocks).await?),
                 Direction::Write => self.namespace.write(lba, self.data.clone()).await?,

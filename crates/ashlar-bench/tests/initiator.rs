@@ -288,6 +288,23 @@ fn a_verified_workload_finds_everything_as_it_was_written() {
 }
 
 #[test]
+fn a_verified_workload_at_a_rate_does_no_more_than_that_and_tells_what_each_moment_was_like() {
+    with_rig(|rig| async move {
+        let namespace = namespace(options(&rig)).await;
+        let model = model(2000);
+        let paced = verify::Options { per_second: Some(1000), ..verify_options(200) };
+        let began = ashlar_reactor::now();
+        let recent = RefCell::new(Vec::new());
+        let tell = |progress: verify::Progress| recent.borrow_mut().push(progress.recent.count);
+        verify::run(&namespace, &model, paced, tell).await.unwrap();
+        // The first operations begin at once, one for each that may be outstanding.
+        assert!(ashlar_reactor::now().since(began) >= Duration::from_millis(160));
+        assert_eq!(recent.borrow().iter().sum::<u64>(), 200);
+        assert!(recent.borrow().len() > 10, "{recent:?}");
+    });
+}
+
+#[test]
 fn a_verified_workload_works_with_sectors_of_512_bytes() {
     with_rig(|rig| async move {
         rig.door.add(Nsid(1), MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(8 << 20) });

@@ -41,10 +41,3 @@ fn no_two_loads_have_their_random_places_in_the_same_order() {
     };
     assert_ne!(draw(), draw());
 }
-
-#[test]
-fn a_rate_is_shared_by_the_operations_that_are_outstanding() {
-    let load = Load { per_second: Some(4000), ..Load::new(Direction::Write, 4096, 2, 4) };
-    assert_eq!(load.interval(), Some(Duration::from_millis(2)));
-    assert_eq!(Load { per_second: None, ..load }.interval(), None);
-}

@@ -41,7 +41,8 @@ pub async fn read_back(
                     done.set(done.get() + range.end - range.start);
                     let elapsed = now().since(start);
                     let operations = done.get().div_ceil(per_read);
-                    progress(Progress { elapsed, operations, blocks_total: Some(total), blocks: done.get() });
+                    let (blocks, blocks_total) = (done.get(), Some(total));
+                    progress(Progress { elapsed, operations, blocks_total, blocks, ..Progress::default() });
                 }
                 Ok(())
             })

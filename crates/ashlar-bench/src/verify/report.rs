@@ -36,6 +36,9 @@ pub struct Options {
     pub depth: u32,
     /// How long; none for no bound.
     pub duration: Option<Duration>,
+    /// Operations that are begun in a second, as long as no more than may be are outstanding. A latency counts from when its
+    /// operation was to begin. Without it, each operation begins when another one ends.
+    pub per_second: Option<u32>,
     /// How many operations; none for no bound.
     pub operations_max: Option<u64>,
     /// Which operations.
@@ -53,6 +56,7 @@ impl Default for Options {
         Options {
             depth: 32,
             duration: Some(Duration::from_secs(10)),
+            per_second: None,
             operations_max: None,
             mix: Mix::default(),
             blocks_max: 32,
@@ -73,6 +77,8 @@ pub struct Progress {
     pub blocks_total: Option<u64>,
     /// Blocks done.
     pub blocks: u64,
+    /// Operations since the last time that progress was told.
+    pub recent: LatencySummary,
 }
 
 /// What a run was.

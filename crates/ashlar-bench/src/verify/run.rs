@@ -15,6 +15,7 @@ use super::operation::{Operation, choose};
 use super::report::{Options, Progress, Report, VerifyError};
 use crate::initiator::{CommandError, Namespace};
 use crate::latency::Latencies;
+use crate::pace::Pace;
 
 /// What all workers of a run share.
 struct Run {
@@ -27,6 +28,8 @@ struct Run {
     busy: RefCell<BTreeSet<u64>>,
     begun: Cell<u64>,
     done: Cell<u64>,
+    /// Workers that there were.
+    depth: u32,
     workers: Cell<u32>,
     /// When the last worker ended.
     end: Cell<Nanos>,
@@ -39,6 +42,8 @@ struct Figures {
     read: Latencies,
     write: Latencies,
     trim: Latencies,
+    /// Of all kinds, since progress was told.
+    recent: Latencies,
     blocks_checked: u64,
     blocks_written: u64,
     blocks_trimmed: u64,
@@ -77,8 +82,8 @@ pub async fn run(
     check_fit(namespace, &model.borrow())?;
     let reconnections = namespace.controller().reconnections();
     let run = Rc::new(Run::new(namespace, model, options));
-    for _ in 0..run.workers.get() {
-        spawn(work(run.clone()));
+    for worker in 0..run.workers.get() {
+        spawn(work(run.clone(), worker));
     }
     while run.workers.get() > 0 {
         sleep(run.options.progress_interval).await;
@@ -91,9 +96,12 @@ pub async fn run(
     Ok(Report { reconnections, ..run.report() })
 }
 
-async fn work(run: Rc<Run>) {
+/// `worker`: which of those outstanding.
+async fn work(run: Rc<Run>, worker: u32) {
+    let mut pace = Pace::new(run.options.per_second, worker, run.depth);
     while run.goes_on() {
-        if let Err(error) = run.one_operation().await {
+        let start = pace.next().await;
+        if let Err(error) = run.one_operation(start).await {
             run.error.borrow_mut().get_or_insert(error);
         }
     }
@@ -103,7 +111,8 @@ async fn work(run: Rc<Run>) {
 
 impl Run {
     fn new(namespace: &Namespace, model: &Rc<RefCell<Model>>, options: Options) -> Self {
-        let depth = u64::from(options.depth.max(1));
+        // More workers than blocks would wait for each other for ever.
+        let depth = u64::from(options.depth.max(1)).min(model.borrow().blocks().div_ceil(4)) as u32;
         Run {
             namespace: namespace.clone(),
             model: model.clone(),
@@ -112,8 +121,8 @@ impl Run {
             busy: RefCell::default(),
             begun: Cell::new(0),
             done: Cell::new(0),
-            // More workers than blocks would wait for each other for ever.
-            workers: Cell::new(depth.min(model.borrow().blocks().div_ceil(4)) as u32),
+            depth,
+            workers: Cell::new(depth),
             end: Cell::default(),
             error: RefCell::default(),
             figures: RefCell::default(),
@@ -128,8 +137,9 @@ impl Run {
     }
 
     fn progress(&self) -> Progress {
-        let figures = self.figures.borrow();
+        let mut figures = self.figures.borrow_mut();
         Progress {
+            recent: std::mem::take(&mut figures.recent).summary(),
             elapsed: now().since(self.start),
             operations: self.done.get(),
             blocks_total: None,
@@ -181,11 +191,11 @@ impl Run {
         }
     }
 
-    async fn one_operation(&self) -> Result<(), VerifyError> {
+    /// `start`: when it was to begin.
+    async fn one_operation(&self, start: Nanos) -> Result<(), VerifyError> {
         self.begun.set(self.begun.get() + 1);
         let operation = choose(self.options.mix, &mut self.random.borrow_mut());
         let range = self.take_blocks(self.blocks_max(operation));
-        let start = now();
         let result = self.perform(operation, range.clone()).await;
         range.clone().for_each(|block| {
             self.busy.borrow_mut().remove(&block);
@@ -198,6 +208,7 @@ impl Run {
     fn count(&self, operation: Operation, blocks: u64, latency: Duration) {
         self.done.set(self.done.get() + 1);
         let mut figures = self.figures.borrow_mut();
+        figures.recent.record(latency);
         match operation {
             Operation::Read => {
                 figures.blocks_checked += blocks;
