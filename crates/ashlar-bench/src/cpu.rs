@@ -21,11 +21,25 @@ pub enum CpuClock {
     Process(u32),
 }
 
+/// No such process.
+const ESRCH: i32 = 3;
+
 /// Nanoseconds on a processor: the first field of a thread's `schedstat`.
 fn thread_time(task: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(task.join("schedstat"))?;
     let first = text.split_ascii_whitespace().next().and_then(|field| field.parse().ok());
     first.map(Duration::from_nanos).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// The same, or nothing if the thread has ended since it was listed.
+fn time_if_alive(task: &Path) -> io::Result<Duration> {
+    match thread_time(task) {
+        // The file is gone, or it was open already and its thread is.
+        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => {
+            Ok(Duration::ZERO)
+        }
+        other => other,
+    }
 }
 
 impl CpuClock {
@@ -51,7 +65,7 @@ impl CpuClock {
             }
             CpuClock::Process(number) => {
                 let tasks = fs::read_dir(format!("/proc/{number}/task"))?;
-                tasks.map(|task| thread_time(&task?.path())).sum()
+                tasks.map(|task| time_if_alive(&task?.path())).sum()
             }
         }
     }

@@ -163,15 +163,17 @@ impl Work {
     async fn run(&self, worker: u32) -> Result<(), CommandError> {
         let blocks = self.load.bytes / self.namespace.lba_bytes();
         let mut pace = Pace::new(self.load.per_second, worker, self.load.operations_outstanding());
-        while !self.meter.is_stopped() {
-            let lba = self.places.draw() * u64::from(blocks);
+        loop {
             let start = pace.next().await;
+            if self.meter.is_stopped() {
+                return Ok(());
+            }
+            let lba = self.places.draw() * u64::from(blocks);
             match self.load.direction {
                 Direction::Read => drop(self.namespace.read(lba, blocks).await?),
                 Direction::Write => self.namespace.write(lba, self.data.clone()).await?,
             }
             self.meter.count(now().since(start));
         }
-        Ok(())
     }
 }

@@ -1,6 +1,4 @@
-use std::time::Duration;
-
-use super::{Content, Direction, Load, Pattern, Places};
+use super::{Content, Pattern, Places};
 
 #[test]
 fn what_does_not_compress_does_not_repeat() {

@@ -99,8 +99,11 @@ pub async fn run(
 /// `worker`: which of those outstanding.
 async fn work(run: Rc<Run>, worker: u32) {
     let mut pace = Pace::new(run.options.per_second, worker, run.depth);
-    while run.goes_on() {
+    loop {
         let start = pace.next().await;
+        if !run.goes_on() {
+            break;
+        }
         if let Err(error) = run.one_operation(start).await {
             run.error.borrow_mut().get_or_insert(error);
         }
