@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Latencies from 1 µs to 1 minute, to three digits.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Latencies(Histogram<u64>);
 
 const LOWEST_NANOS: u64 = 1_000;

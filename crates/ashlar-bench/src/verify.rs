@@ -17,7 +17,7 @@ mod state;
 
 pub use model::{BLOCK_BYTES, Mismatch, Model};
 pub use read_back::read_back;
-pub use report::{Mix, Options, Progress, Report, VerifyError};
+pub use report::{Mix, Options, Progress, Report, Stop, VerifyError};
 pub use run::run;
 pub use sources::{Sources, SourcesError};
 pub use state::StateError;

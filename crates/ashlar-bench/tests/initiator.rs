@@ -295,7 +295,7 @@ fn a_verified_workload_at_a_rate_does_no_more_than_that_and_tells_what_each_mome
         let paced = verify::Options { per_second: Some(1000), ..verify_options(200) };
         let began = ashlar_reactor::now();
         let recent = RefCell::new(Vec::new());
-        let tell = |progress: verify::Progress| recent.borrow_mut().push(progress.recent.count);
+        let tell = |progress: verify::Progress| recent.borrow_mut().push(progress.recent.summary().count);
         verify::run(&namespace, &model, paced, tell).await.unwrap();
         // The first operations begin at once, one for each that may be outstanding.
         assert!(ashlar_reactor::now().since(began) >= Duration::from_millis(160));

@@ -7,6 +7,7 @@
 
 mod profile;
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use ashlar_block::{DeviceOp, Nanos};
@@ -14,6 +15,9 @@ use ashlar_block::{DeviceOp, Nanos};
 pub use profile::{ModelName, Profile, ProfileError};
 
 const NANOS_PER_MICRO: u64 = 1000;
+
+/// Sequential writes that a drive recognises side by side.
+const STREAMS: usize = 16;
 
 /// When the operations of a modelled drive end. All openers of a drive share one.
 #[derive(Debug)]
@@ -43,8 +47,8 @@ struct Timing {
     read_way: Nanos,
     /// When all that was written before is on the media.
     write_way: Nanos,
-    /// Where the last write ended.
-    write_end: u64,
+    /// Where the last writes ended, the newest first.
+    write_ends: VecDeque<u64>,
     /// Where the arm is.
     arm_at: u64,
 }
@@ -58,7 +62,7 @@ impl Timing {
             units,
             read_way: Nanos(0),
             write_way: Nanos(0),
-            write_end: 0,
+            write_ends: VecDeque::new(),
             arm_at: 0,
         }
     }
@@ -88,13 +92,21 @@ impl Timing {
     /// It ends once there is room for it in the cache.
     fn write(&mut self, now: Nanos, offset: u64, bytes: u64) -> Nanos {
         let Profile { write_us, write_mb_per_s, write_cache_mib, random_write_cost, .. } = self.profile;
-        let cost = if offset == self.write_end { 1.0 } else { random_write_cost };
-        self.write_end = offset + bytes;
+        let cost = if self.goes_on(offset, bytes) { 1.0 } else { random_write_cost };
         let on_media = (nanos_of(bytes, write_mb_per_s) as f64 * cost) as u64;
         self.write_way = after(now.max(self.write_way), on_media);
         let cached = nanos_of(write_cache_mib << 20, write_mb_per_s);
         let has_room = Nanos(self.write_way.0.saturating_sub(cached));
         after(now, write_us * NANOS_PER_MICRO).max(has_room)
+    }
+
+    /// Whether a write goes on where one of the last ones ended: a drive tells so many streams apart.
+    fn goes_on(&mut self, offset: u64, bytes: u64) -> bool {
+        let stream = self.write_ends.iter().position(|end| *end == offset);
+        stream.map(|stream| self.write_ends.remove(stream));
+        self.write_ends.push_front(offset + bytes);
+        self.write_ends.truncate(STREAMS);
+        stream.is_some()
     }
 
     /// One arm does one thing after the other, at one place.

@@ -183,6 +183,9 @@ pub struct BenchArguments {
     /// Write the figures to this file as JSON, too
     #[arg(long, value_name = "FILE")]
     pub json_file: Option<PathBuf>,
+    /// Draw the load of the section loss, moment by moment, into this file as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 }
 
 /// About drives.

@@ -13,6 +13,7 @@ mod fill;
 mod idle;
 mod inside;
 mod interrupt;
+mod loss;
 mod memory;
 mod parity;
 mod parts;
@@ -70,6 +71,8 @@ pub enum Section {
     Amplification,
     /// A map of 1 TiB: recovery, memory, reads
     Recovery,
+    /// A steady load while a drive of a pool is lost and restored, on modelled drives
+    Loss,
     /// How often operations allocate, in a program that counts: cargo run --release -p ashlar --example
     /// count_allocations
     Allocations,
@@ -117,6 +120,8 @@ pub struct Report {
     amplification: Option<amplification::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<recovery::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<loss::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocations: Option<allocations::Report>,
     /// Every figure that has a target.
@@ -172,6 +177,12 @@ impl Report {
         Ok(Report { version, processors, ..Report::default() })
     }
 
+    /// The picture of a section that has one.
+    fn draw(&self, file: &Path) -> anyhow::Result<()> {
+        let loss = self.loss.as_ref().context("--plot draws the section loss, which was not measured")?;
+        loss.draw(file)
+    }
+
     /// Measures one section. Returns its figures for people.
     fn measure(&mut self, section: Section, settings: &Settings) -> anyhow::Result<String> {
         let (table, verdicts) = match section {
@@ -183,6 +194,7 @@ impl Report {
             Section::Idle => self.idle.insert(idle::measure()?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
+            Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure()?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
             Section::Amplification => self.amplification.insert(amplification::measure()?).shown(),
@@ -224,6 +236,9 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     }
     if output == Output::Table && sections.len() > 1 {
         println!("{}\n", targets::summary(&report.verdicts));
+    }
+    if let Some(file) = &arguments.plot {
+        report.draw(file)?;
     }
     show(&report, arguments.json_file.as_deref(), output)
 }

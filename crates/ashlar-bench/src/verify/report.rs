@@ -1,12 +1,14 @@
 //! What to run, and what came of it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::model::Mismatch;
 use crate::initiator::CommandError;
-use crate::latency::LatencySummary;
+use crate::latency::{Latencies, LatencySummary};
 
 /// How often each kind of operation comes; only the ratio counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +51,23 @@ pub struct Options {
     pub seed: u64,
     /// How often progress is told.
     pub progress_interval: Duration,
+    /// Ends it, from wherever.
+    pub stop: Stop,
+}
+
+/// Ends a run that has no other end. Clones end the same one.
+#[derive(Clone, Default, Debug)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// No further operation is begun.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Default for Options {
@@ -62,12 +81,13 @@ impl Default for Options {
             blocks_max: 32,
             seed: 1,
             progress_interval: Duration::from_millis(200),
+            stop: Stop::default(),
         }
     }
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Time since its start.
     pub elapsed: Duration,
@@ -78,7 +98,7 @@ pub struct Progress {
     /// Blocks done.
     pub blocks: u64,
     /// Operations since the last time that progress was told.
-    pub recent: LatencySummary,
+    pub recent: Latencies,
 }
 
 /// What a run was.

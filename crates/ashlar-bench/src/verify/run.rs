@@ -136,13 +136,13 @@ impl Run {
     fn goes_on(&self) -> bool {
         let in_time = self.options.duration.is_none_or(|duration| now().since(self.start) < duration);
         let in_number = self.options.operations_max.is_none_or(|max| self.begun.get() < max);
-        in_time && in_number && self.error.borrow().is_none()
+        in_time && in_number && !self.options.stop.is_stopped() && self.error.borrow().is_none()
     }
 
     fn progress(&self) -> Progress {
         let mut figures = self.figures.borrow_mut();
         Progress {
-            recent: std::mem::take(&mut figures.recent).summary(),
+            recent: std::mem::take(&mut figures.recent),
             elapsed: now().since(self.start),
             operations: self.done.get(),
             blocks_total: None,

@@ -106,7 +106,7 @@ pub struct Profile {
     pub write_mb_per_s: u64,
     /// What it acknowledges before it is on the media, and keeps when the power fails.
     pub write_cache_mib: u64,
-    /// How many times as long the media are busy with a write that does not go on where the last one ended: what the drive moves
+    /// How many times as long the media are busy with a write that does not go on where one of the last ended: what the drive moves
     /// for its own garbage collection.
     pub random_write_cost: f64,
     /// The longest way of the arm; a short one takes less, by the root of the distance.

@@ -47,6 +47,13 @@ fn writes_that_do_not_follow_each_other_cost_more() {
 }
 
 #[test]
+fn several_streams_are_each_sequential() {
+    let streams = |at: u64| (at % STREAMS as u64) * (SIZE / 64) + at / STREAMS as u64 * 4096;
+    let last = all_at_once(&mut timing("nvme-gen4"), DeviceOp::Write, (0..20_000).map(streams), 4096);
+    assert!(last < 20_000 * 4096 / 4000 + 1000, "{last}");
+}
+
+#[test]
 fn an_arm_does_one_thing_after_the_other() {
     let mut timing = timing("nlsas-hdd");
     let from_afar = all_at_once(&mut timing, DeviceOp::Read, std::iter::once(SIZE / 2), 4096);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use ashlar_bench::cpu::CpuClock;
 use ashlar_block::ByteSize;
-use ashlar_control::types::{CreatePool, CreateVolume, Pool, Status, Volume};
+use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, FailDrive, Pool, Status, Volume};
 use hyper::Method;
 use tokio::runtime::Runtime;
 
@@ -156,6 +156,27 @@ impl Daemon {
             chunk_bytes: plan.chunk_bytes,
         };
         self.runtime.block_on(self.client.send_body(Method::POST, "/pools", &pool))
+    }
+
+    /// Changes how a pool works.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn change_pool(&self, name: &str, change: ChangePool) -> anyhow::Result<()> {
+        let path = format!("/pools/{name}");
+        let changed = self.client.send_body(Method::PATCH, &path, &change);
+        self.runtime.block_on(changed).map(|_: Pool| ())
+    }
+
+    /// Has a pool give a drive up as if it had been pulled.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn fail_drive(&self, pool: &str, drive: &str) -> anyhow::Result<()> {
+        let path = format!("/pools/{pool}/fail-drive");
+        let request = FailDrive { drive: drive.to_owned(), force: false };
+        let failed = self.client.send_body(Method::POST, &path, &request);
+        self.runtime.block_on(failed).map(|_: Pool| ())
     }
 
     /// Makes a compressed volume that every host may use.

@@ -9,9 +9,14 @@ use super::rounds::Summary;
 
 /// A table whose first column is a load. The columns after the second are numbers.
 pub fn new(header: &[&str]) -> Table {
+    of("LOAD", header)
+}
+
+/// A table whose first column is `first`.
+pub fn of(first: &str, header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(std::iter::once("LOAD").chain(header.iter().copied()));
+    table.set_header(std::iter::once(first).chain(header.iter().copied()));
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }

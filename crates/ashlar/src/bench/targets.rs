@@ -25,6 +25,8 @@ pub enum Topic {
     Silence,
     /// Parity kernels.
     Parity,
+    /// The loss of a drive.
+    Loss,
 }
 
 /// What a figure has to be.
@@ -129,6 +131,14 @@ impl Target {
         target(Topic::Silence, "99th percentile among silent connections / alone", Bound::AtMost(1.2));
     pub const SILENT_MEMORY: Target =
         target(Topic::Silence, "memory of a silent connection, KiB", Bound::AtMost(64.0));
+    pub const LOSS_IOPS: Target =
+        target(Topic::Loss, "operations per second / normal, at a steady rate", Bound::AtLeast(0.99));
+    pub const LOSS_P999: Target =
+        target(Topic::Loss, "99.9th percentile / normal, recon-prio 10", Bound::AtMost(1.5));
+    pub const REBUILD_BY_LIVE: Target =
+        target(Topic::Loss, "seconds of a rebuild / with half of that alive", Bound::AtLeast(1.6));
+    pub const REBUILD_BY_SIZE: Target =
+        target(Topic::Loss, "seconds of a rebuild / on drives of half the size", Bound::AtMost(1.2));
     pub const PARITY: Target =
         target(Topic::Parity, "data beyond the caches: speed / a copy's", Bound::AtLeast(1.0));
 }
@@ -283,6 +293,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Scaling => "scaling",
         Topic::Silence => "silent connections",
         Topic::Parity => "parity",
+        Topic::Loss => "loss of a drive",
     };
     name.to_owned()
 }

@@ -212,6 +212,7 @@ fn round_of_load(seed: u64) -> Options {
         blocks_max: BLOCKS_MAX,
         seed,
         progress_interval: Duration::from_millis(5),
+        ..Options::default()
     }
 }
 
