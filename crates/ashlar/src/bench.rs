@@ -3,6 +3,7 @@
 
 mod allocations;
 mod amplification;
+mod bandwidth;
 mod churn;
 mod collection;
 mod copies;
@@ -71,6 +72,8 @@ pub enum Section {
     Amplification,
     /// A map of 1 TiB: recovery, memory, reads
     Recovery,
+    /// A pool beside the bandwidth of its drives, where these are the limit: modelled ones
+    Bandwidth,
     /// A steady load while a drive of a pool is lost and restored, on modelled drives
     Loss,
     /// How often operations allocate, in a program that counts: cargo run --release -p ashlar --example
@@ -120,6 +123,8 @@ pub struct Report {
     amplification: Option<amplification::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<recovery::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<bandwidth::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<loss::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,6 +199,7 @@ impl Report {
             Section::Idle => self.idle.insert(idle::measure()?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
+            Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure()?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),

@@ -27,6 +27,8 @@ pub enum Topic {
     Parity,
     /// The loss of a drive.
     Loss,
+    /// What of the drives' bandwidth is left for hosts.
+    Bandwidth,
 }
 
 /// What a figure has to be.
@@ -131,6 +133,13 @@ impl Target {
         target(Topic::Silence, "99th percentile among silent connections / alone", Bound::AtMost(1.2));
     pub const SILENT_MEMORY: Target =
         target(Topic::Silence, "memory of a silent connection, KiB", Bound::AtMost(64.0));
+    pub const DRIVES_WRITES: Target = target(
+        Topic::Bandwidth,
+        "sequential writes / the drives' without parity's part",
+        Bound::AtLeast(0.97),
+    );
+    pub const DRIVES_DEGRADED: Target =
+        target(Topic::Bandwidth, "sequential reads without one drive / with all", Bound::AtLeast(0.9));
     pub const LOSS_IOPS: Target =
         target(Topic::Loss, "operations per second / normal, at a steady rate", Bound::AtLeast(0.99));
     pub const LOSS_P999: Target =
@@ -294,6 +303,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Silence => "silent connections",
         Topic::Parity => "parity",
         Topic::Loss => "loss of a drive",
+        Topic::Bandwidth => "drives' bandwidth",
     };
     name.to_owned()
 }

@@ -1,0 +1,224 @@
+//! How much of its drives' bandwidth a pool gives to hosts, where the drives are the limit and not the processor: on modelled drives
+//! that are slow.
+
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Context;
+use ashlar_bench::load::{Content, Direction, Load, Pattern};
+use ashlar_bench::ratio::Ratio;
+use ashlar_block::{AlignedBuf, ByteSize, Device, Durability};
+use ashlar_control::types::ChangePool;
+use ashlar_drive::{Drive, DriveSpec, OpenMode};
+use ashlar_reactor::{now, spawn_joined};
+use comfy_table::CellAlignment;
+use serde::Serialize;
+
+use super::daemon::{Daemon, PoolPlan, VolumePlan};
+use super::fill::fill;
+use super::progress::Progress;
+use super::rounds::{self, Subject};
+use super::servers::Server;
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, table};
+
+const POOL: &str = "tank";
+const LEVEL: &str = "6";
+const DRIVES: usize = 12;
+const PARITY: usize = 2;
+const DRIVE_BYTES: u64 = 384 << 20;
+const VOLUME_BYTES: u64 = 1 << 30;
+const BYTES: u32 = 128 << 10;
+const CONNECTIONS: u16 = 4;
+const DEPTH: u32 = 32;
+/// A drive that is slow, so that a dozen of them are.
+const PROFILE: &str = "rotational = false\nparallel = 64\nread-us = 70\nwrite-us = 20\nflush-us = 5\nread-mb-per-s = 30\n\
+    write-mb-per-s = 25\nwrite-cache-mib = 1\nrandom-write-cost = 1.0\n";
+/// As good as no rebuild: what is read must come from the drives that are left.
+const RECON_PRIO_LEAST: u8 = 1;
+/// Rounds are so many times as long as usual: a drive's cache must not count.
+const LONGER: u32 = 3;
+/// What is asked of the drive alone.
+const RAW_BYTES: usize = 1 << 20;
+const RAW_DEPTH: u64 = 4;
+
+/// What came of it. Bytes per second.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Report {
+    /// Drives of the pool.
+    pub drives: usize,
+    /// One of them, alone.
+    pub drive_writes: f64,
+    /// Likewise.
+    pub drive_reads: f64,
+    /// Hosts' sequential writes.
+    pub writes: f64,
+    /// Hosts' sequential reads.
+    pub reads: f64,
+    /// The same while a drive is lost.
+    pub degraded_reads: f64,
+    /// Those, beside reads while all drives were there.
+    pub degraded: Option<Ratio>,
+}
+
+/// The profile in a file, as long as it is needed.
+struct ProfileFile(PathBuf);
+
+impl ProfileFile {
+    fn new() -> anyhow::Result<Self> {
+        let path = std::env::temp_dir().join(format!("ashlar-bench-slow-{}.toml", std::process::id()));
+        fs::write(&path, PROFILE).with_context(|| path.display().to_string())?;
+        Ok(ProfileFile(path))
+    }
+
+    fn spec(&self) -> String {
+        format!("mem:{DRIVE_BYTES},touched=on,model={}", self.0.display())
+    }
+}
+
+impl Drop for ProfileFile {
+    fn drop(&mut self) {
+        // Whoever cannot remove it from the directory for such files has other worries.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Measures one drive, a pool of such drives, and that pool without one of them.
+///
+/// # Errors
+/// What cannot be measured.
+pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
+    let progress = Progress::new("bandwidth", 4);
+    let profile = ProfileFile::new()?;
+    let settings = settings.clone();
+    let round = settings.round * LONGER;
+    progress.begin("one drive alone");
+    let config = ashlar_reactor::Config::default;
+    let spec = profile.spec();
+    let (drive_writes, drive_reads) = ashlar_reactor::run(config(), raw(spec, round * settings.rounds))??;
+    progress.begin("filling a pool");
+    let (daemon, server) = start(&profile)?;
+    ashlar_reactor::run(config(), async move {
+        fill(&server, Content::Incompressible).await?;
+        let of = async |direction| {
+            let load = Load::new(direction, BYTES, CONNECTIONS, DEPTH);
+            let load = settings.timed(Load { pattern: Pattern::Sequential, ..load });
+            let subject = Subject::volume(&server, Load { duration: round, ..load });
+            rounds::measure(&[subject], settings.rounds).await.map(|mut measured| measured.remove(0))
+        };
+        progress.begin("sequential reads and writes");
+        let reads = of(Direction::Read).await?;
+        let writes = of(Direction::Write).await?;
+        progress.begin("sequential reads without one drive");
+        lose_one(&daemon)?;
+        let degraded = of(Direction::Read).await?;
+        Ok(Report {
+            drives: DRIVES,
+            drive_writes,
+            drive_reads,
+            writes: writes.summary().bytes_per_second,
+            reads: reads.summary().bytes_per_second,
+            degraded_reads: degraded.summary().bytes_per_second,
+            degraded: degraded.iops_ratio(&reads),
+        })
+    })?
+}
+
+fn start(profile: &ProfileFile) -> anyhow::Result<(Daemon, Server)> {
+    let daemon = Daemon::start(&["--reactors", "1"].map(str::to_owned))?;
+    let drives = vec![profile.spec(); DRIVES];
+    daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: None })?;
+    let size = ByteSize(VOLUME_BYTES);
+    let server = daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
+    Ok((daemon, server))
+}
+
+fn lose_one(daemon: &Daemon) -> anyhow::Result<()> {
+    let change = ChangePool { recon_prio: Some(RECON_PRIO_LEAST), ..ChangePool::default() };
+    daemon.change_pool(POOL, change)?;
+    let pool = daemon.pool(POOL)?;
+    let drive = pool.drives.first().context("the pool has no drives")?;
+    daemon.fail_drive(POOL, &drive.name)
+}
+
+/// What one drive does alone, one megabyte behind the other: writes and reads, in bytes per second.
+async fn raw(spec: String, duration: Duration) -> anyhow::Result<(f64, f64)> {
+    let spec: DriveSpec = spec.parse()?;
+    let drive = Drive::open_aside(&spec, OpenMode::CreateIfMissing).await?;
+    let data = AlignedBuf::zeroed(RAW_BYTES).freeze();
+    let place = |number: u64| number * RAW_BYTES as u64 % DRIVE_BYTES;
+    let (writer, its_data) = (drive.clone(), data);
+    let write = async move |number| writer.write(place(number), its_data.clone(), Durability::Stable).await;
+    let writes = rate(duration, write).await?;
+    let read = async move |number| drive.read(place(number), AlignedBuf::stale(RAW_BYTES)).await.0;
+    let reads = rate(duration, read).await?;
+    Ok((writes, reads))
+}
+
+/// Bytes per second of an operation that is done over and over.
+async fn rate<E: std::error::Error + Send + Sync + 'static>(
+    duration: Duration,
+    operation: impl AsyncFn(u64) -> Result<(), E> + 'static,
+) -> anyhow::Result<f64> {
+    let (operation, began) = (Rc::new(operation), now());
+    let worker = |worker: u64| {
+        let operation = operation.clone();
+        spawn_joined(async move {
+            let mut done = 0;
+            while now().since(began) < duration {
+                operation(worker + done * RAW_DEPTH).await?;
+                done += 1;
+            }
+            Ok::<u64, E>(done)
+        })
+    };
+    let workers: Vec<_> = (0..RAW_DEPTH).map(worker).collect();
+    let mut done = 0;
+    for worker in workers {
+        done += worker.await?;
+    }
+    Ok((done * RAW_BYTES as u64) as f64 / now().since(began).as_secs_f64())
+}
+
+impl Report {
+    /// Hosts' writes beside what the drives could take of them: of each row parity is not the hosts'.
+    fn share_of_writes(&self) -> f64 {
+        self.writes / (self.drive_writes * (self.drives - PARITY) as f64)
+    }
+
+    /// Hosts' reads beside what all drives could give.
+    fn share_of_reads(&self) -> f64 {
+        self.reads / (self.drive_reads * self.drives as f64)
+    }
+}
+
+impl Figures for Report {
+    fn table(&self) -> String {
+        let mut table = table::of("128KiB SEQUENTIAL, 4 x 32", &["MB/S", "OF THE DRIVES'"]);
+        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        let mut add = |name: &str, bytes: f64, share: String| {
+            table.add_row([name.to_owned(), format!("{:.0}", bytes / 1e6), share]);
+        };
+        add("one drive alone, writes", self.drive_writes, String::new());
+        add("one drive alone, reads", self.drive_reads, String::new());
+        add("writes", self.writes, format!("{:.3}", self.share_of_writes()));
+        add("reads", self.reads, format!("{:.3}", self.share_of_reads()));
+        let degraded = format!("{} of the reads before", table::ratio(self.degraded));
+        add("reads without one drive", self.degraded_reads, degraded);
+        format!(
+            "{table}\n\nModelled drives, slow enough to be the limit: level {LEVEL} on {}. Of writes: beside {} of {} drives' bandwidth.",
+            self.drives,
+            self.drives - PARITY,
+            self.drives
+        )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        vec![
+            Verdict::new(Target::DRIVES_WRITES, "level 6, 128KiB", self.share_of_writes()),
+            Verdict::of_ratio(Target::DRIVES_DEGRADED, "level 6, 128KiB", self.degraded),
+        ]
+    }
+}
