@@ -12,7 +12,9 @@ pub enum PoolCommand {
   ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB --drive file:/d/1.img,size=4GiB \\
       --drive file:/d/2.img,size=4GiB
 A file that does not exist is made, all of its space reserved; sparse=on takes it as it is written.
-Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
+Drives in memory (mem:1GiB) are for tests: they go with the daemon.
+With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile (FILE.toml) a file or memory takes as
+long as such a drive would.")]
     Create {
         /// Its name
         name: String,
@@ -20,7 +22,7 @@ Drives in memory (mem:1GiB) are for tests: they go with the daemon.")]
         /// N data and M parity columns. As many drives may be lost as there are parities or further copies
         #[arg(long)]
         level: String,
-        /// A drive: /dev/NAME, file:PATH (size=SIZE and sparse=on may follow, after commas) or
+        /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after commas) or
         /// mem:SIZE; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
