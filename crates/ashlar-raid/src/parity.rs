@@ -29,22 +29,21 @@ pub fn encode_with(kernel: Kernel, data: &[&[u8]], parities: &mut [&mut [u8]]) {
     }
 }
 
-/// A column that is to be recomputed: how much of each source column it is.
-struct Recipe {
-    factors: [u8; COLUMNS_MAX],
-}
-
-/// Recomputes column `target` from the columns of `sources`, of which there are as many as data columns.
+/// Recomputes the columns `targets` into `outs`, from the columns of `sources`, of which there are as many as data columns. Each
+/// of them is read once for all targets.
 ///
 /// `columns` gives the bytes of each column in `sources`; others are not looked at.
+///
+/// # Panics
+/// If `sources` are not as many as data columns, or `targets` not as many as `outs`, or more than [`PARITY_MAX`].
 pub fn reconstruct(
     data_columns: usize,
     sources: ColumnMask,
     columns: &[&[u8]],
-    target: usize,
-    out: &mut [u8],
+    targets: &[usize],
+    outs: &mut [&mut [u8]],
 ) {
-    reconstruct_with(Kernel::best(), data_columns, sources, columns, target, out);
+    reconstruct_with(Kernel::best(), data_columns, sources, columns, targets, outs);
 }
 
 /// The same by a certain kernel.
@@ -53,33 +52,34 @@ pub fn reconstruct_with(
     data_columns: usize,
     sources: ColumnMask,
     columns: &[&[u8]],
-    target: usize,
-    out: &mut [u8],
+    targets: &[usize],
+    outs: &mut [&mut [u8]],
 ) {
     assert_eq!(sources.count(), data_columns, "as many sources as data columns");
-    let recipe = recipe(data_columns, sources, target);
+    assert_eq!(targets.len(), outs.len(), "a place for each column");
+    assert!(targets.len() <= PARITY_MAX, "{} columns at once", targets.len());
+    let mut chosen = [0; COLUMNS_MAX];
     let mut read: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
-    let mut factors = [0; COLUMNS_MAX];
-    let chosen = (0..columns.len()).filter(|column| sources.has(*column));
-    for (nth, column) in chosen.enumerate() {
-        (read[nth], factors[nth]) = (columns[column], recipe.factors[column]);
+    for (nth, column) in (0..columns.len()).filter(|column| sources.has(*column)).enumerate() {
+        (chosen[nth], read[nth]) = (column, columns[column]);
     }
-    kernel.combine(&read[..data_columns], |_, source| factors[source], &mut [out]);
+    let factors = solve(data_columns, &chosen[..data_columns], targets);
+    kernel.combine(&read[..data_columns], |target, source| factors[target][source], outs);
 }
 
-/// Solves for `target`: the rows of the generator matrix that belong to the sources are inverted, and the
-/// target's row is expressed by them.
-fn recipe(data_columns: usize, sources: ColumnMask, target: usize) -> Recipe {
-    let chosen: Vec<usize> = (0..COLUMNS_MAX).filter(|column| sources.has(*column)).collect();
+/// How much of each of the columns `chosen` each target is: the rows of the generator matrix that belong to the chosen ones are
+/// inverted, and the target's row is expressed by them.
+fn solve(data_columns: usize, chosen: &[usize], targets: &[usize]) -> [[u8; COLUMNS_MAX]; PARITY_MAX] {
     let inverse = invert(chosen.iter().map(|column| generator_row(data_columns, *column)).collect());
-    let wanted = generator_row(data_columns, target);
-    let mut factors = [0; COLUMNS_MAX];
-    for (index, column) in chosen.iter().enumerate() {
-        factors[*column] = (0..data_columns)
-            .map(|data| multiply(wanted[data], inverse[data][index]))
-            .fold(0, |sum, product| sum ^ product);
+    let mut factors = [[0; COLUMNS_MAX]; PARITY_MAX];
+    for (factors, target) in factors.iter_mut().zip(targets) {
+        let wanted = generator_row(data_columns, *target);
+        for (source, factor) in factors[..chosen.len()].iter_mut().enumerate() {
+            let products = (0..data_columns).map(|data| multiply(wanted[data], inverse[data][source]));
+            *factor = products.fold(0, |sum, product| sum ^ product);
+        }
     }
-    Recipe { factors }
+    factors
 }
 
 /// How `column` is made of the data columns.

@@ -6,7 +6,7 @@ use futures_util::future::{join_all, try_join_all};
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::{Item, batch_rows_max, rows_of};
 use crate::compress::{Fragment, FragmentBytes};
-use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, RECORDS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
 use crate::map::shard::PageOwner;
@@ -15,6 +15,9 @@ use crate::pool::Pool;
 use crate::scan::Generation;
 use crate::segments::{Claim, Pin, Segment, Segments, pin};
 use crate::types::{Lsn, SHARD_COUNT, ShardId};
+
+/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
+const RECORDS_AT_A_TIME: usize = 32;
 
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
@@ -197,9 +200,10 @@ impl<W: World> Pool<W> {
     async fn move_live(&self, victim: SegmentId, to: StreamId, claim: Claim) -> Result<(), Stop> {
         let records = self.records_of(victim).await?;
         let mut items = Vec::new();
-        for chunk in records.chunks(256) {
+        for chunk in records.chunks(RECORDS_AT_A_TIME) {
             items.extend(self.live_items(chunk).await?);
-            self.move_items(to, claim, &mut items, 128).await?;
+            self.move_items(to, claim, &mut items, RECORDS_MAX).await?;
+            self.world.yield_now().await;
         }
         self.move_items(to, claim, &mut items, 0).await
     }

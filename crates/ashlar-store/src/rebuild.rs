@@ -12,9 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, Nanos, SECTOR_BYTES, World};
-use ashlar_raid::{Geometry, parity};
-use bytes::Bytes;
+use ashlar_block::{AlignedBuf, DriveId, Nanos, SECTOR_BYTES, World};
 
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
@@ -320,7 +318,7 @@ impl<W: World> Pool<W> {
         let Some((_pin, geometry)) = pin(&self.segments, id) else { return Step::TargetLost };
         let extents = self.segments.borrow().get(id).expect("pinned").accepted_rows();
         let end_of_step = moving.next_row + (self.identity.segment_rows / 4).min(STEP_ROWS_MAX);
-        let mut image = Image::new(self, &geometry);
+        let mut image = Image::while_serving(self, &geometry);
         for extent in extents {
             let mut row = extent.row.max(moving.next_row);
             while row < extent.row + extent.rows {
@@ -329,7 +327,7 @@ impl<W: World> Pool<W> {
                     moving.next_row = row;
                     return Step::More;
                 }
-                match self.restore_batch(&mut image, &geometry, moving, row).await {
+                match self.restore_batch(&mut image, moving, row).await {
                     Ok(rows) => row += rows,
                     Err(step) => return step,
                 }
@@ -340,21 +338,14 @@ impl<W: World> Pool<W> {
     }
 
     /// Restores what the lost columns hold of the batch at `row`. Returns its rows.
-    async fn restore_batch(
-        &self,
-        image: &mut Image<'_, W>,
-        geometry: &Geometry,
-        moving: &Moving,
-        row: u32,
-    ) -> Result<u32, Step> {
+    async fn restore_batch(&self, image: &mut Image<'_, W>, moving: &Moving, row: u32) -> Result<u32, Step> {
         let generation = self.generation(moving.segment);
         let expected = Expected { segment: moving.segment, generation, secret: &self.identity.secret };
         let found = image.batch_at(&expected, row).await.ok_or(Step::Unreadable)?;
         let examined = image.examine(&found).await.ok_or(Step::Unreadable)?;
         let rows = found.header.rows;
-        for (place, bytes) in
-            moving.places.iter().zip(columns_of(&examined.columns, geometry, &moving.places))
-        {
+        for place in &moving.places {
+            let bytes = AlignedBuf::copy_of(examined.column(place.column)).freeze();
             if !self.array.write_chunk(place.chunk, row, bytes).await {
                 return Err(Step::TargetLost);
             }
@@ -381,18 +372,6 @@ impl<W: World> Pool<W> {
         self.rebuild.since.set(None);
         self.rebuild.postponed.borrow_mut().clear();
     }
-}
-
-/// The bytes of the columns at `places`, from those of all data columns.
-fn columns_of(data: &[Vec<u8>], geometry: &Geometry, places: &[NewPlace]) -> Vec<Bytes> {
-    let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
-    let mut parities = vec![vec![0; sources[0].len()]; geometry.parity()];
-    parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
-    let column = |place: &NewPlace| match place.column.checked_sub(geometry.data()) {
-        Some(parity) => &parities[parity],
-        None => &data[place.column],
-    };
-    places.iter().map(|place| ashlar_block::AlignedBuf::copy_of(column(place)).freeze()).collect()
 }
 
 #[cfg(test)]

@@ -15,14 +15,18 @@ use crate::pool::Pool;
 use crate::types::{Incarnation, Lsn};
 use content::Content;
 
-/// Rows that are read at a time.
+/// Rows that are read at a time where nobody waits, at a start for instance.
 const ROWS_AT_A_TIME: u32 = 64;
+
+/// Likewise while hosts are served: what they ask for waits behind them, in the drives' queues and in the reactor's turn.
+const ROWS_AT_A_TIME_SERVING: u32 = 16;
 
 /// A segment's rows in memory, read front to back as they are needed. Unreadable sectors are `None`.
 pub(crate) struct Image<'a, W: World> {
     pool: &'a Pool<W>,
     geometry: &'a Geometry,
     rows: u32,
+    rows_at_a_time: u32,
     /// By column and number of the piece.
     pieces: BTreeMap<u32, Vec<Column>>,
 }
@@ -45,7 +49,13 @@ impl Column {
 impl<'a, W: World> Image<'a, W> {
     /// The image of a segment with this geometry.
     pub fn new(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
-        Image { pool, geometry, rows: pool.identity.segment_rows, pieces: BTreeMap::new() }
+        let (rows, rows_at_a_time) = (pool.identity.segment_rows, ROWS_AT_A_TIME);
+        Image { pool, geometry, rows, rows_at_a_time, pieces: BTreeMap::new() }
+    }
+
+    /// The same for whoever reads while hosts are served.
+    pub fn while_serving(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
+        Image { rows_at_a_time: ROWS_AT_A_TIME_SERVING, ..Self::new(pool, geometry) }
     }
 
     /// Where the segment lies.
@@ -56,8 +66,8 @@ impl<'a, W: World> Image<'a, W> {
     /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a segment may be larger
     /// than there is memory for.
     pub async fn load(&mut self, first: u32, end: u32) {
-        self.pieces = self.pieces.split_off(&(first / ROWS_AT_A_TIME));
-        for piece in first / ROWS_AT_A_TIME..end.min(self.rows).div_ceil(ROWS_AT_A_TIME) {
+        self.pieces = self.pieces.split_off(&(first / self.rows_at_a_time));
+        for piece in first / self.rows_at_a_time..end.min(self.rows).div_ceil(self.rows_at_a_time) {
             if !self.pieces.contains_key(&piece) {
                 let columns = self.read_piece(piece).await;
                 self.pieces.insert(piece, columns);
@@ -66,7 +76,7 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     async fn read_piece(&self, piece: u32) -> Vec<Column> {
-        let rows = piece * ROWS_AT_A_TIME..((piece + 1) * ROWS_AT_A_TIME).min(self.rows);
+        let rows = piece * self.rows_at_a_time..((piece + 1) * self.rows_at_a_time).min(self.rows);
         let mut columns = Vec::new();
         for (column, read) in self.pool.array.read_all(self.geometry, &rows).await.into_iter().enumerate() {
             columns.push(match read {
@@ -88,7 +98,7 @@ impl<'a, W: World> Image<'a, W> {
 
     /// One sector, as its drive gave it. Its rows must have been loaded.
     fn sector(&self, column: usize, row: u32) -> Option<&[u8]> {
-        self.pieces[&(row / ROWS_AT_A_TIME)][column].sector((row % ROWS_AT_A_TIME) as usize)
+        self.pieces[&(row / self.rows_at_a_time)][column].sector((row % self.rows_at_a_time) as usize)
     }
 
     /// Every way to have the sector of `column` at `row`: as it is, then reconstructed from others.
@@ -101,7 +111,7 @@ impl<'a, W: World> Image<'a, W> {
         let readable: ColumnMask = (0..columns.len()).filter(is_readable).collect();
         let reconstructed = ashlar_raid::choices(readable, self.geometry.data()).map(|sources| {
             let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(self.geometry.data(), sources, &columns, column, &mut out);
+            parity::reconstruct(self.geometry.data(), sources, &columns, &[column], &mut [&mut out]);
             out
         });
         direct.into_iter().chain(reconstructed).collect()
@@ -192,8 +202,9 @@ impl<'a, W: World> Image<'a, W> {
         let unreadable = suspects
             .iter()
             .any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
-        let redundant = !present_suspect && !unreadable && self.parity_is_right(&content);
-        Some(Examined { columns: content.columns, redundant })
+        let parities = self.parities_of(&content.columns);
+        let redundant = !present_suspect && !unreadable && self.parity_is_right(found, &parities);
+        Some(Examined { data: content.columns, parities, redundant })
     }
 
     /// Looks at every byte of a batch and says what it should be, parity included.
@@ -228,11 +239,38 @@ impl<'a, W: World> Image<'a, W> {
     async fn content<'f>(&mut self, found: &'f Found) -> (Option<Content<'f>>, Vec<(usize, u32)>) {
         let header = &found.header;
         self.load(header.row, header.row + header.rows).await;
+        if let Some(content) = self.content_without_lost_drives(found) {
+            return (Some(content), Vec::new());
+        }
         let columns = (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
         let mut content = Content { columns, header: found, first_row: header.row };
         let suspects = content.suspects(self);
         let is_whole = suspects.is_empty() || self.repair(&mut content, &suspects);
         (is_whole.then_some(content), suspects)
+    }
+
+    /// The data columns where drives are lost, and what is left is right: columns are reconstructed whole, all at once, which is
+    /// much less work than sector by sector.
+    fn content_without_lost_drives<'f>(&self, found: &'f Found) -> Option<Content<'f>> {
+        let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
+        let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
+        let is_whole = |column: &usize| {
+            (header.row..header.row + header.rows).all(|row| self.sector(*column, row).is_some())
+        };
+        let sources: ColumnMask = (0..total).filter(is_whole).take(data).collect();
+        let is_known = |column: usize| sources.has(column) || lost.contains(&column);
+        if lost.is_empty() || sources.count() < data || !(0..data).all(is_known) {
+            return None;
+        }
+        let mut columns: Vec<Vec<u8>> = (0..total).map(|column| self.column_bytes(column, header)).collect();
+        let mut restored = vec![vec![0; columns[0].len()]; lost.len()];
+        let read: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
+        let mut outs: Vec<&mut [u8]> = restored.iter_mut().map(Vec::as_mut_slice).collect();
+        parity::reconstruct(data, sources, &read, &lost, &mut outs);
+        lost.into_iter().zip(restored).for_each(|(column, bytes)| columns[column] = bytes);
+        columns.truncate(data);
+        let content = Content { columns, header: found, first_row: header.row };
+        content.is_right().then_some(content)
     }
 
     fn is_present(&self, column: usize) -> bool {
@@ -290,7 +328,7 @@ impl<'a, W: World> Image<'a, W> {
         }
         (sources.count() == data).then(|| {
             let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(data, sources, &columns, column, &mut out);
+            parity::reconstruct(data, sources, &columns, &[column], &mut [&mut out]);
             out
         })
     }
@@ -303,11 +341,10 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     /// Whether every parity sector on a drive that is present is what the data make it.
-    fn parity_is_right(&self, content: &Content<'_>) -> bool {
+    fn parity_is_right(&self, found: &Found, parities: &[Vec<u8>]) -> bool {
         let (data, total) = (self.geometry.data(), self.geometry.columns.len());
-        let parities = self.parities_of(&content.columns);
         (data..total).filter(|column| self.is_present(*column)).all(|column| {
-            let header = &content.header.header;
+            let header = &found.header;
             (header.row..header.row + header.rows).all(|row| {
                 let at = (row - header.row) as usize * SECTOR_BYTES;
                 self.sector(column, row) == Some(&parities[column - data][at..at + SECTOR_BYTES])
@@ -360,9 +397,20 @@ impl Found {
 /// A batch that is whole, if need be with the help of parity.
 pub(crate) struct Examined {
     /// The bytes of its data columns.
-    pub columns: Vec<Vec<u8>>,
+    pub data: Vec<Vec<u8>>,
+    /// What its parity columns should be.
+    parities: Vec<Vec<u8>>,
     /// Every sector of it on drives that are present is right, parity included.
     pub redundant: bool,
+}
+
+impl Examined {
+    /// The bytes of one of its columns.
+    pub fn column(&self, column: usize) -> &[u8] {
+        column
+            .checked_sub(self.data.len())
+            .map_or_else(|| &self.data[column], |parity| &self.parities[parity])
+    }
 }
 
 /// What a look at every byte of a batch has shown.

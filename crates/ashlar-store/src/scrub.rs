@@ -250,7 +250,7 @@ impl<W: World> Pool<W> {
 
     /// Returns where the next step goes on.
     async fn scrub_stretch(&self, stretch: &Stretch) -> (SegmentId, u32) {
-        let mut image = Image::new(self, &stretch.geometry);
+        let mut image = Image::while_serving(self, &stretch.geometry);
         'extents: for extent in &stretch.extents {
             let mut row = extent.row.max(stretch.rows.start);
             while row < extent.row + extent.rows {

@@ -142,7 +142,7 @@ impl<D: Device> Array<D> {
         let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
         let mut out = AlignedBuf::zeroed(sectors.len() * SECTOR_BYTES);
         for sources in choices(readable, geometry.data()) {
-            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
             if check(&out) {
                 return Ok(out);
             }
@@ -177,7 +177,7 @@ impl<D: Device> Array<D> {
         let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
         let reconstructed = choices(others, geometry.data()).map(|sources| {
             let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(geometry.data(), sources, &columns, column, &mut out);
+            parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
             out
         });
         read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()

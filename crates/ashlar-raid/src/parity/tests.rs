@@ -50,7 +50,7 @@ fn every_pattern_of_losses_is_solved_for() {
         for sources in (0u32..1 << total).map(ColumnMask).filter(|mask| mask.count() == data_columns) {
             for target in (0..total).filter(|column| !sources.has(*column)) {
                 let mut out = vec![0; 128];
-                reconstruct(data_columns, sources, &slices, target, &mut out);
+                reconstruct(data_columns, sources, &slices, &[target], &mut [&mut out]);
                 assert_eq!(
                     out, all[target],
                     "{data_columns}+{parities}, sources {sources:?}, target {target}"
@@ -69,7 +69,8 @@ fn the_widest_stripe_is_solvable_for_every_pattern_of_losses() {
     for sources in (0..=all).map(ColumnMask).filter(|mask| mask.count() == DATA_COLUMNS_MAX) {
         let lost = (0..columns).find(|column| !sources.has(*column)).expect("four are lost");
         // Panics if the sources do not determine it.
-        recipe(DATA_COLUMNS_MAX, sources, lost);
+        let chosen: Vec<usize> = (0..columns).filter(|column| sources.has(*column)).collect();
+        solve(DATA_COLUMNS_MAX, &chosen, &[lost]);
         patterns += 1;
     }
     assert_eq!(patterns, 10_626);

@@ -98,7 +98,7 @@ impl<W: World> Pool<W> {
                 }
                 Verdict::Whole
             }
-            Some(examined) => Verdict::WrittenAnew(examined.columns),
+            Some(examined) => Verdict::WrittenAnew(examined.data),
         }
     }
 

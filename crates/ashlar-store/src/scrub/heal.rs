@@ -95,7 +95,7 @@ impl<W: World> Pool<W> {
         }
         let expected =
             Expected { segment, generation: self.generation(segment), secret: &self.identity.secret };
-        let mut image = Image::new(self, &geometry);
+        let mut image = Image::while_serving(self, &geometry);
         match image.batch_around(&expected, row).await {
             Some(found) if found.header.lsn < floor => {
                 let findings = self.check_batch(&mut image, &found).await.sum();

@@ -155,9 +155,9 @@ impl<'a> Memory<'a> {
             }
             Work::Reconstruct(lost) => {
                 let columns: Vec<&[u8]> = data.chain(stripe_of(parities, stripe, shape.parity)).collect();
-                for (target, out) in (0..lost).zip(out) {
-                    reconstruct_with(kernel, shape.data, shape.sources(lost), &columns, target, out);
-                }
+                let targets: Vec<usize> = (0..lost).collect();
+                let mut out: Vec<&mut [u8]> = out.take(lost).collect();
+                reconstruct_with(kernel, shape.data, shape.sources(lost), &columns, &targets, &mut out);
             }
         }
     }
