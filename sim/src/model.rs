@@ -172,9 +172,10 @@ impl Model {
         match answer {
             Answer::Done => blocks.for_each(|block| block.settle_one_of(&change)),
             Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - 1)),
-            Answer::Late => {
-                blocks.flat_map(|block| block.maybe.last_mut()).for_each(|maybe| maybe.late = true)
-            }
+            // All that were written at once are late.
+            Answer::Late => blocks
+                .flat_map(|block| block.maybe.iter_mut().rev().take(change.versions().count()))
+                .for_each(|maybe| maybe.late = true),
             Answer::Failed => {}
         }
         if change.atomic && matches!(answer, Answer::Late | Answer::Failed) {
