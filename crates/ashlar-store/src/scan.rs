@@ -254,12 +254,15 @@ impl<'a, W: World> Image<'a, W> {
     fn content_without_lost_drives<'f>(&self, found: &'f Found) -> Option<Content<'f>> {
         let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
         let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
+        if lost.is_empty() {
+            return None;
+        }
         let is_whole = |column: &usize| {
             (header.row..header.row + header.rows).all(|row| self.sector(*column, row).is_some())
         };
         let sources: ColumnMask = (0..total).filter(is_whole).take(data).collect();
         let is_known = |column: usize| sources.has(column) || lost.contains(&column);
-        if lost.is_empty() || sources.count() < data || !(0..data).all(is_known) {
+        if sources.count() < data || !(0..data).all(is_known) {
             return None;
         }
         let mut columns: Vec<Vec<u8>> = (0..total).map(|column| self.column_bytes(column, header)).collect();

@@ -182,12 +182,6 @@ impl Report {
         Ok(Report { version, processors, ..Report::default() })
     }
 
-    /// The picture of a section that has one.
-    fn draw(&self, file: &Path) -> anyhow::Result<()> {
-        let loss = self.loss.as_ref().context("--plot draws the section loss, which was not measured")?;
-        loss.draw(file)
-    }
-
     /// Measures one section. Returns its figures for people.
     fn measure(&mut self, section: Section, settings: &Settings) -> anyhow::Result<String> {
         let (table, verdicts) = match section {
@@ -227,6 +221,10 @@ trait Figures {
 /// `ashlar bench`.
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let sections = sections(&arguments.only)?;
+    ensure!(
+        arguments.plot.is_none() || sections.contains(&Section::Loss),
+        "--plot draws the section loss, which is not to be measured: leave --plot out, or say --only loss, too"
+    );
     let with_settings = |section: Section| Ok((section, Settings::of(arguments, section)?));
     let sections: Vec<_> = sections.into_iter().map(with_settings).collect::<anyhow::Result<_>>()?;
     interrupt::listen()?;
@@ -243,10 +241,9 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     if output == Output::Table && sections.len() > 1 {
         println!("{}\n", targets::summary(&report.verdicts));
     }
-    if let Some(file) = &arguments.plot {
-        report.draw(file)?;
-    }
-    show(&report, arguments.json_file.as_deref(), output)
+    show(&report, arguments.json_file.as_deref(), output)?;
+    // Last: a picture that cannot be written must not cost the figures.
+    arguments.plot.iter().zip(&report.loss).try_for_each(|(file, loss)| loss.draw(file))
 }
 
 /// What is to be measured: everything that can be, if nothing is named.

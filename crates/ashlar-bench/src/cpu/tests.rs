@@ -17,7 +17,7 @@ fn work_takes_time_of_its_thread_and_its_process() {
     assert!(process.spent().unwrap() >= of_thread);
 }
 
-// It failed one time in some hundreds: a thread ended between the list of them and the look at its time.
+// One that ended between the list of them and the look at its time would have been an error.
 #[test]
 fn threads_that_end_meanwhile_do_no_harm() {
     let process = CpuClock::Process(std::process::id());

@@ -6,7 +6,6 @@ use std::time::Duration;
 use ashlar_bench::load::{Content, Direction, Load};
 use ashlar_reactor::allocations;
 use ashlar_target::nvme_tcp::Limits;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::fill::{connect, fill};
@@ -96,8 +95,7 @@ fn allocations_of_servers() -> u64 {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["NULL", "LEVEL 5"]);
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        let mut table = table::of("LOAD", &["NULL", "LEVEL 5"]);
         for Counted { load, null, pool } in &self.loads {
             table.add_row([table::load_name(load), format!("{null:.2}"), format!("{pool:.2}")]);
         }

@@ -4,7 +4,6 @@ use std::fs;
 
 use ashlar_bench::load::Content;
 use ashlar_block::ByteSize;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::churn::{Churn, Churned, Pattern};
@@ -108,8 +107,7 @@ fn case_name(pattern: Pattern, live_percent: u64) -> String {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["BLOCKS", "BYTES", "PASSES", "STEADY"]);
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        let mut table = table::of("LOAD", &["BLOCKS", "BYTES", "PASSES", "STEADY"]);
         for Case { pattern, live_percent, churned, .. } in &self.cases {
             table.add_row([
                 case_name(*pattern, *live_percent),

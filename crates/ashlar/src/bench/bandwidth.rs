@@ -10,13 +10,11 @@ use anyhow::Context;
 use ashlar_bench::load::{Content, Direction, Load, Pattern};
 use ashlar_bench::ratio::Ratio;
 use ashlar_block::{AlignedBuf, ByteSize, Device, Durability};
-use ashlar_control::types::ChangePool;
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_reactor::{now, spawn_joined};
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan, VolumePlan};
+use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};
 use super::fill::fill;
 use super::progress::Progress;
 use super::rounds::{self, Subject};
@@ -36,8 +34,6 @@ const DEPTH: u32 = 32;
 /// A drive that is slow, so that a dozen of them are.
 const PROFILE: &str = "rotational = false\nparallel = 64\nread-us = 70\nwrite-us = 20\nflush-us = 5\nread-mb-per-s = 30\n\
     write-mb-per-s = 25\nwrite-cache-mib = 1\nrandom-write-cost = 1.0\n";
-/// As good as no rebuild: what is read must come from the drives that are left.
-const RECON_PRIO_LEAST: u8 = 1;
 /// Rounds are so many times as long as usual: a drive's cache must not count.
 const LONGER: u32 = 3;
 /// What is asked of the drive alone.
@@ -112,7 +108,9 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         let reads = of(Direction::Read).await?;
         let writes = of(Direction::Write).await?;
         progress.begin("sequential reads without one drive");
-        lose_one(&daemon)?;
+        // What is read must come from the drives that are left.
+        daemon.set_recon_prio(POOL, RECON_PRIO_LEAST)?;
+        daemon.lose_a_drive(POOL)?;
         let degraded = of(Direction::Read).await?;
         Ok(Report {
             drives: DRIVES,
@@ -133,14 +131,6 @@ fn start(profile: &ProfileFile) -> anyhow::Result<(Daemon, Server)> {
     let size = ByteSize(VOLUME_BYTES);
     let server = daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
     Ok((daemon, server))
-}
-
-fn lose_one(daemon: &Daemon) -> anyhow::Result<()> {
-    let change = ChangePool { recon_prio: Some(RECON_PRIO_LEAST), ..ChangePool::default() };
-    daemon.change_pool(POOL, change)?;
-    let pool = daemon.pool(POOL)?;
-    let drive = pool.drives.first().context("the pool has no drives")?;
-    daemon.fail_drive(POOL, &drive.name)
 }
 
 /// What one drive does alone, one megabyte behind the other: writes and reads, in bytes per second.
@@ -197,7 +187,6 @@ impl Report {
 impl Figures for Report {
     fn table(&self) -> String {
         let mut table = table::of("128KiB SEQUENTIAL, 4 x 32", &["MB/S", "OF THE DRIVES'"]);
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         let mut add = |name: &str, bytes: f64, share: String| {
             table.add_row([name.to_owned(), format!("{:.0}", bytes / 1e6), share]);
         };

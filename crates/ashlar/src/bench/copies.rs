@@ -5,7 +5,6 @@ use std::time::Duration;
 use ashlar_bench::load::{Content, Direction, Load, Pattern};
 use ashlar_block::copies;
 use ashlar_target::nvme_tcp::Limits;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::fill::{connect, fill};
@@ -112,8 +111,7 @@ fn copied_by_servers() -> u64 {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["NULL", "LEVEL 5", "LEVEL 5, 2:1"]);
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        let mut table = table::of("LOAD", &["NULL", "LEVEL 5", "LEVEL 5, 2:1"]);
         for Copied { load, null, pool, pool_compressible } in &self.loads {
             let copies = [null, pool, pool_compressible].map(|copies| format!("{copies:.2}"));
             table.add_row(std::iter::once(table::load_name(load)).chain(copies));

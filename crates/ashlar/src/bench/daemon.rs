@@ -18,6 +18,9 @@ use super::memory;
 use super::servers::Server;
 use crate::cli::Client;
 
+/// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss itself costs.
+pub const RECON_PRIO_LEAST: u8 = 1;
+
 /// Drives of every pool that is measured.
 pub const DRIVES: usize = 5;
 
@@ -158,23 +161,25 @@ impl Daemon {
         self.runtime.block_on(self.client.send_body(Method::POST, "/pools", &pool))
     }
 
-    /// Changes how a pool works.
+    /// Sets the part of the time that a pool's rebuilds may have, in percent.
     ///
     /// # Errors
     /// The daemon refuses.
-    pub fn change_pool(&self, name: &str, change: ChangePool) -> anyhow::Result<()> {
-        let path = format!("/pools/{name}");
+    pub fn set_recon_prio(&self, pool: &str, percent: u8) -> anyhow::Result<()> {
+        let change = ChangePool { recon_prio: Some(percent), ..ChangePool::default() };
+        let path = format!("/pools/{pool}");
         let changed = self.client.send_body(Method::PATCH, &path, &change);
         self.runtime.block_on(changed).map(|_: Pool| ())
     }
 
-    /// Has a pool give a drive up as if it had been pulled.
+    /// Has a pool give its first drive up as if it had been pulled.
     ///
     /// # Errors
     /// The daemon refuses.
-    pub fn fail_drive(&self, pool: &str, drive: &str) -> anyhow::Result<()> {
+    pub fn lose_a_drive(&self, pool: &str) -> anyhow::Result<()> {
+        let drive = self.pool(pool)?.drives.first().context("the pool has no drives")?.name.clone();
         let path = format!("/pools/{pool}/fail-drive");
-        let request = FailDrive { drive: drive.to_owned(), force: false };
+        let request = FailDrive { drive, force: false };
         let failed = self.client.send_body(Method::POST, &path, &request);
         self.runtime.block_on(failed).map(|_: Pool| ())
     }

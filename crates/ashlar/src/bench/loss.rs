@@ -8,14 +8,12 @@ mod steady;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use ashlar_bench::load::Content;
 use ashlar_block::ByteSize;
-use ashlar_control::types::{ChangePool, Pool};
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan, VolumePlan};
+use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};
 use super::fill::{FILL_BYTES, fill};
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
@@ -32,8 +30,6 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const LIVE_BYTES: u64 = 768 << 20;
 /// Part of the time that the rebuild has while its hosts are watched, in percent.
 const RECON_PRIO: u8 = 10;
-/// As good as none: so it is seen what the loss itself costs.
-const RECON_PRIO_LEAST: u8 = 1;
 /// Each state lasts so many times as long as a load is usually measured.
 const LONGER: u32 = 10;
 /// The longest that a rebuild is waited for.
@@ -171,11 +167,11 @@ fn watch(daemon: &Daemon, load: &SteadyLoad, progress: &Progress, duration: Dura
     wait(SETTLING)?;
     enter(State::Normal);
     wait(duration)?;
-    set_recon_prio(daemon, RECON_PRIO_LEAST)?;
-    daemon.fail_drive(POOL, &first_drive(&daemon.pool(POOL)?)?)?;
+    daemon.set_recon_prio(POOL, RECON_PRIO_LEAST)?;
+    daemon.lose_a_drive(POOL)?;
     enter(State::Degraded);
     wait(duration)?;
-    set_recon_prio(daemon, RECON_PRIO)?;
+    daemon.set_recon_prio(POOL, RECON_PRIO)?;
     enter(State::Rebuilding);
     let seconds = await_restored(daemon, Instant::now())?;
     enter(State::Restored);
@@ -198,16 +194,8 @@ fn start_daemon(live_bytes: u64, drive_bytes: u64) -> anyhow::Result<Daemon> {
 
 fn lose_and_restore(daemon: &Daemon) -> anyhow::Result<f64> {
     let began = Instant::now();
-    daemon.fail_drive(POOL, &first_drive(&daemon.pool(POOL)?)?)?;
+    daemon.lose_a_drive(POOL)?;
     await_restored(daemon, began)
-}
-
-fn first_drive(pool: &Pool) -> anyhow::Result<String> {
-    pool.drives.first().map(|drive| drive.name.clone()).context("the pool has no drives")
-}
-
-fn set_recon_prio(daemon: &Daemon, percent: u8) -> anyhow::Result<()> {
-    daemon.change_pool(POOL, ChangePool { recon_prio: Some(percent), ..ChangePool::default() })
 }
 
 /// Waits until what was lost is restored, for so many seconds since `began`.
@@ -255,7 +243,6 @@ impl Figures for Report {
     fn table(&self) -> String {
         let mut table =
             table::of("STATE", &["SECONDS", "IOPS", "P50 µS", "P99 µS", "P99.9 µS", "P99.9 TO NORMAL"]);
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         for state in &self.states {
             let whole = |number: f64| format!("{number:.0}");
             let to_normal = self.beside_normal(state.state, |state| state.p999_us);

@@ -7,17 +7,21 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::rounds::Summary;
 
-/// A table whose first column is a load. The columns after the second are numbers.
+/// A table whose first column is a load, and whose second one is what served it. The others are numbers.
 pub fn new(header: &[&str]) -> Table {
-    of("LOAD", header)
+    with_texts(2, "LOAD", header)
 }
 
-/// A table whose first column is `first`.
+/// A table whose first column is `first`. The others are numbers.
 pub fn of(first: &str, header: &[&str]) -> Table {
+    with_texts(1, first, header)
+}
+
+fn with_texts(texts: usize, first: &str, header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(std::iter::once(first).chain(header.iter().copied()));
-    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
 

@@ -343,17 +343,30 @@ fn segment(name: &str) -> anyhow::Result<&str> {
 
 /// The drive as the daemon, which runs elsewhere, finds it too.
 fn absolute(drive: &str) -> anyhow::Result<String> {
-    let (kind, rest) = match drive.split_once(':') {
-        Some(("file", rest)) => ("file:", rest),
-        Some(("mem" | "null", _)) => return Ok(drive.to_owned()),
-        _ => ("", drive),
-    };
-    let (path, options) = rest.split_once(',').map_or((rest, ""), |(path, _)| (path, &rest[path.len()..]));
-    if path.is_empty() || path.starts_with('/') || (kind.is_empty() && !path.starts_with('.')) {
-        return Ok(drive.to_owned());
+    let mut parts = drive.split(',');
+    let mut named = absolute_place(parts.next().unwrap_or_default())?;
+    for option in parts {
+        let option = match option.strip_prefix("model=") {
+            Some(profile) if profile.ends_with(".toml") => format!("model={}", absolute_path(profile)?),
+            _ => option.to_owned(),
+        };
+        named = format!("{named},{option}");
     }
-    let path = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
-    Ok(format!("{kind}{}{options}", path.display()))
+    Ok(named)
+}
+
+/// The same of the drive without its options.
+fn absolute_place(place: &str) -> anyhow::Result<String> {
+    match place.split_once(':') {
+        Some(("file", path)) if !path.is_empty() => Ok(format!("file:{}", absolute_path(path)?)),
+        None if place.starts_with('.') => absolute_path(place),
+        _ => Ok(place.to_owned()),
+    }
+}
+
+fn absolute_path(path: &str) -> anyhow::Result<String> {
+    let absolute = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
+    Ok(absolute.display().to_string())
 }
 
 #[cfg(test)]
