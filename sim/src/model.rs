@@ -16,10 +16,23 @@ struct Maybe {
     late: bool,
 }
 
+/// Counts what settles blocks: the order of it and of the reads that begin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+struct Moment(u64);
+
+impl Moment {
+    fn pass(&mut self) -> Self {
+        self.0 += 1;
+        *self
+    }
+}
+
 /// What a block may hold.
 #[derive(Clone, Debug, Default)]
 struct Block {
     settled: Version,
+    /// When that was settled.
+    settled_at: Moment,
     /// In the order in which they were begun.
     maybe: Vec<Maybe>,
 }
@@ -29,23 +42,23 @@ impl Block {
         self.settled == version || self.maybe.iter().any(|maybe| maybe.version == version)
     }
 
-    fn settle(&mut self, version: Version) {
-        (self.settled, self.maybe) = (version, Vec::new());
+    fn settle(&mut self, version: Version, now: Moment) {
+        *self = Block { settled: version, settled_at: now, maybe: Vec::new() };
     }
 
     /// The change is done: which of its versions has won is seen when it is read.
-    fn settle_one_of(&mut self, change: &Change) {
-        self.settle(change.version);
+    fn settle_one_of(&mut self, change: &Change, now: Moment) {
+        self.settle(change.version, now);
         self.maybe.extend(change.rivals.iter().map(|rival| Maybe { version: *rival, late: false }));
     }
 
     /// It was read. What is late and was begun after what was read may still come. Of several trims the first may be what was
     /// read.
-    fn decide(&mut self, version: Version) {
+    fn decide(&mut self, version: Version, now: Moment) {
         if self.settled != version {
             let read = self.maybe.iter().position(|maybe| maybe.version == version);
             self.maybe.drain(..=read.expect("allowed"));
-            self.settled = version;
+            (self.settled, self.settled_at) = (version, now);
         }
         self.maybe.retain(|maybe| maybe.late);
     }
@@ -99,6 +112,7 @@ pub struct Model {
     other_size: Option<u64>,
     in_flight: BTreeMap<Ticket, Change>,
     next_ticket: u64,
+    now: Moment,
     /// Atomic writes that have failed since the last start.
     failed: Vec<Change>,
     /// Atomic writes that were on their way when the power was cut.
@@ -113,6 +127,7 @@ pub struct Read {
     blocks: Range<u64>,
     /// What each of them might hold when it began.
     before: Vec<Vec<Version>>,
+    begun_at: Moment,
     /// How much had been done by then.
     done: usize,
 }
@@ -126,6 +141,7 @@ impl Model {
             other_size: None,
             in_flight: BTreeMap::new(),
             next_ticket: 0,
+            now: Moment::default(),
             failed: Vec::new(),
             undecided: Vec::new(),
             reads_on_their_way: 0,
@@ -168,13 +184,16 @@ impl Model {
     /// The change has been answered.
     pub fn end(&mut self, ticket: Ticket, answer: Answer) {
         let change = self.in_flight.remove(&ticket).expect("begun, and ended once");
+        let now = self.now.pass();
+        let versions = change.versions().count();
         let blocks = self.blocks.range_mut(change.blocks.clone()).map(|(_, block)| block);
         match answer {
-            Answer::Done => blocks.for_each(|block| block.settle_one_of(&change)),
-            Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - 1)),
+            Answer::Done => blocks.for_each(|block| block.settle_one_of(&change, now)),
+            // Nobody else changes a block at the same time: its last candidates are of this change.
+            Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - versions)),
             // All that were written at once are late.
             Answer::Late => blocks
-                .flat_map(|block| block.maybe.iter_mut().rev().take(change.versions().count()))
+                .flat_map(|block| block.maybe.iter_mut().rev().take(versions))
                 .for_each(|maybe| maybe.late = true),
             Answer::Failed => {}
         }
@@ -222,7 +241,8 @@ impl Model {
             return Err(format!("the volume has {blocks} blocks, and may have {size} or {other:?}"));
         }
         if blocks < self.size_blocks {
-            self.blocks.range_mut(blocks..).for_each(|(_, block)| block.settle(0));
+            let now = self.now.pass();
+            self.blocks.range_mut(blocks..).for_each(|(_, block)| block.settle(0, now));
         }
         (self.size_blocks, self.other_size) = (blocks, None);
         Ok(())
@@ -240,7 +260,7 @@ impl Model {
     pub fn begin_read(&mut self, blocks: Range<u64>) -> Read {
         self.reads_on_their_way += 1;
         let before = blocks.clone().map(|block| self.versions(block)).collect();
-        Read { blocks, before, done: self.done_meanwhile.len() }
+        Read { blocks, before, begun_at: self.now, done: self.done_meanwhile.len() }
     }
 
     /// A read has ended with these versions. An error if a block never held what was read while the read went on: other
@@ -252,8 +272,10 @@ impl Model {
             let came: Vec<Version> =
                 changes.filter(|change| change.blocks.contains(&block)).flat_map(Change::versions).collect();
             let held = before.contains(version) || came.contains(version);
-            // Of a block that changed meanwhile nobody knows when it was read: zeros may be those from before.
-            if !self.read(block, *version, came.is_empty()) && !held {
+            // Of a block that another read or a change settled meanwhile nobody knows when it was read: zeros may be those
+            // from before.
+            let is_now = self.blocks.get(&block).is_none_or(|block| block.settled_at <= read.begun_at);
+            if !self.read(block, *version, is_now) && !held {
                 return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
             }
         }
@@ -299,10 +321,11 @@ impl Model {
     /// A block was read; `is_now`: what was read is what it holds now. False if it may not hold that now.
     fn read(&mut self, block: u64, version: Version, is_now: bool) -> bool {
         let busy = self.is_busy(&(block..block + 1));
+        let now = self.now.pass();
         let Some(block) = self.blocks.get_mut(&block) else { return version == 0 };
         let allowed = block.allows(version);
         if allowed && is_now && !busy {
-            block.decide(version);
+            block.decide(version, now);
         }
         allowed
     }

@@ -249,7 +249,7 @@ impl<W: World> Pool<W> {
                 self.striping.keep(batch.hot, item);
             }
         }
-        self.log.published(done.lsn);
+        self.published(done.lsn);
         self.orders.content_changed(records);
         batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();

@@ -123,30 +123,36 @@ pub(crate) async fn choose<D: Device>(
     }
     let parity = drives[0].superblock.level().parity();
     let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
-    let root = newest_root(&roots).ok_or(OpenError::NoRoot)?.clone();
+    let root = newest_root(&own_roots(&drives, &roots)).ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
     agree(&chosen, &diverged, parity, policy)?;
     chosen.stale.extend(diverged.iter().map(|(drive, _)| *drive));
     Ok(chosen)
 }
 
-/// The newest root. Of two of the same generation, one is of a checkpoint that did not come to its end: the one that came to
-/// fewer drives.
-fn newest_root(roots: &[Vec<Root>]) -> Option<&Root> {
-    let last = || roots.iter().filter_map(|roots| roots.last());
-    let holders = |root: &Root| last().filter(|other| other.incarnation() == root.incarnation()).count();
-    last().max_by_key(|root| (root.generation, holders(root)))
+/// A drive and its own newest root.
+type OwnRoot<'a> = (DriveId, &'a Root);
+
+fn own_roots<'a, D>(drives: &[FoundDrive<D>], roots: &'a [Vec<Root>]) -> Vec<OwnRoot<'a>> {
+    let last = drives.iter().zip(roots).map(|(drive, roots)| Some((drive.superblock.drive, roots.last()?)));
+    last.flatten().collect()
 }
 
-/// A drive of another line, and its own newest root.
-type Diverged<'a> = (DriveId, &'a Root);
+/// The newest root. Of two of the same generation, one is of a checkpoint that did not come to its end: the one that counts on
+/// a drive which has gone another way, else the one that came to fewer drives.
+fn newest_root<'a>(own_roots: &[OwnRoot<'a>]) -> Option<&'a Root> {
+    let has_never_got = |root: &Root, (drive, own): &OwnRoot<'_>| {
+        takes_part_in(root, *drive) && !root.descends_from(own.incarnation(), own.generation)
+    };
+    let is_whole = |root: &Root| !own_roots.iter().any(|own| has_never_got(root, own));
+    let holders =
+        |root: &Root| own_roots.iter().filter(|(_, other)| other.incarnation() == root.incarnation()).count();
+    let newest = own_roots.iter().map(|(_, root)| *root);
+    newest.max_by_key(|root| (root.generation, is_whole(root), holders(root)))
+}
 
 /// Whom the newest root believes; and the drives of other lines.
-fn sort_out<D>(
-    drives: Vec<FoundDrive<D>>,
-    roots: &[Vec<Root>],
-    root: Root,
-) -> (Chosen<D>, Vec<Diverged<'_>>) {
+fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<OwnRoot<'_>>) {
     let mut chosen =
         Chosen { root, members: Vec::new(), behind: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
@@ -171,7 +177,7 @@ fn sort_out<D>(
 /// Whether the pool may be opened with those that were chosen.
 fn agree<D>(
     chosen: &Chosen<D>,
-    diverged: &[Diverged<'_>],
+    diverged: &[OwnRoot<'_>],
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {

@@ -32,7 +32,7 @@ impl<W: World> Pool<W> {
                 None => moved.unknown += 1,
             }
         }
-        self.log.published(appended.lsn);
+        self.published(appended.lsn);
         self.orders.written(self.fresh_entries());
         Some(moved)
     }

@@ -118,7 +118,7 @@ impl<W: World> Pool<W> {
                 appended => appended?,
             };
             self.write_for_root(&mut appended).await.ok_or(AppendError::Halted)?;
-            self.log.published(appended.lsn);
+            self.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
         pointers.iter().for_each(|pointer| self.ledger.credit_page(*pointer));

@@ -18,14 +18,14 @@ use crate::capacity::CHECKPOINT_MIN;
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
 use crate::format::table::SegmentKind;
-use crate::gc::{Candidate, Collected, choose_last_resort, choose_victim};
+use crate::gc::{Candidate, Collected, Market, choose_last_resort, choose_victim};
 use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
 use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Segment, Segments};
-use crate::types::{GroupKey, ShardId};
+use crate::types::{GroupKey, Lsn, ShardId};
 use activity::Activity;
 use orders::FRUITLESS_MAX;
 pub(crate) use orders::Orders;
@@ -248,6 +248,14 @@ impl<W: World> Pool<W> {
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
+    /// The maps have taken what a batch says. What it held back may be had now.
+    pub fn published(&self, batch: Lsn) {
+        self.log.published(batch);
+        if self.orders.hosts_want_window.get() {
+            self.orders.ring();
+        }
+    }
+
     /// Entries of all shards that are not in deltas yet.
     pub fn fresh_entries(&self) -> usize {
         self.shards.borrow().iter().map(|shard| shard.buffer.fresh_len()).sum()
@@ -303,6 +311,7 @@ impl<W: World> Pool<W> {
             reserve_mark: marks.reserve,
             collect_mark: marks.collect,
             reclaimable,
+            held_back: self.orders.hosts_want_window.get() && self.is_held_back(&segments, floor, &drives),
             room_wanted: self.orders.room_wanted.get(),
             inexact: self.counts_are_inexact(),
             fullest_shard: fullest,
@@ -333,6 +342,16 @@ impl<W: World> Pool<W> {
     fn counts_are_inexact(&self) -> bool {
         let enough = self.orders.inexact_records.get().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
         (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
+    }
+
+    /// Whether more could be freed or collected if every batch had been published.
+    fn is_held_back(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> bool {
+        let all_published = self.log.next();
+        let market = Market { floor: all_published, ..self.market(segments, drives) };
+        let gains = |id: SegmentId, segment: &Segment| {
+            segment.is_reclaimable(all_published) || Candidate::of(id, segment, &market).is_some()
+        };
+        segments.iter().any(|(id, segment)| segment.last_lsn >= floor && gains(id, segment))
     }
 
     fn victim(&self, segments: &Segments, drives: &[DriveId]) -> Option<SegmentId> {

@@ -95,6 +95,20 @@ fn zeros_from_before_a_write_do_not_say_that_a_late_trim_has_come() {
     assert!(model.read(10, 7, true));
 }
 
+/// Seed 11002249: a write came late, and a second read saw it before a slower read ended with the zeros from before. Those
+/// were taken for the late trim that had been begun after the write, and what the write left was wrong from then on.
+#[test]
+fn zeros_from_before_a_late_write_was_read_do_not_say_that_a_later_trim_has_come() {
+    let mut model = written(7, Answer::Late);
+    let trim = model.begin(10..14, 0, false).expect("nothing else is on its way");
+    model.end(trim, Answer::Late);
+    let slow = model.begin_read(10..11);
+    let fast = model.begin_read(10..11);
+    assert_eq!(model.end_read(fast, &[7]), Ok(()));
+    assert_eq!(model.end_read(slow, &[0]), Ok(()));
+    assert!(model.read(10, 7, true));
+}
+
 #[test]
 fn zeros_between_late_changes_leave_the_later_ones_possible() {
     let mut model = written(6, Answer::Done);

@@ -209,8 +209,24 @@ fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
 #[test]
 fn of_two_roots_of_one_generation_the_one_on_more_drives_is_the_newest() {
     let (unfinished, newest) = (root(&[(1, 1)], 20, &[]), root(&[(2, 20), (1, 1)], 20, &[0]));
-    let on = |roots: [&Root; 3]| roots.map(|root| vec![root.clone()]);
-    for roots in [on([&unfinished, &newest, &newest]), on([&newest, &newest, &unfinished])] {
-        assert_eq!(newest_root(&roots).expect("there are some").incarnation(), Incarnation(2));
+    for given in
+        [[(0, &unfinished), (1, &newest), (2, &newest)], [(1, &newest), (2, &newest), (0, &unfinished)]]
+    {
+        let given = given.map(|(drive, root)| (DriveId(drive), root));
+        assert_eq!(newest_root(&given).expect("there are some").incarnation(), Incarnation(2));
+    }
+}
+
+/// Seed 10700514: the power failed after a root was on drive 1 alone of two. Drive 0 was opened without it and went on, and the
+/// power failed again after its first root. With both back it was as good as tossed which of the two roots was the newest; if it
+/// was that of drive 1, the pool was refused because drive 0 had been used alone.
+#[test]
+fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_the_newest() {
+    let unfinished = root_of(2, &[(1, 1)], 20, &[]);
+    let newest = root_of(2, &[(2, 20), (1, 1)], 20, &[1]);
+    for given in [[(0, &newest), (1, &unfinished)], [(1, &unfinished), (0, &newest)]] {
+        let own = given.map(|(drive, root)| (DriveId(drive), root));
+        assert_eq!(newest_root(&own).expect("there are some").incarnation(), Incarnation(2));
+        assert!(verdict(&given, &newest, 1).is_ok());
     }
 }

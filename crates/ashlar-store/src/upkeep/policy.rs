@@ -37,6 +37,8 @@ pub(crate) struct Situation {
     pub reserve_mark: u64,
     pub collect_mark: u64,
     pub reclaimable: u64,
+    /// There is more to be freed or collected once batches that are on their way have been published.
+    pub held_back: bool,
     pub room_wanted: bool,
     /// A sweep would find that less lives than is counted.
     pub inexact: bool,
@@ -85,9 +87,14 @@ impl Situation {
         gained.unwrap_or_else(|| self.for_hosts_without_victim())
     }
 
-    /// With exact counts there may be something worth collecting after all.
+    /// What is held back comes by itself: a batch waits for a drive that takes its time. With exact counts there may be something
+    /// worth collecting after all.
     fn for_hosts_without_victim(&self) -> Task {
-        if self.inexact && self.map_has_room() { Task::Sweep } else { Task::Refuse }
+        match () {
+            () if self.held_back => Task::Rest,
+            () if self.inexact && self.map_has_room() => Task::Sweep,
+            () => Task::Refuse,
+        }
     }
 
     /// What gives space back, if anything does. Thin deltas first: that takes a few reads, and as long as they are there they

@@ -9,7 +9,7 @@ use crate::compress::compress_blocks;
 use crate::format::header::RecordKind;
 use crate::options::Options;
 use crate::segments::Claim;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{Drives, StillWorld, at_once, write_block};
 use crate::types::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 #[test]
@@ -82,4 +82,18 @@ fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
     assert!(pool.situation().drive_lost);
     at_once(pool.ordered_checkpoint());
     assert!(!pool.situation().drive_lost);
+}
+
+/// Seed 10801226: a drive took seconds for a column of what was moved out of the journal. Hosts filled what was left of the pool
+/// with journal, of which nothing could be collected before that batch was published, and were told that the pool was full.
+#[test]
+fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    let slow = pool.log.begin(1);
+    (0..64).for_each(|_| write_block(&pool, 0));
+    pool.orders.want_window(Claim::Host);
+    assert!(pool.situation().held_back);
+    pool.published(slow);
+    let now = pool.situation();
+    assert!(!now.held_back && now.reclaimable > 0, "{now:?}");
 }

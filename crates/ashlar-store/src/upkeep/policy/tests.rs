@@ -27,6 +27,7 @@ fn calm() -> Situation {
         reserve_mark: 6,
         collect_mark: 10,
         reclaimable: 0,
+        held_back: false,
         room_wanted: false,
         inexact: false,
         fullest_shard: Some(ShardId(3)),
@@ -90,7 +91,16 @@ fn hosts_that_wait_for_a_segment_get_one_or_an_answer() {
         choose(&Situation { victim: Some(SegmentId(7)), ..full.clone() }),
         Task::Collect(SegmentId(7))
     );
+    assert_eq!(choose(&Situation { inexact: true, ..full.clone() }), Task::Sweep);
     assert_eq!(choose(&full), Task::Refuse);
+}
+
+#[test]
+fn hosts_wait_for_what_comes_back_once_a_slow_batch_is_published() {
+    let waiting = Situation { hosts_want_window: true, free_segments: 5, held_back: true, ..calm() };
+    assert_eq!(choose(&waiting), Task::Rest);
+    assert_eq!(choose(&Situation { inexact: true, ..waiting.clone() }), Task::Rest);
+    assert_eq!(choose(&Situation { reclaimable: 1, ..waiting }), Task::Checkpoint);
 }
 
 #[test]
