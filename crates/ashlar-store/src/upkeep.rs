@@ -180,6 +180,8 @@ impl<W: World> Pool<W> {
 
     /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet.
     pub async fn audit_now(&self) -> Result<Audit, IoError> {
+        // It needs upkeep, which gives it segments, but not while it compares.
+        self.striping.quiet().await;
         if self.is_closed() {
             return Err(Cause::NotReady.into());
         }
@@ -290,7 +292,7 @@ impl<W: World> Pool<W> {
         Situation {
             halted: self.halted().is_some(),
             drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
-            audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
+            audit_wanted: self.orders.is_asked_for_an_audit(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
             hosts_want_window: self.orders.hosts_want_window.get(),
             moves_want_window: self.orders.moves_want_window.get(),

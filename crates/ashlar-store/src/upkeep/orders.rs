@@ -130,6 +130,11 @@ impl Orders {
         self.ring();
     }
 
+    /// Somebody waits for what is counted to be compared with what is there.
+    pub fn is_asked_for_an_audit(&self) -> bool {
+        !self.audits_wanted.borrow().is_empty()
+    }
+
     /// There is no more room to be made.
     pub fn room_is_exact(&self) -> bool {
         self.room_exact.get()
