@@ -1,6 +1,7 @@
 //! What is on drives. Structures that a checksum or a MAC protects are read as they come and then once more
 //! with the checksum put right, so that what lies behind it is reached as well.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
@@ -149,7 +150,7 @@ pub fn segment_table_seeds() -> Vec<Seed> {
         id: SegmentId(12),
         state: SegmentState::Sealed,
         kind: SegmentKind::Journal,
-        geometry: geometry(),
+        geometry: Rc::new(geometry()),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
         live: Occupancy { slots: 1000, fragments: 90 },

@@ -42,7 +42,8 @@ impl Run {
     /// Reads blocks, and remembers what they hold.
     pub async fn check_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
         let begun = self.known.model(id, |model| model.begin_read(blocks.clone()));
-        let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize).await;
+        let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize);
+        let read = self.patiently(read).await;
         let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
         let mut versions = Vec::new();
         for (block, bytes) in blocks.clone().zip(bytes.chunks(BLOCK_BYTES)) {

@@ -157,6 +157,12 @@ impl Device for SimDrive {
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
             return (Err(error), buf);
         }
+        if self.does(Fault::BadSectors) {
+            self.change(|platter| platter.go_bad(&self.world, offset, buf.len()));
+        }
+        if self.platter.0.borrow().is_bad(offset, buf.len()) {
+            return (Err(refusal(DeviceOp::Read, offset)), buf);
+        }
         if self.does(Fault::Rot) {
             self.change(|platter| platter.rot(&self.world, offset, buf.len()));
         }

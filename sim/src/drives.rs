@@ -264,6 +264,7 @@ fn rare(rng: &mut XorShift, times: u64) -> u64 {
 fn failing(rng: &mut XorShift, faults: ByFault) -> ByFault {
     faults
         .with(Fault::ReadError, rare(rng, 200))
+        .with(Fault::BadSectors, rare(rng, 200))
         .with(Fault::WriteError, rare(rng, 3000))
         .with(Fault::FlushError, rare(rng, 60))
         .with(Fault::Glitch, rare(rng, 3000))

@@ -15,9 +15,11 @@ pub enum Fault {
     Rot,
     /// A read is refused.
     ReadError,
+    /// Sectors cannot be read until they are written again.
+    BadSectors,
     /// A write is refused.
     WriteError,
-    /// A flush is refused, and what it was for is lost; the next one "succeeds".
+    /// A flush is refused; the next one "succeeds". What the first was for can be read until the power is cut, and is lost then.
     FlushError,
     /// Everything is refused for a while, then the drive is as if nothing had been.
     Glitch,
@@ -39,12 +41,13 @@ pub enum Fault {
 
 impl Fault {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 16] = [
         Fault::LostWrite,
         Fault::LostMoment,
         Fault::MisdirectedWrite,
         Fault::Rot,
         Fault::ReadError,
+        Fault::BadSectors,
         Fault::WriteError,
         Fault::FlushError,
         Fault::Glitch,

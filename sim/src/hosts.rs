@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
 use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Nanos, Spawn, VolumeId};
 use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -25,6 +26,9 @@ const ROOM_IS_BACK: Duration = Duration::from_secs(10);
 
 /// How long after each other writes of the same block begin, at most.
 const CONTEST_MICROSECONDS: u64 = 400;
+
+/// No request takes longer, whatever drives do.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Drive operations that a refused change counts as.
 const REFUSAL_OPERATIONS: u64 = 10;
@@ -92,6 +96,9 @@ pub struct Run {
     pub is_pristine: Cell<bool>,
     /// Drives that may come, and come back.
     pub members: Members,
+    /// When the requests of hosts began that have not been answered.
+    waiting: RefCell<BTreeMap<u64, Nanos>>,
+    next_request: Cell<u64>,
 }
 
 impl Run {
@@ -108,6 +115,8 @@ impl Run {
             spared: false,
             is_pristine: Cell::new(false),
             members: Members::default(),
+            waiting: RefCell::default(),
+            next_request: Cell::new(0),
         }
     }
 
@@ -139,6 +148,25 @@ impl Run {
     /// The pool is being closed, or has been: from then on it is right that it takes nothing.
     pub fn is_closing(&self) -> bool {
         self.closing.get()
+    }
+
+    /// A request of a host.
+    pub async fn patiently<T>(&self, request: impl Future<Output = T>) -> T {
+        let number = self.next_request.replace(self.next_request.get() + 1);
+        self.waiting.borrow_mut().insert(number, self.world.now());
+        let done = request.await;
+        self.check_patience();
+        self.waiting.borrow_mut().remove(&number);
+        done
+    }
+
+    /// It is a failure if a request has not been answered for too long.
+    pub fn check_patience(&self) {
+        let oldest = self.waiting.borrow().values().next().copied();
+        let waited = oldest.map(|begun| self.world.now().since(begun));
+        if let Some(waited) = waited.filter(|waited| *waited > PATIENCE) {
+            self.known.fail(format!("a host has waited for {waited:?}"));
+        }
     }
 
     /// From the opening to a clean stop.
@@ -262,7 +290,8 @@ impl Run {
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
-        let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
+        let write = pool.write(id, Lba(blocks.start), content_of(&blocks, version));
+        let written = self.patiently(write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }
@@ -278,7 +307,7 @@ impl Run {
         let Some(ticket) = begun else { return Ok(()) };
         let write = async |version: &Version| {
             self.world.sleep(Duration::from_micros(self.world.below(CONTEST_MICROSECONDS))).await;
-            pool.write(id, Lba(blocks.start), content_of(&blocks, *version)).await
+            self.patiently(pool.write(id, Lba(blocks.start), content_of(&blocks, *version))).await
         };
         let written = join_all(versions.iter().map(write)).await;
         let all: Result<(), IoError> = written.into_iter().collect();
@@ -293,7 +322,8 @@ impl Run {
         let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
         let Some(ticket) = begun else { return Ok(()) };
-        let zeroed = pool.zero(id, Lba(blocks.start), blocks.end - blocks.start).await;
+        let zero = pool.zero(id, Lba(blocks.start), blocks.end - blocks.start);
+        let zeroed = self.patiently(zero).await;
         tracing::debug!("{id:?} {blocks:?} zeroed: {zeroed:?}");
         self.end(id, ticket, false, zeroed).map_err(|error| format!("zero: {error}"))
     }
@@ -334,7 +364,10 @@ impl Run {
                 Cause::CapacityExceeded if self.plan.sparse => Answer::Late,
                 // Of several units some may have been written.
                 Cause::CapacityExceeded if atomic => Answer::Refused,
-                Cause::CapacityExceeded | Cause::WriteFault | Cause::WriteProtected | Cause::NotReady => {
+                Cause::CapacityExceeded => Answer::Failed,
+                Cause::WriteFault | Cause::WriteProtected | Cause::NotReady
+                    if self.plan.may_lose_drives() =>
+                {
                     Answer::Failed
                 }
                 _ => return Err(error.to_string()),

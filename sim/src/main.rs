@@ -26,6 +26,7 @@ mod start;
 mod volumes;
 mod world;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -130,6 +131,7 @@ fn main() -> anyhow::Result<()> {
     if arguments.amplification {
         return report_amplification(&arguments);
     }
+    name_seeds_of_panics();
     let started = Instant::now();
     let totals = run_all(&arguments, started);
     report(&totals, started.elapsed(), arguments.crashes);
@@ -208,7 +210,22 @@ fn tell_progress(before: u64, more: u64, started: Instant) {
     }
 }
 
+thread_local! {
+    /// The seed that this thread runs.
+    static SEED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Names the seed of each panic, also of one that ends the process: that of a panic's own clearing up, and any in a release build.
+fn name_seeds_of_panics() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        println!("seed {} panics", SEED.get());
+        report(panic);
+    }));
+}
+
 fn run_seed(seed: u64, plan: MakePlan) -> Result<Outcome, String> {
+    SEED.set(seed);
     catch_unwind(AssertUnwindSafe(|| scenario::run(seed, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));

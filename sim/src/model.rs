@@ -31,8 +31,8 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 struct Block {
     settled: Version,
-    /// When that was settled.
-    settled_at: Moment,
+    /// When that was settled, or the last change ended of which nobody knows what became.
+    touched_at: Moment,
     /// In the order in which they were begun.
     maybe: Vec<Maybe>,
 }
@@ -43,7 +43,7 @@ impl Block {
     }
 
     fn settle(&mut self, version: Version, now: Moment) {
-        *self = Block { settled: version, settled_at: now, maybe: Vec::new() };
+        *self = Block { settled: version, touched_at: now, maybe: Vec::new() };
     }
 
     /// The change is done: which of its versions has won is seen when it is read.
@@ -58,7 +58,7 @@ impl Block {
         if self.settled != version {
             let read = self.maybe.iter().position(|maybe| maybe.version == version);
             self.maybe.drain(..=read.expect("allowed"));
-            (self.settled, self.settled_at) = (version, now);
+            (self.settled, self.touched_at) = (version, now);
         }
         self.maybe.retain(|maybe| maybe.late);
     }
@@ -192,10 +192,11 @@ impl Model {
             // Nobody else changes a block at the same time: its last candidates are of this change.
             Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - versions)),
             // All that were written at once are late.
-            Answer::Late => blocks
-                .flat_map(|block| block.maybe.iter_mut().rev().take(versions))
-                .for_each(|maybe| maybe.late = true),
-            Answer::Failed => {}
+            Answer::Late => blocks.for_each(|block| {
+                block.touched_at = now;
+                block.maybe.iter_mut().rev().take(versions).for_each(|maybe| maybe.late = true);
+            }),
+            Answer::Failed => blocks.for_each(|block| block.touched_at = now),
         }
         if change.atomic && matches!(answer, Answer::Late | Answer::Failed) {
             self.failed.push(change);
@@ -272,9 +273,9 @@ impl Model {
             let came: Vec<Version> =
                 changes.filter(|change| change.blocks.contains(&block)).flat_map(Change::versions).collect();
             let held = before.contains(version) || came.contains(version);
-            // Of a block that another read or a change settled meanwhile nobody knows when it was read: zeros may be those
+            // Of a block that another read settled meanwhile, or a change, nobody knows when it was read: zeros may be those
             // from before.
-            let is_now = self.blocks.get(&block).is_none_or(|block| block.settled_at <= read.begun_at);
+            let is_now = self.blocks.get(&block).is_none_or(|block| block.touched_at <= read.begun_at);
             if !self.read(block, *version, is_now) && !held {
                 return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
             }

@@ -240,6 +240,11 @@ impl Plan {
         (ATOMIC_BYTES_MAX / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
     }
 
+    /// Whether drives may go, so that the pool takes less than it did, or nothing.
+    pub fn may_lose_drives(&self) -> bool {
+        self.failing || self.shrinks || !self.liars.is_empty()
+    }
+
     /// Whether a write of these blocks must be there whole after a crash, or not at all.
     pub fn is_atomic(&self, blocks: &Range<u64>) -> bool {
         let boundary = u64::from(ATOMIC_BOUNDARY_BYTES) / BLOCK_BYTES as u64;

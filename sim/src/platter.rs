@@ -1,7 +1,8 @@
 //! What a drive holds, what the loss of power leaves of it, and how bad the drive is.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{Nanos, SECTOR_BYTES};
@@ -12,6 +13,8 @@ use crate::world::SimWorld;
 
 /// The unit in which a write can be torn.
 const TORN_BYTES: usize = 512;
+/// Neighbours that cannot be read any more, at most.
+const BAD_SECTORS_MAX: u64 = 4;
 
 type Sector = [u8; SECTOR_BYTES];
 
@@ -24,6 +27,10 @@ pub struct Platter {
     cached: BTreeMap<u64, (u64, Bytes)>,
     /// The number of the next write that ends in the cache.
     next_cached: u64,
+    /// What a refused flush was for: it can be read until the power is cut, and no flush is for it any more.
+    lost: BTreeMap<usize, Box<Sector>>,
+    /// Sectors that cannot be read until they are written again.
+    bad: BTreeSet<usize>,
     /// Being done.
     pub in_flight: BTreeMap<u64, (u64, Bytes)>,
     pub next_write: u64,
@@ -51,6 +58,8 @@ impl SharedPlatter {
             sectors: (0..size_bytes.div_ceil(SECTOR_BYTES as u64)).map(|_| None).collect(),
             cached: BTreeMap::new(),
             next_cached: 0,
+            lost: BTreeMap::new(),
+            bad: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             next_write: 0,
             faults: ByFault::default(),
@@ -64,6 +73,7 @@ impl SharedPlatter {
     /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or whole.
     pub fn cut_power(&self, world: &SimWorld) {
         let mut platter = self.0.borrow_mut();
+        platter.lost.clear();
         let in_flight = std::mem::take(&mut platter.in_flight).into_values();
         let mut writes: Vec<(u64, Bytes)> =
             std::mem::take(&mut platter.cached).into_values().chain(in_flight).collect();
@@ -94,6 +104,7 @@ impl SharedPlatter {
     pub fn heal(&self) {
         let mut platter = self.0.borrow_mut();
         platter.faults = ByFault::default();
+        platter.bad.clear();
         platter.gone = false;
         platter.glitch_until = Nanos(0);
         platter.no_space_until = Nanos(0);
@@ -122,6 +133,7 @@ impl Platter {
 
     /// Done, but not on stable media before the next flush.
     pub fn put_cached(&mut self, offset: u64, data: Bytes) {
+        sectors(offset, data.len()).for_each(|sector| _ = self.bad.remove(&sector));
         self.cached.insert(self.next_cached, (offset, data));
         self.next_cached += 1;
     }
@@ -139,9 +151,25 @@ impl Platter {
         }
     }
 
-    /// What was done and not flushed is lost.
+    /// What was done and not flushed will be lost when the power is cut.
     pub fn lose_cache(&mut self) {
-        self.cached.clear();
+        for (offset, data) in std::mem::take(&mut self.cached).into_values() {
+            for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
+                self.lost.insert(sector, Box::new(bytes.try_into().expect("whole sectors")));
+            }
+        }
+    }
+
+    /// Some sectors of the range cannot be read any more.
+    pub fn go_bad(&mut self, world: &SimWorld, offset: u64, bytes: usize) {
+        let range = sectors(offset, bytes);
+        let first = range.start + world.below(range.len() as u64) as usize;
+        self.bad.extend((first..range.end).take(1 + world.below(BAD_SECTORS_MAX) as usize));
+    }
+
+    /// Whether a part of the range cannot be read.
+    pub fn is_bad(&self, offset: u64, bytes: usize) -> bool {
+        self.bad.range(sectors(offset, bytes)).next().is_some()
     }
 
     /// A write was refused; a part of it may have been done.
@@ -178,7 +206,10 @@ impl Platter {
         self.sector(at / SECTOR_BYTES)[at % SECTOR_BYTES] ^= 1 << bit;
     }
 
+    /// A sector that is written.
     fn sector(&mut self, index: usize) -> &mut Sector {
+        self.lost.remove(&index);
+        self.bad.remove(&index);
         self.sectors[index].get_or_insert_with(|| Box::new([0; SECTOR_BYTES]))
     }
 
@@ -186,7 +217,7 @@ impl Platter {
     pub fn read(&self, offset: u64, buf: &mut [u8]) {
         let first = offset as usize / SECTOR_BYTES;
         for (index, bytes) in buf.chunks_mut(SECTOR_BYTES).enumerate() {
-            match &self.sectors[first + index] {
+            match self.lost.get(&(first + index)).or(self.sectors[first + index].as_ref()) {
                 Some(sector) => bytes.copy_from_slice(&sector[..bytes.len()]),
                 None => bytes.fill(0),
             }
@@ -195,6 +226,12 @@ impl Platter {
             overlay(offset, buf, *at, data);
         }
     }
+}
+
+/// The numbers of the sectors in a range.
+fn sectors(offset: u64, bytes: usize) -> Range<usize> {
+    let first = offset as usize / SECTOR_BYTES;
+    first..first + bytes.div_ceil(SECTOR_BYTES)
 }
 
 fn overlay(offset: u64, buf: &mut [u8], at: u64, data: &[u8]) {

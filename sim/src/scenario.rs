@@ -201,6 +201,7 @@ impl Scenario {
         let run = Rc::new(otherwise(run));
         let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, operations)?;
+        run.check_patience();
         let held = self.look_at(&run, ended);
         world.stop();
         let healed = self.drives.settle(held.as_ref());

@@ -77,11 +77,15 @@ impl<W: World> Pool<W> {
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
         let noted = self.note()?;
+        // Drives that answer at once end no turn: hosts go on between the steps all the same.
+        self.world.yield_now().await;
         let before = self.orders.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted).await?;
         self.orders.now_does(Activity::WriteTable);
         let (table, window) = self.form_table(&noted);
+        self.world.yield_now().await;
         let root = self.write_table(&noted, &table).await?;
+        self.world.yield_now().await;
         self.orders.now_does(Activity::WriteRoot);
         let root = Root { catalog, shards, clean, ..root };
         self.write_root(&noted, &root).await?;
@@ -317,6 +321,7 @@ impl<W: World> Pool<W> {
 
     async fn write_table(&self, noted: &Noted, table: &Table) -> Result<Root, CheckpointError> {
         let encoded = encode_table(table);
+        self.world.yield_now().await;
         let (bytes, room) = (encoded.len() as u64, self.identity.table_bytes);
         if bytes > room {
             return Err(CheckpointError::TableTooLarge { bytes, room });

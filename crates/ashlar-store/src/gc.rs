@@ -1,6 +1,8 @@
 //! Garbage collection: emptying segments of which little lives.
 
-use ashlar_block::{AlignedBuf, Cause, DriveId, IoError, World};
+use std::cell::RefCell;
+
+use ashlar_block::{Cause, DriveId, IoError, World};
 use futures_util::future::{join_all, try_join_all};
 
 use crate::append::{BatchRoom, StreamId};
@@ -216,6 +218,7 @@ impl<W: World> Pool<W> {
             let mut row = extent.row;
             while row < extent.row + extent.rows {
                 let header = self.read_header(victim, row).await?;
+                self.world.yield_now().await;
                 let fragment =
                     |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
                 records.extend(header.records.into_iter().filter(fragment));
@@ -235,13 +238,18 @@ impl<W: World> Pool<W> {
                 && generation.is_of(header)
                 && self.is_of_a_root(header.incarnation)
         };
-        let right =
-            |sectors: &[u8]| BatchHeader::decode(secret, sectors).is_ok_and(|header| is_right(&header));
+        let found = RefCell::new(None);
+        let right = |sectors: &[u8]| {
+            let header = BatchHeader::decode(secret, sectors).ok().filter(is_right);
+            let is_right = header.is_some();
+            *found.borrow_mut() = header;
+            is_right
+        };
         let read = self.array.read_checked(&geometry, 0, row..end, right).await;
         let unreadable =
             |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
-        let (sectors, _) = read.map_err(unreadable)?;
-        Ok(BatchHeader::decode(secret, &sectors).expect("checked"))
+        read.map_err(unreadable)?;
+        Ok(found.take().expect("checked"))
     }
 
     /// The use of a segment that its batches are of.
@@ -272,8 +280,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn read_whole(&self, pointer: Pointer) -> Result<Fragment, IoError> {
-        let bytes = self.read_fragment(pointer).await?;
-        let bytes = FragmentBytes::Own(AlignedBuf::copy_of(&bytes));
+        let bytes = FragmentBytes::Own(self.read_fragment(pointer).await?);
         Ok(Fragment { bytes, codec: pointer.location.codec(), crc: pointer.crc })
     }
 

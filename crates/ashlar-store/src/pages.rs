@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ashlar_block::{Cause, IoError, World};
+use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use ashlar_raid::{ReadError, Source};
 
 use crate::append::{BatchRoom, StreamId, WindowEmpty};
@@ -31,6 +31,9 @@ impl From<WindowEmpty> for AppendError {
     }
 }
 
+/// Pages that are compressed in one turn.
+const PAGES_COMPRESSED_AT_A_TIME: usize = 16;
+
 /// An item of the metadata stream.
 fn page_item(page: Vec<u8>) -> Item {
     let key = Key { family: Family(0), lba: ashlar_block::Lba(0), layer: Layer(0) };
@@ -39,7 +42,7 @@ fn page_item(page: Vec<u8>) -> Item {
 
 impl<W: World> Pool<W> {
     /// The bytes at `pointer`, right or not at all.
-    pub async fn read_fragment(&self, pointer: Pointer) -> Result<Vec<u8>, IoError> {
+    pub async fn read_fragment(&self, pointer: Pointer) -> Result<AlignedBuf, IoError> {
         let location = pointer.location;
         let gone = || IoError::new(Cause::Internal, format!("{location:?} is in no segment"));
         let (_pin, geometry) = pin(&self.segments, location.segment()).ok_or_else(gone)?;
@@ -52,7 +55,7 @@ impl<W: World> Pool<W> {
         }
         let (sectors, _) =
             read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
-        Ok(sectors[location.within_sectors()].to_vec())
+        Ok(if within == (0..sectors.len()) { sectors } else { AlignedBuf::copy_of(&sectors[within]) })
     }
 
     /// Counts what a read of `blocks` fragments has shown of the drives.
@@ -105,11 +108,23 @@ impl<W: World> Pool<W> {
         Ok(directories)
     }
 
+    /// The pages as items, compressed: a few in a turn, so that hosts go on in between.
+    async fn page_items(&self, pages: Vec<Vec<u8>>) -> Vec<Item> {
+        let mut items = Vec::with_capacity(pages.len());
+        for (nth, page) in pages.into_iter().enumerate() {
+            if nth > 0 && nth.is_multiple_of(PAGES_COMPRESSED_AT_A_TIME) {
+                self.world.yield_now().await;
+            }
+            items.push(page_item(page));
+        }
+        items
+    }
+
     /// Appends pages and returns where they are, once they are written. They count as named from then on; only
     /// a root makes them matter.
     pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
-        let mut items: Vec<Item> = pages.into_iter().map(page_item).collect();
-        let mut pointers = Vec::with_capacity(items.len());
+        let mut pointers = Vec::with_capacity(pages.len());
+        let mut items = self.page_items(pages).await;
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));

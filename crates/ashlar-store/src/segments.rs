@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry, Level};
+use tokio::sync::Notify;
 
 use crate::format::location::{Location, SegmentId};
 use crate::format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
@@ -115,7 +116,7 @@ impl Segment {
             id,
             state: self.state,
             kind: self.kind,
-            geometry: (*self.geometry).clone(),
+            geometry: self.geometry.clone(),
             first_lsn: self.first_lsn,
             last_lsn: self.last_lsn,
             live: self.live,
@@ -163,6 +164,8 @@ pub struct Segments {
     live: Occupancy,
     /// Chunks that columns have left. The newest root names them still.
     retired: Vec<ChunkAddr>,
+    /// Rung when nobody reads a segment any more that is empty.
+    pub emptied: Rc<Notify>,
 }
 
 /// Keeps a segment's chunks from being reused.
@@ -173,8 +176,11 @@ pub struct Pin {
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        if let Some(segment) = self.segments.borrow_mut().entries.get_mut(&self.id) {
-            segment.pins -= 1;
+        let mut segments = self.segments.borrow_mut();
+        let Some(segment) = segments.entries.get_mut(&self.id) else { return };
+        segment.pins -= 1;
+        if segment.pins == 0 && segment.is_empty() {
+            segments.emptied.notify_one();
         }
     }
 }
@@ -204,6 +210,7 @@ impl Segments {
             numbers,
             live: Occupancy::default(),
             retired: Vec::new(),
+            emptied: Rc::default(),
         }
     }
 
@@ -214,7 +221,7 @@ impl Segments {
             let segment = Segment {
                 state: entry.state,
                 kind: entry.kind,
-                geometry: Rc::new(entry.geometry),
+                geometry: entry.geometry,
                 first_lsn: entry.first_lsn,
                 last_lsn: entry.last_lsn,
                 live: entry.live,

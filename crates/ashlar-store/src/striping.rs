@@ -49,17 +49,6 @@ pub(crate) struct Striping {
 }
 
 impl Striping {
-    /// Returns when nothing is being striped.
-    pub async fn quiet(&self) {
-        loop {
-            let ended = self.ended.notified();
-            if !self.running.get() {
-                return;
-            }
-            ended.await;
-        }
-    }
-
     /// Keeps what is in the journal until it is moved; unless so much is kept that hosts are faster than the moves. The rest is
     /// left to garbage collection.
     pub fn keep(&self, hot: bool, item: Item) {
@@ -94,12 +83,14 @@ impl<W: World> Pool<W> {
             }
         }
         self.striping.running.set(false);
-        self.striping.ended.notify_waiters();
+        self.striping.ended.notify_one();
     }
 
     /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any more.
     pub async fn finish_striping(&self) {
-        self.striping.quiet().await;
+        while self.striping.running.get() {
+            self.striping.ended.notified().await;
+        }
         for hot in [false, true] {
             // `None`: there is no segment, or the pool has halted, which the checkpoint that follows says.
             let _ = self.stripe_kept(hot).await;

@@ -62,9 +62,10 @@ impl<W: World> Pool<W> {
                     let rest = self.orders.now_does(Activity::of(&task));
                     self.perform(task).await;
                     self.orders.now_does(rest);
-                    self.world.yield_now().await;
                 }
             }
+            // Also after a rest, which may be over before it begins.
+            self.world.yield_now().await;
         }
         self.answer_checkpoints(Err(Cause::NotReady.into()));
         self.orders.audits_wanted.take();
@@ -173,22 +174,41 @@ impl<W: World> Pool<W> {
 
     async fn ordered_audit(&self) {
         for answer in self.orders.audits_wanted.take() {
+            let audit = self.audit_if_quiet().await;
             // Who asked may have gone.
-            let _ = answer.send(self.audit().await);
+            let _ = answer.send(audit);
         }
     }
 
-    /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet.
-    pub async fn audit_now(&self) -> Result<Audit, IoError> {
-        // It needs upkeep, which gives it segments, but not while it compares.
-        self.striping.quiet().await;
-        if self.is_closed() {
-            return Err(Cause::NotReady.into());
+    /// `None`: something went on meanwhile.
+    async fn audit_if_quiet(&self) -> Result<Option<Audit>, IoError> {
+        let begun = self.log.next();
+        let is_quiet = || self.halted().is_some() || (self.log.floor(), self.log.next()) == (begun, begun);
+        if !is_quiet() {
+            return Ok(None);
         }
-        let (answer, answered) = oneshot::channel();
-        self.orders.audits_wanted.borrow_mut().push(answer);
-        self.orders.ring();
-        answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
+        let audit = self.audit().await?;
+        Ok(is_quiet().then_some(audit))
+    }
+
+    /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet; what is moved out
+    /// of the journal is waited for.
+    pub async fn audit_now(&self) -> Result<Audit, IoError> {
+        loop {
+            let halted = self.halt_rung.notified();
+            if self.halted().is_none() {
+                select(pin!(self.log.quiet()), pin!(halted)).await;
+            }
+            if self.is_closed() {
+                return Err(Cause::NotReady.into());
+            }
+            let (answer, answered) = oneshot::channel();
+            self.orders.audits_wanted.borrow_mut().push(answer);
+            self.orders.ring();
+            if let Some(audit) = answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))? {
+                return Ok(audit);
+            }
+        }
     }
 
     /// The pool has been closed: nobody compares anything any more.
@@ -225,8 +245,9 @@ impl<W: World> Pool<W> {
                 None => std::future::pending().await,
             }
         };
-        let rung = pin!(self.orders.rung.notified());
-        select(select(rung, pin!(ready)), failed).await;
+        let emptied = self.segments.borrow().emptied.clone();
+        let (rung, emptied) = (pin!(self.orders.rung.notified()), pin!(emptied.notified()));
+        select(select(rung, emptied), select(pin!(ready), failed)).await;
         self.pace.rested(self.world.now());
     }
 
@@ -292,7 +313,7 @@ impl<W: World> Pool<W> {
         Situation {
             halted: self.halted().is_some(),
             drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
-            audit_wanted: self.orders.is_asked_for_an_audit(),
+            audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
             hosts_want_window: self.orders.hosts_want_window.get(),
             moves_want_window: self.orders.moves_want_window.get(),
@@ -313,7 +334,7 @@ impl<W: World> Pool<W> {
             reserve_mark: marks.reserve,
             collect_mark: marks.collect,
             reclaimable,
-            held_back: self.orders.hosts_want_window.get() && self.is_held_back(&segments, floor, &drives),
+            held_back: self.orders.hosts_want_window.get() && self.is_held_back(&segments, &drives),
             room_wanted: self.orders.room_wanted.get(),
             inexact: self.counts_are_inexact(),
             fullest_shard: fullest,
@@ -330,7 +351,7 @@ impl<W: World> Pool<W> {
             scrub: self.scrub_is_ready(),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
-            victim: if space_matters { self.victim(&segments, &drives) } else { None },
+            victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },
         }
     }
 
@@ -346,22 +367,19 @@ impl<W: World> Pool<W> {
         (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
     }
 
-    /// Whether more could be freed or collected if every batch had been published.
-    fn is_held_back(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> bool {
-        let all_published = self.log.next();
-        let market = Market { floor: all_published, ..self.market(segments, drives) };
-        let gains = |id: SegmentId, segment: &Segment| {
-            segment.is_reclaimable(all_published) || Candidate::of(id, segment, &market).is_some()
-        };
-        segments.iter().any(|(id, segment)| segment.last_lsn >= floor && gains(id, segment))
+    /// Whether there would be more to free or collect if every batch had been published and every read had ended.
+    fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
+        segments.iter().any(|(_, segment)| segment.is_empty())
+            || self.victim(segments, drives, self.log.next()).is_some()
     }
 
-    fn victim(&self, segments: &Segments, drives: &[DriveId]) -> Option<SegmentId> {
+    /// The segment most worth collecting, if every batch below `floor` has been published.
+    fn victim(&self, segments: &Segments, drives: &[DriveId], floor: Lsn) -> Option<SegmentId> {
         if self.orders.fruitless.get() >= FRUITLESS_MAX {
             return None;
         }
         let unmovable = self.unmovable.borrow();
-        let market = self.market(segments, drives);
+        let market = Market { floor, ..self.market(segments, drives) };
         let movable = segments.iter().filter(|(id, _)| !unmovable.contains(id));
         let candidate = |(id, segment): (SegmentId, &Segment)| Candidate::of(id, segment, &market);
         if !segments.is_cornered(drives) {

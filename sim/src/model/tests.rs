@@ -110,6 +110,16 @@ fn zeros_from_before_a_late_write_was_read_do_not_say_that_a_later_trim_has_come
 }
 
 #[test]
+fn a_read_from_before_a_write_that_failed_does_not_say_that_it_is_not_there() {
+    let mut model = written(7, Answer::Done);
+    let write = model.begin(10..14, 8, false).expect("nothing else is on its way");
+    let slow = model.begin_read(10..11);
+    model.end(write, Answer::Failed);
+    assert_eq!(model.end_read(slow, &[7]), Ok(()));
+    assert!(model.read(10, 8, true));
+}
+
+#[test]
 fn zeros_between_late_changes_leave_the_later_ones_possible() {
     let mut model = written(6, Answer::Done);
     for version in [0, 7, 0] {

@@ -1,6 +1,7 @@
 //! The segment table: which chunks are which segment, and how much of it lives.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use ashlar_raid::Geometry;
 
@@ -94,7 +95,7 @@ pub struct TableEntry {
     /// What it is for.
     pub kind: SegmentKind,
     /// Where it lies.
-    pub geometry: Geometry,
+    pub geometry: Rc<Geometry>,
     /// Batches of this generation have an LSN at or above it.
     pub first_lsn: Lsn,
     /// The newest batch in it.
@@ -185,7 +186,7 @@ fn decode_entry(r: &mut Reader<'_>) -> Result<TableEntry, Malformed> {
     let accepted = (0..r.u16()?)
         .map(|_| Ok(RowExtent { row: r.u32()?, rows: r.u32()? }))
         .collect::<Result<_, Malformed>>()?;
-    let geometry = r.geometry(data, parity)?;
+    let geometry = Rc::new(r.geometry(data, parity)?);
     Ok(TableEntry { id, state, kind, geometry, first_lsn, last_lsn, live, sealed_at, rows, accepted })
 }
 

@@ -1,3 +1,5 @@
+use std::rc::Rc;
+
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
@@ -184,7 +186,7 @@ fn the_segment_table_reads_back() {
         id: SegmentId(12),
         state: SegmentState::Sealed,
         kind: SegmentKind::Journal,
-        geometry: geometry(),
+        geometry: Rc::new(geometry()),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
         live: Occupancy { slots: 1000, fragments: 90 },

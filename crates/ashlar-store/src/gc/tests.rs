@@ -1,4 +1,4 @@
-use ashlar_block::{Device, DriveId, Durability, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, Device, DriveId, Durability, SECTOR_BYTES};
 use ashlar_raid::{ChunkAddr, Geometry, Level};
 
 use super::*;

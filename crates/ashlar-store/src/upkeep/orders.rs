@@ -41,7 +41,7 @@ pub(crate) struct Orders {
     /// Deltas have been compacted since hosts changed something.
     pub(super) compacted: Cell<bool>,
     pub(super) checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
-    pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Result<Audit, IoError>>>>,
+    pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Result<Option<Audit>, IoError>>>>,
     pub(super) stop: Cell<bool>,
     pub(super) stopped: Cell<bool>,
     /// Rung when the task has ended.
@@ -128,11 +128,6 @@ impl Orders {
     pub fn make_room(&self) {
         self.room_wanted.set(true);
         self.ring();
-    }
-
-    /// Somebody waits for what is counted to be compared with what is there.
-    pub fn is_asked_for_an_audit(&self) -> bool {
-        !self.audits_wanted.borrow().is_empty()
     }
 
     /// There is no more room to be made.

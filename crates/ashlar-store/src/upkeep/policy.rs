@@ -37,7 +37,7 @@ pub(crate) struct Situation {
     pub reserve_mark: u64,
     pub collect_mark: u64,
     pub reclaimable: u64,
-    /// There is more to be freed or collected once batches that are on their way have been published.
+    /// There is more to be freed or collected once batches that are on their way have been published and reads have ended.
     pub held_back: bool,
     pub room_wanted: bool,
     /// A sweep would find that less lives than is counted.
@@ -77,23 +77,23 @@ impl Situation {
         self.fresh_entries > self.fresh_entries_max || self.index_bytes > self.index_bytes_max
     }
 
-    /// What gives hosts that wait for a segment one, or an answer.
-    fn for_waiting_hosts(&self) -> Task {
+    /// What gives hosts that wait for a segment one, or an answer. `None`: what they wait for comes by itself.
+    fn for_waiting_hosts(&self) -> Option<Task> {
         if self.free_segments > self.reserve_mark || self.reclaimable > 0 {
-            return Task::Checkpoint;
+            return Some(Task::Checkpoint);
         }
         // A deleted volume's space comes back without a page being written.
         let gained = self.for_space().or(self.for_deleted());
-        gained.unwrap_or_else(|| self.for_hosts_without_victim())
+        gained.or_else(|| self.for_hosts_without_victim())
     }
 
-    /// What is held back comes by itself: a batch waits for a drive that takes its time. With exact counts there may be something
-    /// worth collecting after all.
-    fn for_hosts_without_victim(&self) -> Task {
+    /// What is held back by a drive that takes its time is worth waiting for. With exact counts there may be something worth
+    /// collecting after all.
+    fn for_hosts_without_victim(&self) -> Option<Task> {
         match () {
-            () if self.held_back => Task::Rest,
-            () if self.inexact && self.map_has_room() => Task::Sweep,
-            () => Task::Refuse,
+            () if self.held_back => None,
+            () if self.inexact && self.map_has_room() => Some(Task::Sweep),
+            () => Some(Task::Refuse),
         }
     }
 
@@ -222,8 +222,8 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.sweep == SweepNeed::Behind && now.map_has_room() {
         return Task::Sweep;
     }
-    if now.hosts_want_window {
-        return now.for_waiting_hosts();
+    if let (true, Some(task)) = (now.hosts_want_window, now.for_waiting_hosts()) {
+        return task;
     }
     if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
         return task;

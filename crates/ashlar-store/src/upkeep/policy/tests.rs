@@ -100,7 +100,16 @@ fn hosts_wait_for_what_comes_back_once_a_slow_batch_is_published() {
     let waiting = Situation { hosts_want_window: true, free_segments: 5, held_back: true, ..calm() };
     assert_eq!(choose(&waiting), Task::Rest);
     assert_eq!(choose(&Situation { inexact: true, ..waiting.clone() }), Task::Rest);
-    assert_eq!(choose(&Situation { reclaimable: 1, ..waiting }), Task::Checkpoint);
+    assert_eq!(choose(&Situation { reclaimable: 1, ..waiting.clone() }), Task::Checkpoint);
+    assert_eq!(choose(&Situation { replay_bytes: 1001, ..waiting }), Task::Checkpoint);
+}
+
+/// Seed 910001896: while hosts waited for a slow batch, upkeep rested until the time of a scrub that had come, again and again,
+/// and nothing else had a turn.
+#[test]
+fn a_scrub_that_is_ready_is_not_waited_for() {
+    let waiting = Situation { hosts_want_window: true, free_segments: 5, held_back: true, ..calm() };
+    assert_eq!(choose(&Situation { scrub: true, ..waiting }), Task::Scrub);
 }
 
 #[test]
