@@ -84,8 +84,10 @@ pub enum Ended {
     Cut,
 }
 
-/// Polls of one run, at most: more means that tasks wake each other for ever.
-const STEPS_MAX: u64 = 10_000_000;
+/// Polls at one moment, at most: more means that tasks wake each other for ever.
+const STEPS_AT_ONCE_MAX: u64 = 1_000_000;
+/// Polls of one run, at most: more means that it waits for ever for what never comes.
+const STEPS_MAX: u64 = 1_000_000_000;
 
 impl SimWorld {
     /// The world of a seed, with its clock at `start`.
@@ -134,7 +136,12 @@ impl SimWorld {
             main.await;
             flag.set(true);
         });
-        for _ in 0..STEPS_MAX {
+        let mut at = (self.0.now.get(), 0);
+        for step in 0..STEPS_MAX {
+            if at.0 != self.0.now.get() {
+                at = (self.0.now.get(), step);
+            }
+            assert!(step - at.1 < STEPS_AT_ONCE_MAX, "tasks wake each other for ever");
             if done.get() {
                 return Ended::Done;
             }
