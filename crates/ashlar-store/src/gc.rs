@@ -24,6 +24,9 @@ const RECORDS_AT_A_TIME: usize = 32;
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
 
+/// Of these, pages that are read in one turn.
+const PAGES_READ_AT_A_TIME: usize = 8;
+
 /// A segment that could be collected.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Candidate {
@@ -326,7 +329,11 @@ impl<W: World> Pool<W> {
     }
 
     async fn move_pages(&self, pages: &[MapPage], claim: Claim) -> Result<(), Stop> {
-        let read = try_join_all(pages.iter().map(|page| self.read_to_move(page))).await?;
+        let mut read = Vec::with_capacity(pages.len());
+        for few in pages.chunks(PAGES_READ_AT_A_TIME) {
+            read.extend(try_join_all(few.iter().map(|page| self.read_to_move(page))).await?);
+            self.world.yield_now().await;
+        }
         let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
             pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
         let to = self.append_pages(claim, content).await?;

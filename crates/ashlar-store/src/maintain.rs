@@ -18,8 +18,11 @@ use crate::types::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
 
-/// Pages of deltas that are compacted in one turn, at most.
+/// Pages of deltas that are compacted at a time, at most.
 const COMPACTED_PAGES_MAX: usize = 64;
+
+/// Pages that are read in one turn.
+const PAGES_READ_AT_A_TIME: usize = 8;
 
 /// What a group says when its runs are put together: newest values, and what they hide.
 #[derive(Default)]
@@ -106,15 +109,26 @@ impl<W: World> Pool<W> {
     pub async fn compact(&self, id: ShardId) {
         let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
         let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
-        match try_join_all(pages.iter().map(|page| self.read_delta_page(*page))).await {
+        match self.read_delta_pages(&pages).await {
             Ok(updates) => {
-                let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates.concat()));
+                let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
                 dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
                 self.orders.written(self.fresh_entries());
                 self.orders.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }
+    }
+
+    /// The updates of these pages: a few are read in a turn, so that hosts go on in between.
+    async fn read_delta_pages(&self, pages: &[Pointer]) -> Result<Vec<(Key, Value)>, IoError> {
+        let mut updates = Vec::new();
+        for few in pages.chunks(PAGES_READ_AT_A_TIME) {
+            let read = try_join_all(few.iter().map(|page| self.read_delta_page(*page))).await?;
+            updates.extend(read.into_iter().flatten());
+            self.world.yield_now().await;
+        }
+        Ok(updates)
     }
 
     /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
@@ -201,8 +215,11 @@ impl<W: World> Pool<W> {
             match run {
                 Run::Cut { layer, first, end } => merged.cuts.push((*layer, *first, *end)),
                 Run::Pages { pages, .. } => {
-                    let pages = try_join_all(pages.iter().map(|page| self.read_map_page(page.pointer))).await;
-                    pages.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
+                    for few in pages.chunks(PAGES_READ_AT_A_TIME) {
+                        let few = try_join_all(few.iter().map(|page| self.read_map_page(page.pointer))).await;
+                        few.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
+                        self.world.yield_now().await;
+                    }
                 }
             }
         }

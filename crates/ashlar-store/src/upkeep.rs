@@ -27,8 +27,8 @@ use crate::pool::Pool;
 use crate::segments::{Segment, Segments};
 use crate::types::{GroupKey, Lsn, ShardId};
 use activity::Activity;
-use orders::FRUITLESS_MAX;
 pub(crate) use orders::Orders;
+use orders::{Audited, FRUITLESS_MAX};
 use policy::{Situation, Task, choose};
 
 /// How often writes that found no room under a file-backed drive are repeated.
@@ -180,8 +180,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// `None`: something went on meanwhile.
-    async fn audit_if_quiet(&self) -> Result<Option<Audit>, IoError> {
+    async fn audit_if_quiet(&self) -> Audited {
         let begun = self.log.next();
         let is_quiet = || self.halted().is_some() || (self.log.floor(), self.log.next()) == (begun, begun);
         if !is_quiet() {

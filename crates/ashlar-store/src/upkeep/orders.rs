@@ -41,7 +41,7 @@ pub(crate) struct Orders {
     /// Deltas have been compacted since hosts changed something.
     pub(super) compacted: Cell<bool>,
     pub(super) checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
-    pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Result<Option<Audit>, IoError>>>>,
+    pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Audited>>>,
     pub(super) stop: Cell<bool>,
     pub(super) stopped: Cell<bool>,
     /// Rung when the task has ended.
@@ -49,6 +49,9 @@ pub(crate) struct Orders {
     /// What upkeep does.
     pub(super) activity: Cell<Activity>,
 }
+
+/// `None`: something went on meanwhile.
+pub(super) type Audited = Result<Option<Audit>, IoError>;
 
 impl Orders {
     /// Something may be to be done.
