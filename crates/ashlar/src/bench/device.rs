@@ -87,7 +87,11 @@ impl Servers {
     }
 }
 
-fn start_device() -> anyhow::Result<Server> {
+/// Starts a target with a drive in memory as its volume.
+///
+/// # Errors
+/// Why it cannot serve.
+pub fn start_device() -> anyhow::Result<Server> {
     servers::start_plain("device", Duration::ZERO, Limits::default(), DRIVE.0, || {
         let spec = DriveSpec::Memory { size: DRIVE, touched: true, model: None };
         Ok(DriveVolume(Rc::new(Drive::open(&spec, OpenMode::CreateIfMissing)?)))

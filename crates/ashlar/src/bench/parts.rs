@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use ashlar_bench::load::{Content, Direction, Load};
+use ashlar_bench::ratio::median;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Durability, XorShift};
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_raid::parity;
@@ -13,9 +14,9 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// Blocks that are worked on at a time, and how often.
+/// Blocks that are worked on at a time, and how often: little, so that parts can be measured between any two loads.
 const BLOCKS: usize = 32;
-const ROUNDS: usize = 1000;
+const ROUNDS: usize = 64;
 /// What a batch writes to each column: [`BLOCKS`] blocks over four.
 const COLUMN_BYTES: usize = BLOCKS * BLOCK_BYTES / 4;
 /// The drive that is written and read: much larger than the processor's caches, as drives are.
@@ -31,7 +32,7 @@ pub struct Stripe {
 }
 
 /// What a drive in memory takes for one block of 4 KiB, in nanoseconds of processor time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct DriveParts {
     /// Written with others of its column, 32 KiB at a time, one behind the other.
     pub write_ns: f64,
@@ -60,38 +61,47 @@ pub struct Parts {
     pub drive_sequential_read_ns: f64,
 }
 
-impl DriveParts {
-    /// Measures a drive in memory, on this thread's reactor.
+/// A drive in memory whose parts are measured.
+pub struct MeasuredDrive {
+    drive: Drive,
+    /// Where it is read at random, and where one behind the other: on from where the measurement before ended.
+    random: XorShift,
+    next: u64,
+}
+
+impl MeasuredDrive {
+    /// Makes one.
     ///
     /// # Errors
     /// There is not enough memory.
-    pub async fn measure() -> anyhow::Result<Self> {
+    pub fn new() -> anyhow::Result<Self> {
         let spec = DriveSpec::Memory { size: ByteSize(DRIVE_BYTES), touched: true, model: None };
         let drive = Drive::open(&spec, OpenMode::CreateIfMissing)?;
+        Ok(MeasuredDrive { drive, random: XorShift::new(1), next: 0 })
+    }
+
+    /// Measures it, on this thread's reactor.
+    ///
+    /// # Errors
+    /// What the drive refuses.
+    pub async fn measure(&mut self) -> anyhow::Result<DriveParts> {
         let blocks = (COLUMN_BYTES / BLOCK_BYTES) as f64;
+        let Self { drive, random, next } = self;
+        let mut next_offset = || {
+            *next = (*next + COLUMN_BYTES as u64) % DRIVE_BYTES;
+            *next
+        };
+        let mut random_offset = || random.below(DRIVE_BYTES / BLOCK_BYTES as u64) * BLOCK_BYTES as u64;
         Ok(DriveParts {
-            write_ns: write_ns(&drive).await? / blocks,
-            read_ns: read_ns(&drive, BLOCK_BYTES, &mut random_offset()).await?,
-            sequential_read_ns: read_ns(&drive, COLUMN_BYTES, &mut next_offset()).await? / blocks,
+            write_ns: write_ns(drive, &mut next_offset).await? / blocks,
+            read_ns: read_ns(drive, BLOCK_BYTES, &mut random_offset).await?,
+            sequential_read_ns: read_ns(drive, COLUMN_BYTES, &mut next_offset).await? / blocks,
         })
     }
 }
 
-fn next_offset() -> impl FnMut() -> u64 {
-    let mut next = 0;
-    move || {
-        next = (next + COLUMN_BYTES as u64) % DRIVE_BYTES;
-        next
-    }
-}
-
-fn random_offset() -> impl FnMut() -> u64 {
-    let mut random = XorShift::new(1);
-    move || random.below(DRIVE_BYTES / BLOCK_BYTES as u64) * BLOCK_BYTES as u64
-}
-
-async fn write_ns(drive: &Drive) -> anyhow::Result<f64> {
-    let (data, mut offset) = (Content::Incompressible.bytes(COLUMN_BYTES), next_offset());
+async fn write_ns(drive: &Drive, offset: &mut impl FnMut() -> u64) -> anyhow::Result<f64> {
+    let data = Content::Incompressible.bytes(COLUMN_BYTES);
     let before = thread_time();
     let rounds = ROUNDS * BLOCKS;
     for _ in 0..rounds {
@@ -129,6 +139,20 @@ impl Parts {
             decode_ns: per_block(BLOCKS, || stored.read(&mut out)),
             drive_read_ns: drive.read_ns,
             drive_sequential_read_ns: drive.sequential_read_ns * stored_fraction,
+        }
+    }
+
+    /// The medians of several measurements of the same.
+    pub fn medians(of: &[Parts]) -> Self {
+        let middle = |part: fn(&Parts) -> f64| median(&of.iter().map(part).collect::<Vec<_>>());
+        Parts {
+            stored_fraction: middle(|parts| parts.stored_fraction),
+            encode_ns: middle(|parts| parts.encode_ns),
+            parity_ns: middle(|parts| parts.parity_ns),
+            drive_write_ns: middle(|parts| parts.drive_write_ns),
+            decode_ns: middle(|parts| parts.decode_ns),
+            drive_read_ns: middle(|parts| parts.drive_read_ns),
+            drive_sequential_read_ns: middle(|parts| parts.drive_sequential_read_ns),
         }
     }
 

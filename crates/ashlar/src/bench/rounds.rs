@@ -1,6 +1,8 @@
 //! Servers measured in turn, in several short rounds: what disturbs the machine disturbs all of them, and a round in
 //! which it did not is no better than the others.
 
+use std::time::Duration;
+
 use anyhow::anyhow;
 use ashlar_bench::echo;
 use ashlar_bench::initiator::{ConnectOptions, Digests, HostIdentity};
@@ -159,9 +161,15 @@ impl Rounds {
         Ratio::of_rounds(&self.each(iops), &control.each(iops))
     }
 
-    /// Processor time of an operation, beside `control`'s in the same round and `more_seconds` on top of that.
-    pub fn cost_ratio(&self, control: &Rounds, more_seconds: f64) -> Option<Ratio> {
-        let floor = control.each(|figures| cpu_seconds(figures) + more_seconds);
+    /// Processor time of an operation, beside `control`'s in the same round.
+    pub fn cost_ratio(&self, control: &Rounds) -> Option<Ratio> {
+        Ratio::of_rounds(&self.each(cpu_seconds), &control.each(cpu_seconds))
+    }
+
+    /// The same beside `control`'s and what was measured on top of it in each round.
+    pub fn cost_ratio_with(&self, control: &Rounds, more: &[Duration]) -> Option<Ratio> {
+        let control = control.each(cpu_seconds).into_iter();
+        let floor: Vec<f64> = control.zip(more).map(|(seconds, more)| seconds + more.as_secs_f64()).collect();
         Ratio::of_rounds(&self.each(cpu_seconds), &floor)
     }
 

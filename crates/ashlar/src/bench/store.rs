@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::daemon::{DRIVES, Daemon, PoolPlan, memory_drives};
 use super::fill::fill;
-use super::parts::{DriveParts, Parts, Stripe};
+use super::parts::{MeasuredDrive, Parts, Stripe};
 use super::progress::Progress;
-use super::rounds::{self, Subject, Summary};
+use super::rounds::{self, Rounds, Subject, Summary};
 use super::servers::{self, Server};
 use super::targets::{Target, Verdict};
 use super::{Figures, Settings, table};
@@ -31,8 +31,6 @@ const LEVELS: [(&str, Stripe); 2] =
 /// A pool's figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// What the drives take.
-    pub drive_parts: DriveParts,
     /// Each level with each content.
     pub parts: Vec<LevelParts>,
     /// Each load.
@@ -68,7 +66,8 @@ pub struct Compared {
 /// A pool of one level and its volumes, one for each of [`CONTENTS`].
 struct Rig {
     level: &'static str,
-    volumes: Vec<(Content, Server, Parts)>,
+    stripe: Stripe,
+    volumes: Vec<(Content, Server)>,
     /// Ends with the rig.
     _daemon: Daemon,
 }
@@ -81,12 +80,11 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let echo = servers::start_echo(Duration::ZERO)?;
     let settings = settings.clone();
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
-        let drive_parts = DriveParts::measure().await?;
-        let mut report = Report { drive_parts, parts: Vec::new(), loads: Vec::new() };
+        let mut drive = MeasuredDrive::new()?;
+        let mut report = Report { parts: Vec::new(), loads: Vec::new() };
         for (level, stripe) in LEVELS {
-            let rig = Rig::new(level, stripe, drive_parts, &settings).await?;
-            report.parts.extend(rig.parts());
-            rig.measure(&echo, &settings, &mut report.loads).await?;
+            let rig = Rig::new(level, stripe, &settings).await?;
+            rig.measure(&echo, &mut drive, &settings, &mut report).await?;
         }
         Ok(report)
     })?
@@ -106,12 +104,7 @@ fn loads(settings: &Settings) -> Vec<Load> {
 }
 
 impl Rig {
-    async fn new(
-        level: &'static str,
-        stripe: Stripe,
-        drive_parts: DriveParts,
-        settings: &Settings,
-    ) -> anyhow::Result<Self> {
+    async fn new(level: &'static str, stripe: Stripe, settings: &Settings) -> anyhow::Result<Self> {
         let daemon = Daemon::start(&["--reactors".to_owned(), "1".to_owned()])?;
         let drives = memory_drives(settings.volume_bytes);
         daemon.create_pool(PoolPlan { name: "bench", level, drives, chunk_bytes: None })?;
@@ -120,47 +113,67 @@ impl Rig {
             let name = format!("{content:?}").to_lowercase();
             let server = daemon.create_volume("bench", &name, ByteSize(settings.volume_bytes / 2))?;
             fill(&server, content).await?;
-            volumes.push((content, server, Parts::measure(content, stripe, drive_parts)));
+            volumes.push((content, server));
         }
-        Ok(Rig { level, volumes, _daemon: daemon })
-    }
-
-    fn parts(&self) -> impl Iterator<Item = LevelParts> {
-        let level = self.level;
-        self.volumes.iter().map(move |(content, _, parts)| LevelParts {
-            level,
-            content: *content,
-            parts: *parts,
-        })
+        Ok(Rig { level, stripe, volumes, _daemon: daemon })
     }
 
     async fn measure(
         &self,
         echo: &Server,
+        drive: &mut MeasuredDrive,
         settings: &Settings,
-        compared: &mut Vec<Compared>,
+        report: &mut Report,
     ) -> anyhow::Result<()> {
         let loads = loads(settings);
         let progress = Progress::new(&format!("level {}", self.level), loads.len());
+        let mut all_parts = vec![Vec::new(); self.volumes.len()];
         for load in loads {
             progress.begin(&table::load_name(&load));
             let volumes = self.volumes.iter();
-            let volumes = volumes
-                .map(|(content, server, _)| Subject::volume(server, Load { content: *content, ..load }));
+            let volumes =
+                volumes.map(|(content, server)| Subject::volume(server, Load { content: *content, ..load }));
             let subjects: Vec<_> = std::iter::once(Subject::echo(echo, load)).chain(volumes).collect();
-            let measured = rounds::measure(&subjects, settings.rounds).await?;
+            let (measured, parts) = self.in_turn(&subjects, drive, settings.rounds).await?;
             let (echo, volumes) = measured.split_first().expect("the echo is the first subject");
-            for (volume, (_, _, parts)) in volumes.iter().zip(&self.volumes) {
-                compared.push(Compared {
+            for (volume, parts) in volumes.iter().zip(&parts) {
+                let floors: Vec<Duration> = parts.iter().map(|parts| parts.of(&load)).collect();
+                report.loads.push(Compared {
                     level: self.level,
                     echo: echo.summary(),
                     volume: volume.summary(),
-                    over_echo: volume.cost_ratio(echo, 0.0),
-                    over_parts: volume.cost_ratio(echo, parts.of(&load).as_secs_f64()),
+                    over_echo: volume.cost_ratio(echo),
+                    over_parts: volume.cost_ratio_with(echo, &floors),
                 });
             }
+            all_parts.iter_mut().zip(parts).for_each(|(all, more)| all.extend(more));
         }
+        let of_content = |((content, _), parts): (&(Content, Server), Vec<Parts>)| {
+            let parts = (!parts.is_empty()).then(|| Parts::medians(&parts))?;
+            Some(LevelParts { level: self.level, content: *content, parts })
+        };
+        report.parts.extend(self.volumes.iter().zip(all_parts).filter_map(of_content));
         Ok(())
+    }
+
+    /// Rounds of the subjects, and in each of them the parts for each volume: what disturbs the machine disturbs both.
+    async fn in_turn(
+        &self,
+        subjects: &[Subject<'_>],
+        drive: &mut MeasuredDrive,
+        rounds: u32,
+    ) -> anyhow::Result<(Vec<Rounds>, Vec<Vec<Parts>>)> {
+        let mut measured = vec![Rounds::default(); subjects.len()];
+        let mut parts = vec![Vec::new(); self.volumes.len()];
+        for _ in 0..rounds {
+            let round = rounds::measure(subjects, 1).await?;
+            measured.iter_mut().zip(round).for_each(|(all, more)| all.extend([more]));
+            let drive_parts = drive.measure().await?;
+            for ((content, _), parts) in self.volumes.iter().zip(&mut parts) {
+                parts.push(Parts::measure(*content, self.stripe, drive_parts));
+            }
+        }
+        Ok((measured, parts))
     }
 }
 
@@ -227,7 +240,7 @@ const EXPLANATION: &str = "\
 level: a volume of a pool of five drives in memory. random: blocks that do not compress. 2:1: blocks that do.\n\
 CPU: the server's processor time for an operation, all of its threads. /ECHO: beside the echo server's, which only\n\
 moves the same bytes. /PARTS: beside the echo server's and that of what cannot be avoided, each part measured alone\n\
-in this run, on the same data, for a block of 4 KiB: compressing and checksum (ENCODE), parity, writing columns to\n\
+in every round, on the same data, for a block of 4 KiB: compressing and checksum (ENCODE), parity, writing columns to\n\
 drives in memory with parity's share, checksum and decompressing (DECODE), reading alone or with neighbours.";
 
 fn content_name(content: Content) -> &'static str {

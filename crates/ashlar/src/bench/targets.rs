@@ -195,7 +195,7 @@ pub struct Verdict {
     pub of: String,
     /// What it is, if that could be measured.
     pub measured: Option<f64>,
-    /// Whether the target is met, if it has a bound and there is a figure.
+    /// Whether the target is met, if it has a bound and there is a figure whose rounds agree on that.
     pub met: Option<bool>,
 }
 
@@ -232,9 +232,11 @@ impl Verdict {
         Verdict { target, of: of.into(), measured, met }
     }
 
-    /// On the median of a ratio.
+    /// On the median of a ratio. If its rounds do not agree, it is undecided.
     pub fn of_ratio(target: Target, of: impl Into<String>, ratio: Option<Ratio>) -> Self {
-        Self::new(target, of, ratio.map(|ratio| ratio.median))
+        let verdict = Self::new(target, of, ratio.map(|ratio| ratio.median));
+        let agree = |ratio: Ratio| target.bound.allows(ratio.lowest) == target.bound.allows(ratio.highest);
+        Verdict { met: verdict.met.filter(|_| ratio.is_some_and(agree)), ..verdict }
     }
 
     fn word(&self) -> &'static str {
@@ -242,7 +244,8 @@ impl Verdict {
             (None, _) => "not measured",
             (_, Some(true)) => "met",
             (_, Some(false)) => "MISSED",
-            (_, None) => "",
+            (_, None) if self.target.bound == Bound::Known => "",
+            (_, None) => "undecided",
         }
     }
 }
@@ -311,10 +314,11 @@ fn topic_name(topic: Topic) -> String {
 /// The verdict on all figures of one target.
 fn verdict_on_all(of_one: &[&Verdict]) -> String {
     let count = |met| of_one.iter().filter(|verdict| verdict.met == met).count();
-    match (count(Some(true)), count(Some(false))) {
-        (0, 0) => of_one[0].word().to_owned(),
-        (_, 0) => "met".to_owned(),
-        (met, missed) => format!("MISSED by {missed} of {}", met + missed),
+    match (count(Some(true)), count(Some(false)), count(None)) {
+        (0, 0, _) => of_one[0].word().to_owned(),
+        (_, 0, 0) => "met".to_owned(),
+        (met, 0, open) => format!("met by {met} of {}, others undecided", met + open),
+        (met, missed, open) => format!("MISSED by {missed} of {}", met + missed + open),
     }
 }
 
