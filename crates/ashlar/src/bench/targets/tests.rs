@@ -20,6 +20,18 @@ fn what_was_not_measured_is_neither_met_nor_missed() {
 }
 
 #[test]
+fn what_rounds_do_not_agree_on_is_undecided() {
+    let verdict = |lowest, highest| {
+        let ratio = Ratio { median: 0.8, lowest, highest };
+        Verdict::of_ratio(Target::ECHO_RATE, "", Some(ratio))
+    };
+    assert_eq!((verdict(0.76, 0.9).met, verdict(0.76, 0.9).word()), (Some(true), "met"));
+    assert_eq!((verdict(0.7, 0.9).met, verdict(0.7, 0.9).word()), (None, "undecided"));
+    let of_two = summary(&[verdict(0.76, 0.9), verdict(0.7, 0.9)]);
+    assert!(of_two.contains("met by 1 of 2, others undecided"), "{of_two}");
+}
+
+#[test]
 fn a_polling_target_is_known_by_its_loads_on_one_connection() {
     assert_eq!(polling_null(&load(Direction::Write, 4 << 10, 1, 32)), Some(689e3));
     assert_eq!(polling_null(&load(Direction::Write, 4 << 10, 4, 32)), None);
