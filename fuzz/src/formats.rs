@@ -1,6 +1,7 @@
 //! What is on drives. Structures that a checksum or a MAC protects are read as they come and then once more
 //! with the checksum put right, so that what lies behind it is reached as well.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -368,10 +369,11 @@ pub fn catalog_seeds() -> Vec<Seed> {
         recon_p99: Some(Duration::from_millis(2)),
         scrub_prio: 7,
         scrub_interval: Some(Duration::from_secs(3600)),
+        fault_threshold: NonZeroU32::new(3),
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     let used = catalog.encode();
-    // What a catalog says of scrubs, and then of a rebuild's latency, is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8)].to_vec();
+    // What a catalog says of scrubs, of a rebuild's latency and of faults is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

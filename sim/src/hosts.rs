@@ -189,8 +189,8 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan { recon_prio, recon_p99, scrub_prio, .. } = *self.plan;
-        let wanted = Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None };
+        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, .. } = *self.plan;
+        let wanted = Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None, fault_threshold };
         if pool.settings() == wanted {
             return Ok(());
         }

@@ -59,6 +59,8 @@ pub struct Outcome {
     pub drives_removed: u64,
     /// Columns of segments that were restored on other drives.
     pub columns_restored: u64,
+    /// Drives that were given up for too many faults.
+    pub drives_faulty: u64,
     /// Drives that had been bad, and of which a start has healed.
     pub drives_healed: u64,
     /// Sectors that were wrong or could not be read, and were written anew.
@@ -108,6 +110,7 @@ impl Outcome {
             ("a cut in creation", self.creation_cuts),
             ("a drive too many away", self.overdrawn_refusals),
             ("a drive that was lost", self.drives_lost),
+            ("a drive that was given up for its faults", self.drives_faulty),
             ("a drive that healed", self.drives_healed),
             ("a drive that came back", self.drives_returned),
             ("a drive that was added", self.drives_added),
@@ -148,6 +151,7 @@ impl AddAssign for Outcome {
         self.columns_kept += other.columns_kept;
         self.drives_removed += other.drives_removed;
         self.columns_restored += other.columns_restored;
+        self.drives_faulty += other.drives_faulty;
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;
         self.lies_corrected += other.lies_corrected;

@@ -1,5 +1,6 @@
 //! The shape of one seed's scenario.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -84,6 +85,8 @@ pub struct Plan {
     pub recon_p99: Option<Duration>,
     /// Part of the time that scrubs have, in percent.
     pub scrub_prio: u8,
+    /// Faults for which a drive is given up.
+    pub fault_threshold: Option<NonZeroU32>,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
@@ -133,6 +136,7 @@ impl Plan {
             recon_prio: 100,
             recon_p99: None,
             scrub_prio: 100,
+            fault_threshold: None,
             space_wait: Options::default().space_wait,
             failing: false,
             liars: Vec::new(),
@@ -190,6 +194,7 @@ impl Plan {
             recon_prio: if rng.below(2) == 0 { 100 } else { 1 },
             recon_p99: (rng.below(4) == 0).then_some(Duration::from_millis(2)),
             scrub_prio: if rng.below(2) == 0 { 100 } else { 10 },
+            fault_threshold: NonZeroU32::new([0, 0, 2, 10][rng.below(4) as usize]),
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: match rng.below(2) {

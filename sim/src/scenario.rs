@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
-use ashlar_block::{Clock, Nanos, XorShift};
+use ashlar_block::{Clock, DeviceError, Nanos, XorShift};
 use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
 use crate::drives::{Drives, Held};
@@ -261,11 +261,16 @@ impl Scenario {
             outcome.lies_corrected += status.counters.lies_corrected;
             outcome.sectors_repaired += status.counters.sectors_repaired;
             outcome.drives_lost += lost.len() as u64;
+            outcome.drives_faulty += status.drives.iter().filter(|drive| is_faulty(drive)).count() as u64;
             outcome.columns_restored += status.counters.columns_restored;
             outcome.drives_removed += self.drives.removed(&held);
         });
         Some(held)
     }
+}
+
+fn is_faulty(drive: &DriveStatus) -> bool {
+    matches!(drive.condition, DriveCondition::Failed(DeviceError::TooManyFaults { .. }))
 }
 
 /// What the drives are to the pool.

@@ -111,6 +111,8 @@ pub struct Pool {
     pub scrub_prio: u8,
     /// Seconds from the end of one scrub to the next; 0: only on demand.
     pub scrub_interval_s: u64,
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
+    pub fault_threshold: u32,
     /// What has happened since it was opened.
     pub counters: PoolCounters,
 }
@@ -437,6 +439,9 @@ pub struct ChangePool {
     /// Seconds from the end of one scrub to the next; 0: only on demand.
     #[serde(default)]
     pub scrub_interval_s: Option<u64>,
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
+    #[serde(default)]
+    pub fault_threshold: Option<u32>,
 }
 
 /// What is to change of a volume.

@@ -3,6 +3,7 @@
 mod reading;
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -11,6 +12,7 @@ use bytes::Bytes;
 use futures_util::future::{join3, join4};
 use tokio::sync::Notify;
 
+use crate::faults::{FAULT_WINDOW, Faults};
 use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::slow::Speed;
 
@@ -29,6 +31,8 @@ pub struct Member<D> {
     read_errors: Cell<u64>,
     lies: Cell<u64>,
     speed: Speed,
+    faults: Faults,
+    is_faulty: Cell<bool>,
 }
 
 impl<D> Member<D> {
@@ -41,6 +45,8 @@ impl<D> Member<D> {
             read_errors: Cell::new(0),
             lies: Cell::new(0),
             speed: Speed::default(),
+            faults: Faults::default(),
+            is_faulty: Cell::new(false),
         }
     }
 
@@ -63,11 +69,6 @@ impl<D> Member<D> {
     pub fn lies(&self) -> u64 {
         self.lies.get()
     }
-
-    /// It was seen to give wrong bytes, so many times.
-    pub fn note_lies(&self, times: u64) {
-        self.lies.set(self.lies.get() + times);
-    }
 }
 
 /// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
@@ -82,6 +83,8 @@ pub struct Array<D> {
     clock: Option<Box<dyn Fn() -> Nanos>>,
     /// When the drives were compared last.
     compared_at: Cell<Nanos>,
+    /// Faults of a drive within [`FAULT_WINDOW`] that are too many; 0: never.
+    fault_threshold: Cell<u32>,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -147,10 +150,11 @@ impl<D: Device> Array<D> {
             room_retry: Notify::new(),
             clock: None,
             compared_at: Cell::new(Nanos(0)),
+            fault_threshold: Cell::new(0),
         }
     }
 
-    /// The same, and by this clock drives are found that are slow.
+    /// The same, and by this clock drives are found that are slow or have too many faults.
     pub fn with_clock(self, clock: impl Fn() -> Nanos + 'static) -> Self {
         Array { clock: Some(Box::new(clock)), ..self }
     }
@@ -202,9 +206,47 @@ impl<D: Device> Array<D> {
         self.changed.notify_one();
     }
 
-    /// Returns when a drive has been given up since the last time it did.
+    /// Returns when a drive has been given up, or has had too many faults, since the last time it did.
     pub async fn changed(&self) {
         self.changed.notified().await;
+    }
+
+    /// So many refused reads and wrong answers of a drive within [`FAULT_WINDOW`] are too many; `None`: never. Those before do
+    /// not count.
+    pub fn set_fault_threshold(&self, threshold: Option<NonZeroU32>) {
+        self.fault_threshold.set(threshold.map_or(0, NonZeroU32::get));
+        for member in self.members.borrow().iter().flatten() {
+            member.faults.forget();
+            member.is_faulty.set(false);
+        }
+    }
+
+    /// A drive that works and has had too many faults.
+    pub fn faulty_drive(&self) -> Option<DriveId> {
+        let is_faulty = |drive: &DriveId| self.working(*drive).is_some_and(|member| member.is_faulty.get());
+        self.working_drives().into_iter().find(is_faulty)
+    }
+
+    /// Gives up a drive that has had too many faults.
+    pub fn give_up_faulty(&self, drive: DriveId) {
+        let times = self.fault_threshold.get();
+        self.give_up(drive, DeviceError::TooManyFaults { times, window: FAULT_WINDOW });
+    }
+
+    /// A drive was seen to give wrong bytes, so many times in what was looked at at once.
+    pub fn note_lies(&self, drive: DriveId, times: u64) {
+        if let Some(member) = self.member(drive) {
+            member.lies.set(member.lies.get() + times);
+            self.note_fault(&member);
+        }
+    }
+
+    fn note_fault(&self, member: &Member<D>) {
+        let threshold = self.fault_threshold.get();
+        let Some(clock) = self.clock.as_ref().filter(|_| threshold > 0) else { return };
+        if member.faults.note(clock(), threshold) && !member.is_faulty.replace(true) {
+            self.changed.notify_one();
+        }
     }
 
     /// The file system under a file-backed drive is full: writes are being repeated until it is not.

@@ -4,6 +4,7 @@
 //! ones says so through a closure ([`Array::read_checked`]).
 
 mod array;
+mod faults;
 mod field;
 mod geometry;
 mod kernels;
@@ -12,5 +13,6 @@ pub mod parity;
 mod slow;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
+pub use faults::FAULT_WINDOW;
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};

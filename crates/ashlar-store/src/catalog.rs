@@ -1,6 +1,7 @@
 //! The volumes of a pool, as far as the store must know them.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ashlar_block::{Lba, VolumeId};
@@ -56,6 +57,8 @@ pub struct Settings {
     pub scrub_prio: u8,
     /// From the end of one scrub to the next. None: there is one only when it is asked for. Whole seconds.
     pub scrub_interval: Option<Duration>,
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows. None: never.
+    pub fault_threshold: Option<NonZeroU32>,
 }
 
 impl Default for Settings {
@@ -65,6 +68,7 @@ impl Default for Settings {
             recon_p99: None,
             scrub_prio: 5,
             scrub_interval: Some(SCRUB_INTERVAL),
+            fault_threshold: FAULT_THRESHOLD,
         }
     }
 }
@@ -74,6 +78,9 @@ pub const PRIO_MAX: u8 = 100;
 
 /// How often a pool is scrubbed of which nobody has said anything else.
 const SCRUB_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
+
+/// Faults for which a drive is given up of whose pool nobody has said anything else.
+const FAULT_THRESHOLD: Option<NonZeroU32> = NonZeroU32::new(10);
 
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -101,8 +108,8 @@ impl Catalog {
     /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
     /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
-    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`. What was written before
-    /// there were scrubs, or this last setting, ends before those.
+    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
+    /// (4)`. What was written before there were scrubs, or one of the last two settings, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -121,10 +128,11 @@ impl Catalog {
         for (family, usage) in &self.usages {
             w.u32(family.0).u64(usage.blocks).u64(usage.slots);
         }
-        let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval } = self.settings;
+        let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold } = self.settings;
         w.u8(recon_prio).u8(scrub_prio).u64(scrub_interval.map_or(0, |interval| interval.as_secs()));
         put_scrub(&mut w, &self.scrub);
         w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64));
+        w.u32(fault_threshold.map_or(0, NonZeroU32::get));
         w.0
     }
 
@@ -145,6 +153,9 @@ impl Catalog {
         }
         if !r.rest().is_empty() {
             settings.recon_p99 = Some(r.u64()?).filter(|micros| *micros > 0).map(Duration::from_micros);
+        }
+        if !r.rest().is_empty() {
+            settings.fault_threshold = NonZeroU32::new(r.u32()?);
         }
         let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
         if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {

@@ -89,6 +89,17 @@ impl<W: World> Pool<W> {
         Ok(self.checkpoint_now().await?)
     }
 
+    /// A drive that has had too many faults, if nothing is lost by giving it up: all others are there, all that lives has its
+    /// redundancy, and new data will have it, too.
+    pub fn faulty_drive(&self) -> Option<DriveId> {
+        let parity = self.identity.level.parity();
+        let drive = self.array.faulty_drive().filter(|_| parity > 0)?;
+        let root = self.root.borrow();
+        let all_there = root.counted().all(|drive| self.array.working(drive).is_some());
+        let remaining = self.homes().into_iter().filter(|home| *home != drive).count();
+        (all_there && self.unreleased().is_empty() && remaining > parity).then_some(drive)
+    }
+
     /// Removes a drive: nothing new goes to it, and once all that lives on it is on others it is no member any more. One that
     /// was lost and released is forgotten. Returns when that is decided for good, not when it is done.
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {

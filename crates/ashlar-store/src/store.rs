@@ -53,6 +53,8 @@ impl<W: World> Store<W> {
         policy: OpenPolicy,
     ) -> Result<(Self, Opened), OpenError> {
         let (pool, opened) = recover::open(world, drives, options, policy).await?;
+        // Not before: what a start finds is many faults at once, and it needs every drive that there is.
+        pool.array.set_fault_threshold(pool.catalog.borrow().settings.fault_threshold);
         pool.start_committing();
         pool.spawn(pool.clone().upkeep_loop());
         pool.spawn(pool.clone().room_loop());
@@ -229,6 +231,7 @@ impl<W: World> Store<W> {
         self.pool.running()?;
         self.pool.admit_request(Request::Change)?;
         self.pool.catalog.borrow_mut().settings = settings;
+        self.pool.array.set_fault_threshold(settings.fault_threshold);
         self.pool.rebuild_at_once();
         self.pool.scrub_at_once();
         self.pool.checkpoint_now().await

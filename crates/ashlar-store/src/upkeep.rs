@@ -106,6 +106,10 @@ impl<W: World> Pool<W> {
                 self.scrub_step().await;
                 return self.pace.rested(self.world.now());
             }
+            Task::GiveUp(drive) => {
+                self.array.give_up_faulty(drive);
+                Ok(())
+            }
             Task::Refuse => {
                 self.orders.hosts_want_window.set(false);
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
@@ -311,6 +315,7 @@ impl<W: World> Pool<W> {
         };
         Situation {
             halted: self.halted().is_some(),
+            faulty: self.faulty_drive(),
             drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
             audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
             checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),

@@ -1,5 +1,6 @@
 //! What there is to say of pools and volumes.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
@@ -88,6 +89,8 @@ pub struct SettingsChange {
     pub scrub_prio: Option<u8>,
     /// See [`Settings::scrub_interval`].
     pub scrub_interval: Option<Option<Duration>>,
+    /// See [`Settings::fault_threshold`].
+    pub fault_threshold: Option<Option<NonZeroU32>>,
 }
 
 impl SettingsChange {
@@ -98,6 +101,7 @@ impl SettingsChange {
             recon_p99: self.recon_p99.unwrap_or(before.recon_p99),
             scrub_prio: self.scrub_prio.unwrap_or(before.scrub_prio),
             scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
+            fault_threshold: self.fault_threshold.unwrap_or(before.fault_threshold),
         }
     }
 }

@@ -25,7 +25,7 @@ const SECTOR_BYTES: usize = 4096;
 fn written(place: &Place, seed: u64) -> (Daemon, Volume) {
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
-    place.ok(&["pool", "set", "tank", "scrub-prio=100", "scrub-interval=off"]);
+    place.ok(&["pool", "set", "tank", "scrub-prio=100", "scrub-interval=off", "fault-threshold=off"]);
     let size = (BLOCKS * 4096).to_string();
     place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
     let mut load = Load::start(place, vec![Volume::new("tank/v0", BLOCKS, seed)], 1);
@@ -97,6 +97,26 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
     assert_eq!(healed(&place), 0);
     use_volume(&place, volume, 2);
     place.wait_until("something is made right", |place| healed(place) != 0);
+    daemon.terminate();
+}
+
+#[test]
+fn a_drive_that_lies_too_often_is_given_up_and_what_it_held_restored_on_the_others() {
+    let place = Place::new();
+    let (daemon, volume) = written(&place, 24);
+    place.ok(&["pool", "set", "tank", "fault-threshold=5", "recon-prio=1"]);
+    assert!(spoil_chunks(&place) > 0);
+    place.json(&["pool", "scrub", "tank"]);
+    let why = |place: &Place| place.json(&["pool", "show", "tank"])["drives"][LIAR]["problem"].clone();
+    place.wait_until("the drive is given up", |place| why(place) != Value::Null);
+    assert_eq!(why(&place), "it refused reads or gave wrong bytes 5 times within 10 minutes");
+    place.ok(&["pool", "set", "tank", "recon-prio=100"]);
+    place.wait_until("the others have it all", |place| place.pool_states("tank") == ["online", "reduced"]);
+    assert_eq!(place.json(&["pool", "show", "tank"])["fault_threshold"], 5);
+    // It is as good as gone, so that another one may go.
+    fs::remove_file(place.image(LIAR)).expect("a file");
+    fs::remove_file(place.image(0)).expect("a file");
+    use_volume(&place, volume, 2);
     daemon.terminate();
 }
 

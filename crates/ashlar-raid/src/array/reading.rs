@@ -40,10 +40,8 @@ impl<D: Device> Array<D> {
             }
             read => read?,
         };
-        if source == Source::Lie
-            && let Some(member) = self.member(geometry.columns[column].drive)
-        {
-            member.note_lies(1);
+        if source == Source::Lie {
+            self.note_lies(geometry.columns[column].drive, 1);
         }
         Ok((buf, source))
     }
@@ -62,8 +60,9 @@ impl<D: Device> Array<D> {
         let (result, buf) = self.measured(&member, member.device.read(offset, buf)).await;
         if let Err(error) = result {
             member.read_errors.set(member.read_errors.get() + 1);
-            if error == DeviceError::Gone {
-                self.give_up(addr.drive, error.clone());
+            match &error {
+                DeviceError::Gone => self.give_up(addr.drive, error.clone()),
+                _ => self.note_fault(&member),
             }
             return Err(error);
         }

@@ -2,6 +2,7 @@ use super::*;
 
 /// What a catalog says of scrubs, and of the latency that a rebuild is held to.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
+const THRESHOLD_BYTES: usize = 4;
 const LATENCY_BYTES: usize = 8;
 
 #[test]
@@ -23,6 +24,7 @@ fn a_catalog_reads_back() {
             recon_p99: Some(Duration::from_millis(2)),
             scrub_prio: 7,
             scrub_interval: Some(Duration::from_secs(3600)),
+            fault_threshold: NonZeroU32::new(3),
         },
         scrub: ScrubRecord {
             counted_from: 5,
@@ -34,11 +36,19 @@ fn a_catalog_reads_back() {
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_latency = bytes.len() - LATENCY_BYTES;
+    let before_threshold = bytes.len() - THRESHOLD_BYTES;
+    let before_latency = before_threshold - LATENCY_BYTES;
     let before_scrubs = before_latency - SCRUB_BYTES;
-    let ends = (0..bytes.len()).filter(|end| ![before_latency, before_scrubs].contains(end));
+    let whole = [before_threshold, before_latency, before_scrubs];
+    let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
     let mut old = catalog.clone();
+    old.settings.fault_threshold = Settings::default().fault_threshold;
+    assert_eq!(
+        Catalog::decode(&bytes[..before_threshold]),
+        Ok(old.clone()),
+        "as it was before there was a threshold"
+    );
     old.settings.recon_p99 = None;
     assert_eq!(Catalog::decode(&bytes[..before_latency]), Ok(old), "as it was before there was a latency");
     let old = Catalog {

@@ -71,8 +71,8 @@ impl<W: World> Pool<W> {
         }
         let (repaired, unrepaired) = if repaired { (all, 0) } else { (0, all) };
         *check.drives.entry(drive).or_default() += Findings { wrong, unreadable, repaired, unrepaired };
-        if let Some(member) = self.array.member(drive) {
-            member.note_lies(wrong);
+        if wrong > 0 {
+            self.array.note_lies(drive, wrong);
         }
         tracing::debug!("{drive} {run:?}: {repaired} sectors repaired, {unrepaired} not");
     }

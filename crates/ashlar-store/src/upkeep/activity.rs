@@ -63,7 +63,9 @@ impl Activity {
             Task::Rebuild(_) => Activity::Rebuild,
             Task::Scrub => Activity::Scrub,
             Task::Audit => Activity::Audit,
-            Task::Checkpoint | Task::Refuse | Task::DeclareFull | Task::Rest => Activity::Rest,
+            Task::Checkpoint | Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => {
+                Activity::Rest
+            }
         }
     }
 }

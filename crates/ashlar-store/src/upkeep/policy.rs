@@ -1,6 +1,6 @@
 //! What upkeep does next: a pure function of how things stand.
 
-use ashlar_block::VolumeId;
+use ashlar_block::{DriveId, VolumeId};
 
 use crate::capacity::COLLECTION_SEGMENTS;
 use crate::format::location::SegmentId;
@@ -13,6 +13,8 @@ use crate::types::{GroupKey, ShardId};
 pub(crate) struct Situation {
     pub halted: bool,
     pub drive_lost: bool,
+    /// A drive that has had too many faults, if the pool can do without it.
+    pub faulty: Option<DriveId>,
     pub checkpoint_wanted: bool,
     pub audit_wanted: bool,
     pub hosts_want_window: bool,
@@ -198,6 +200,8 @@ pub(crate) enum Task {
     Refuse,
     /// Restore a part of what was on lost drives.
     Rebuild(RebuildTask),
+    /// Use a drive no more.
+    GiveUp(DriveId),
     /// Look whether drives hold what they should, and make it right.
     Scrub,
     /// Say that no more room can be made.
@@ -214,6 +218,9 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     if now.halted {
         return Task::Rest;
+    }
+    if let Some(drive) = now.faulty {
+        return Task::GiveUp(drive);
     }
     // One that becomes too large cannot be written at all, and halts the pool.
     if now.drive_lost || now.checkpoint_wanted || now.checkpoint_is_large() {

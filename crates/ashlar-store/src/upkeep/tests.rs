@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba};
 use ashlar_raid::Level;
 use bytes::Bytes;
@@ -107,4 +109,26 @@ fn an_audit_says_nothing_of_a_pool_in_which_something_goes_on() {
     assert!(at_once(pool.audit_if_quiet()).expect("good drives").is_none());
     pool.published(slow);
     assert!(at_once(pool.audit_if_quiet()).expect("good drives").is_some());
+}
+
+#[test]
+fn a_drive_with_too_many_faults_is_given_up_where_redundancy_allows() {
+    for (level, drives, goes) in [(Level::RAID5, 3, true), (Level::RAID1, 3, true), (Level::RAID1, 2, false)]
+    {
+        let pool = Drives::new(level, drives).open();
+        pool.array.set_fault_threshold(NonZeroU32::new(2));
+        pool.array.note_lies(DriveId(1), 5);
+        assert_eq!(pool.situation().faulty, None, "one look that finds several is one fault");
+        pool.array.note_lies(DriveId(1), 1);
+        assert_eq!(pool.situation().faulty, goes.then_some(DriveId(1)), "{level:?} on {drives} drives");
+    }
+}
+
+#[test]
+fn no_drive_is_given_up_for_faults_while_another_is_lost() {
+    let pool = Drives::new(Level::RAID6, 5).open();
+    pool.array.set_fault_threshold(NonZeroU32::new(1));
+    pool.array.give_up(DriveId(0), DeviceError::Gone);
+    pool.array.note_lies(DriveId(1), 1);
+    assert_eq!(pool.situation().faulty, None);
 }

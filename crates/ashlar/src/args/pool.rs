@@ -121,6 +121,8 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
   scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
                       or off [default: 30d]
+  fault-threshold=10  a drive that refuses reads or gives wrong bytes so often within 10 minutes is
+                      given up, where redundancy allows; off [default: 10]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms

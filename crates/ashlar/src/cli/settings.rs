@@ -15,8 +15,10 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "recon-p99" => set(&mut change.recon_p99_us, name, latency(name, value)?)?,
             "scrub-prio" => set(&mut change.scrub_prio, name, priority(name, value)?)?,
             "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
+            "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
             _ => bail!(
-                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio and scrub-interval"
+                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio, scrub-interval and \
+                 fault-threshold"
             ),
         }
     }
@@ -31,6 +33,12 @@ fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {
 fn priority(name: &str, value: &str) -> anyhow::Result<u8> {
     let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
     prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100"))
+}
+
+/// How many; 0 for `off`.
+fn faults(name: &str, value: &str) -> anyhow::Result<u32> {
+    let count = if value == "off" { Some(0) } else { value.parse().ok().filter(|count| *count > 0) };
+    count.with_context(|| format!("{name}={value} cannot be: choose 1 or more, or off"))
 }
 
 /// Seconds; 0 for `off`.

@@ -177,6 +177,7 @@ pub fn pool(pool: &Pool) -> String {
         ("rebuild's share of the time", share_of_rebuild(pool)),
         ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
         ("scrub's interval", interval(pool.scrub_interval_s)),
+        ("a drive is given up after", fault_threshold(pool.fault_threshold)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
         ("blocks read around slow drives", counters.blocks_spared.to_string()),
         ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
@@ -185,6 +186,13 @@ pub fn pool(pool: &Pool) -> String {
         ("unclean starts", counters.unclean_starts.to_string()),
     ]);
     format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+}
+
+fn fault_threshold(faults: u32) -> String {
+    match faults {
+        0 => "no number of faults".to_owned(),
+        faults => format!("{faults} faults within 10 minutes"),
+    }
 }
 
 fn share_of_rebuild(pool: &Pool) -> String {

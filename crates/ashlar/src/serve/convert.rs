@@ -1,5 +1,7 @@
 //! From what the node reports to what goes over the wire.
 
+use std::num::NonZeroU32;
+
 use ashlar_control::types::{
     Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Scrub,
     ScrubbedDrive, Spare, Volume,
@@ -54,6 +56,7 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         recon_prio: status.settings.recon_prio,
         recon_p99_us: status.settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
         scrub_prio: status.settings.scrub_prio,
+        fault_threshold: status.settings.fault_threshold.map_or(0, NonZeroU32::get),
         scrub_interval_s: status.settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
         counters: counters(status),
     }

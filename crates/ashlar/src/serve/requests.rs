@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ const RECON_P99_US_MAX: u64 = 60_000_000;
 
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
-    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s } = request;
+    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s, fault_threshold } = request;
     for (name, prio) in [("recon-prio", recon_prio), ("scrub-prio", scrub_prio)] {
         if let Some(prio) = prio
             && !(1..=PRIO_MAX).contains(&prio)
@@ -58,6 +59,7 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         recon_p99: recon_p99_us.map(target),
         scrub_prio,
         scrub_interval: scrub_interval_s.map(interval),
+        fault_threshold: fault_threshold.map(NonZeroU32::new),
     })
 }
 

@@ -6,6 +6,7 @@ fn calm() -> Situation {
     Situation {
         halted: false,
         drive_lost: false,
+        faulty: None,
         checkpoint_wanted: false,
         audit_wanted: false,
         hosts_want_window: false,
