@@ -6,7 +6,7 @@ use ashlar_block::{BLOCK_BYTES, Lba, VolumeId};
 use ashlar_store::VolumeState;
 
 use crate::content::version_of;
-use crate::hosts::Run;
+use crate::hosts::{Action, Run};
 use crate::model::Model;
 use crate::start::Pool;
 
@@ -43,7 +43,7 @@ impl Run {
     pub async fn check_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
         let begun = self.known.model(id, |model| model.begin_read(blocks.clone()));
         let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize);
-        let read = self.patiently(read).await;
+        let read = self.patiently(Action::Read, id, &blocks, read).await;
         let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
         let mut versions = Vec::new();
         for (block, bytes) in blocks.clone().zip(bytes.chunks(BLOCK_BYTES)) {

@@ -27,11 +27,29 @@ const ROOM_IS_BACK: Duration = Duration::from_secs(10);
 /// How long after each other writes of the same block begin, at most.
 const CONTEST_MICROSECONDS: u64 = 400;
 
-/// No request takes longer, whatever drives do.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// No request takes longer where drives answer at once. What waits for room waits for whole collections, one after the other.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// No request takes longer where drives stall: dozens of stalls one after the other.
+const PATIENCE_WITH_STALLS: Duration = Duration::from_secs(1800);
 
 /// Drive operations that a refused change counts as.
 const REFUSAL_OPERATIONS: u64 = 10;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    Read,
+    Write,
+    Zero,
+}
+
+/// What a host has asked for.
+pub struct Request {
+    begun: Nanos,
+    action: Action,
+    id: VolumeId,
+    blocks: Range<u64>,
+}
 
 /// What is known outside of the pool, and outlives its starts.
 #[derive(Default)]
@@ -96,8 +114,8 @@ pub struct Run {
     pub is_pristine: Cell<bool>,
     /// Drives that may come, and come back.
     pub members: Members,
-    /// When the requests of hosts began that have not been answered.
-    waiting: RefCell<BTreeMap<u64, Nanos>>,
+    /// The requests of hosts that have not been answered, in the order in which they began.
+    waiting: RefCell<BTreeMap<u64, Request>>,
     next_request: Cell<u64>,
 }
 
@@ -150,11 +168,18 @@ impl Run {
         self.closing.get()
     }
 
-    /// A request of a host.
-    pub async fn patiently<T>(&self, request: impl Future<Output = T>) -> T {
+    /// What a host asks for.
+    pub async fn patiently<T>(
+        &self,
+        action: Action,
+        id: VolumeId,
+        blocks: &Range<u64>,
+        work: impl Future<Output = T>,
+    ) -> T {
         let number = self.next_request.replace(self.next_request.get() + 1);
-        self.waiting.borrow_mut().insert(number, self.world.now());
-        let done = request.await;
+        let request = Request { begun: self.world.now(), action, id, blocks: blocks.clone() };
+        self.waiting.borrow_mut().insert(number, request);
+        let done = work.await;
         self.check_patience();
         self.waiting.borrow_mut().remove(&number);
         done
@@ -162,10 +187,13 @@ impl Run {
 
     /// It is a failure if a request has not been answered for too long.
     pub fn check_patience(&self) {
-        let oldest = self.waiting.borrow().values().next().copied();
-        let waited = oldest.map(|begun| self.world.now().since(begun));
-        if let Some(waited) = waited.filter(|waited| *waited > PATIENCE) {
-            self.known.fail(format!("a host has waited for {waited:?}"));
+        let patience = if self.plan.has_stalls() { PATIENCE_WITH_STALLS } else { PATIENCE };
+        if let Some(Request { begun, action, id, blocks }) = self.waiting.borrow().values().next() {
+            let waited = self.world.now().since(*begun);
+            if waited > patience {
+                self.known
+                    .fail(format!("a host has waited for {waited:?} to {action:?} {blocks:?} of {id:?}"));
+            }
         }
     }
 
@@ -291,7 +319,7 @@ impl Run {
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
         let write = pool.write(id, Lba(blocks.start), content_of(&blocks, version));
-        let written = self.patiently(write).await;
+        let written = self.patiently(Action::Write, id, &blocks, write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }
@@ -307,7 +335,8 @@ impl Run {
         let Some(ticket) = begun else { return Ok(()) };
         let write = async |version: &Version| {
             self.world.sleep(Duration::from_micros(self.world.below(CONTEST_MICROSECONDS))).await;
-            self.patiently(pool.write(id, Lba(blocks.start), content_of(&blocks, *version))).await
+            let write = pool.write(id, Lba(blocks.start), content_of(&blocks, *version));
+            self.patiently(Action::Write, id, &blocks, write).await
         };
         let written = join_all(versions.iter().map(write)).await;
         let all: Result<(), IoError> = written.into_iter().collect();
@@ -323,7 +352,7 @@ impl Run {
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
         let Some(ticket) = begun else { return Ok(()) };
         let zero = pool.zero(id, Lba(blocks.start), blocks.end - blocks.start);
-        let zeroed = self.patiently(zero).await;
+        let zeroed = self.patiently(Action::Zero, id, &blocks, zero).await;
         tracing::debug!("{id:?} {blocks:?} zeroed: {zeroed:?}");
         self.end(id, ticket, false, zeroed).map_err(|error| format!("zero: {error}"))
     }

@@ -250,6 +250,11 @@ impl Plan {
         self.failing || self.shrinks || !self.liars.is_empty()
     }
 
+    /// Whether drives take seconds for an answer now and then.
+    pub fn has_stalls(&self) -> bool {
+        self.stall_once_in > 0 || self.stall_moment > 0
+    }
+
     /// Whether a write of these blocks must be there whole after a crash, or not at all.
     pub fn is_atomic(&self, blocks: &Range<u64>) -> bool {
         let boundary = u64::from(ATOMIC_BOUNDARY_BYTES) / BLOCK_BYTES as u64;
