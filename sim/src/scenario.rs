@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
-use ashlar_block::{Clock, DeviceError, Nanos, XorShift};
+use ashlar_block::{Clock, Nanos, XorShift};
+use ashlar_raid::Failure;
 use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
 use crate::drives::{Drives, Held};
@@ -270,7 +271,7 @@ impl Scenario {
 }
 
 fn is_faulty(drive: &DriveStatus) -> bool {
-    matches!(drive.condition, DriveCondition::Failed(DeviceError::TooManyFaults { .. }))
+    matches!(drive.condition, DriveCondition::Failed(Failure::TooManyFaults { .. }))
 }
 
 /// What the drives are to the pool.

@@ -175,6 +175,12 @@ check_data() {
     must cmp /tmp/kept /tmp/kept.read
 }
 
+# go_on_under_load: the load goes on for IOS (300) I/Os, and what was kept is as it was.
+go_on_under_load() {
+    await_load_io "${IOS:-300}"
+    check_data
+}
+
 # --- the host's part of a scene ------------------------------------------------------
 
 # host_does STEP: asks the host to do its part, and waits until it is done. Whoever

@@ -72,14 +72,6 @@ pub enum DeviceError {
     /// The drive is no longer there, or is not believed any more (a flush failed).
     #[error("the drive is gone")]
     Gone,
-    /// It refused reads or gave wrong bytes too often to be kept.
-    #[error("it refused reads or gave wrong bytes {times} times within {} minutes", window.as_secs() / 60)]
-    TooManyFaults {
-        /// How often.
-        times: u32,
-        /// Within which time.
-        window: std::time::Duration,
-    },
 }
 
 /// A drive: sectors that can be read, written and made durable.

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::future::{join3, join4};
 use tokio::sync::Notify;
 
-use crate::faults::{FAULT_WINDOW, Faults};
+use crate::faults::{Failure, Faults};
 use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::slow::Speed;
 
@@ -27,12 +27,11 @@ pub struct Member<D> {
     pub device: D,
     /// Where its chunks lie.
     pub layout: DriveLayout,
-    failure: RefCell<Option<DeviceError>>,
+    failure: RefCell<Option<Failure>>,
     read_errors: Cell<u64>,
     lies: Cell<u64>,
     speed: Speed,
     faults: Faults,
-    is_faulty: Cell<bool>,
 }
 
 impl<D> Member<D> {
@@ -46,12 +45,11 @@ impl<D> Member<D> {
             lies: Cell::new(0),
             speed: Speed::default(),
             faults: Faults::default(),
-            is_faulty: Cell::new(false),
         }
     }
 
     /// Why the drive was given up, if it was.
-    pub fn failure(&self) -> Option<DeviceError> {
+    pub fn failure(&self) -> Option<Failure> {
         self.failure.borrow().clone()
     }
 
@@ -83,8 +81,8 @@ pub struct Array<D> {
     clock: Option<Box<dyn Fn() -> Nanos>>,
     /// When the drives were compared last.
     compared_at: Cell<Nanos>,
-    /// Faults of a drive within [`FAULT_WINDOW`] that are too many; 0: never.
-    fault_threshold: Cell<u32>,
+    /// Faults of a drive within [`crate::FAULT_WINDOW`] that are too many.
+    fault_threshold: Cell<Option<NonZeroU32>>,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -150,7 +148,7 @@ impl<D: Device> Array<D> {
             room_retry: Notify::new(),
             clock: None,
             compared_at: Cell::new(Nanos(0)),
-            fault_threshold: Cell::new(0),
+            fault_threshold: Cell::new(None),
         }
     }
 
@@ -200,9 +198,9 @@ impl<D: Device> Array<D> {
     }
 
     /// Gives a drive up: it is not used any more, and [`Array::changed`] returns.
-    pub fn give_up(&self, drive: DriveId, why: DeviceError) {
+    pub fn give_up(&self, drive: DriveId, why: impl Into<Failure>) {
         let Some(member) = self.working(drive) else { return };
-        *member.failure.borrow_mut() = Some(why);
+        *member.failure.borrow_mut() = Some(why.into());
         self.changed.notify_one();
     }
 
@@ -211,26 +209,27 @@ impl<D: Device> Array<D> {
         self.changed.notified().await;
     }
 
-    /// So many refused reads and wrong answers of a drive within [`FAULT_WINDOW`] are too many; `None`: never. Those before do
-    /// not count.
+    /// So many refused reads and wrong answers of a drive within [`crate::FAULT_WINDOW`] are too many; `None`: never. Those
+    /// before a change do not count.
     pub fn set_fault_threshold(&self, threshold: Option<NonZeroU32>) {
-        self.fault_threshold.set(threshold.map_or(0, NonZeroU32::get));
-        for member in self.members.borrow().iter().flatten() {
-            member.faults.forget();
-            member.is_faulty.set(false);
+        if self.fault_threshold.replace(threshold) != threshold {
+            self.members.borrow().iter().flatten().for_each(|member| member.faults.forget());
         }
     }
 
     /// A drive that works and has had too many faults.
     pub fn faulty_drive(&self) -> Option<DriveId> {
-        let is_faulty = |drive: &DriveId| self.working(*drive).is_some_and(|member| member.is_faulty.get());
-        self.working_drives().into_iter().find(is_faulty)
+        let is_faulty =
+            |member: &Rc<Member<D>>| member.faults.are_too_many() && member.failure.borrow().is_none();
+        let index = self.members.borrow().iter().position(|member| member.as_ref().is_some_and(is_faulty))?;
+        Some(DriveId(index as u16))
     }
 
     /// Gives up a drive that has had too many faults.
     pub fn give_up_faulty(&self, drive: DriveId) {
-        let times = self.fault_threshold.get();
-        self.give_up(drive, DeviceError::TooManyFaults { times, window: FAULT_WINDOW });
+        if let Some(times) = self.fault_threshold.get() {
+            self.give_up(drive, Failure::TooManyFaults { times });
+        }
     }
 
     /// A drive was seen to give wrong bytes, so many times in what was looked at at once.
@@ -242,9 +241,8 @@ impl<D: Device> Array<D> {
     }
 
     fn note_fault(&self, member: &Member<D>) {
-        let threshold = self.fault_threshold.get();
-        let Some(clock) = self.clock.as_ref().filter(|_| threshold > 0) else { return };
-        if member.faults.note(clock(), threshold) && !member.is_faulty.replace(true) {
+        let (Some(clock), Some(threshold)) = (&self.clock, self.fault_threshold.get()) else { return };
+        if member.faults.note(clock(), threshold) {
             self.changed.notify_one();
         }
     }

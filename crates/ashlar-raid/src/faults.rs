@@ -1,36 +1,61 @@
 //! Drives that refuse reads or give wrong bytes too often. One time says little, for parity makes it good; many within a short
 //! time say that the drive is about to fail.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ashlar_block::Nanos;
+use ashlar_block::{DeviceError, Nanos};
 
 /// So many faults within this time are too many.
 pub const FAULT_WINDOW: Duration = Duration::from_secs(600);
+
+/// Why a drive is not used any more.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// What it said last, or that it is gone.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// It refused reads or gave wrong bytes too often to be kept.
+    #[error("it refused reads or gave wrong bytes {times} times within {} minutes", FAULT_WINDOW.as_secs() / 60)]
+    TooManyFaults {
+        /// How often.
+        times: NonZeroU32,
+    },
+}
 
 /// The last faults of a drive.
 #[derive(Default)]
 pub(crate) struct Faults {
     /// When they were, as many as the threshold asks for.
     last: RefCell<VecDeque<Nanos>>,
+    /// As many as that were within the window once.
+    too_many: Cell<bool>,
 }
 
 impl Faults {
-    /// One more. True: it is the `threshold`th within the window, or later.
-    pub fn note(&self, now: Nanos, threshold: u32) -> bool {
+    /// One more. True: with it they have become too many.
+    pub fn note(&self, now: Nanos, threshold: NonZeroU32) -> bool {
+        let threshold = threshold.get() as usize;
         let mut last = self.last.borrow_mut();
         last.push_back(now);
-        while last.len() > threshold as usize {
+        while last.len() > threshold {
             last.pop_front();
         }
-        last.len() == threshold as usize && now.since(last[0]) <= FAULT_WINDOW
+        let are_close = last.len() == threshold && now.since(last[0]) <= FAULT_WINDOW;
+        are_close && !self.too_many.replace(true)
+    }
+
+    /// They are, or have been, as many within the window as the threshold.
+    pub fn are_too_many(&self) -> bool {
+        self.too_many.get()
     }
 
     /// They are forgotten.
     pub fn forget(&self) {
         self.last.borrow_mut().clear();
+        self.too_many.set(false);
     }
 }
 

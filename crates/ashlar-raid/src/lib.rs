@@ -13,6 +13,6 @@ pub mod parity;
 mod slow;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
-pub use faults::FAULT_WINDOW;
+pub use faults::{FAULT_WINDOW, Failure};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ashlar_block::{
     AlignedBuf, ByteSize, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES, World,
 };
-use ashlar_raid::{Array, DriveLayout, Level, LevelError, Member};
+use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
 use futures_util::future::{Either, select};
 
 use crate::catalog::Catalog;
@@ -92,7 +92,7 @@ pub enum CreateError {
         /// Which of the given drives.
         index: usize,
         /// What happened.
-        error: DeviceError,
+        error: Failure,
     },
     /// A file-backed drive cannot be written.
     #[error("the file system under a file-backed drive is full: make room there, then create the pool again")]
@@ -177,7 +177,7 @@ pub async fn create<W: World>(
     let plan = plan(new, &sizes)?;
     let superblocks = superblocks(world, new, &plan, &sizes);
     for (index, drive) in drives.iter().enumerate() {
-        wipe(drive, sizes[index]).await.map_err(|error| CreateError::Drive { index, error })?;
+        wipe(drive, sizes[index]).await.map_err(|error| CreateError::Drive { index, error: error.into() })?;
     }
     let pool = new_pool(world, &superblocks, drives);
     checkpoint(&pool).await?;
@@ -186,7 +186,7 @@ pub async fn create<W: World>(
         let drive = pool.array.member(DriveId(index as u16)).expect("no drive failed");
         write_superblock(&drive.device, superblock)
             .await
-            .map_err(|error| CreateError::Drive { index, error })?;
+            .map_err(|error| CreateError::Drive { index, error: error.into() })?;
     }
     checkpoint(&pool).await?;
     Ok(superblocks[0].pool)

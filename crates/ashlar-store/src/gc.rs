@@ -24,9 +24,6 @@ const RECORDS_AT_A_TIME: usize = 32;
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
 
-/// Of these, pages that are read in one turn.
-const PAGES_READ_AT_A_TIME: usize = 8;
-
 /// A segment that could be collected.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Candidate {
@@ -329,11 +326,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn move_pages(&self, pages: &[MapPage], claim: Claim) -> Result<(), Stop> {
-        let mut read = Vec::with_capacity(pages.len());
-        for few in pages.chunks(PAGES_READ_AT_A_TIME) {
-            read.extend(try_join_all(few.iter().map(|page| self.read_to_move(page))).await?);
-            self.world.yield_now().await;
-        }
+        let read = self.read_pages(pages, async |page| self.read_to_move(page).await).await?;
         let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
             pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
         let to = self.append_pages(claim, content).await?;

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{IoError, World};
-use futures_util::future::try_join_all;
 
 use crate::format::location::Pointer;
 use crate::format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
 use crate::lookup::map_unreadable;
-use crate::pages::AppendError;
+use crate::pages::{AppendError, PAGES_IN_A_TURN};
 use crate::pool::Pool;
 use crate::segments::Claim;
 use crate::types::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
@@ -20,9 +19,6 @@ const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MA
 
 /// Pages of deltas that are compacted at a time, at most.
 const COMPACTED_PAGES_MAX: usize = 64;
-
-/// Pages that are read in one turn.
-const PAGES_READ_AT_A_TIME: usize = 8;
 
 /// What a group says when its runs are put together: newest values, and what they hide.
 #[derive(Default)]
@@ -120,15 +116,10 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The updates of these pages: a few are read in a turn, so that hosts go on in between.
+    /// The updates of these pages.
     async fn read_delta_pages(&self, pages: &[Pointer]) -> Result<Vec<(Key, Value)>, IoError> {
-        let mut updates = Vec::new();
-        for few in pages.chunks(PAGES_READ_AT_A_TIME) {
-            let read = try_join_all(few.iter().map(|page| self.read_delta_page(*page))).await?;
-            updates.extend(read.into_iter().flatten());
-            self.world.yield_now().await;
-        }
-        Ok(updates)
+        let read = self.read_pages(pages, async |page| self.read_delta_page(*page).await).await?;
+        Ok(read.into_iter().flatten().collect())
     }
 
     /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
@@ -215,10 +206,10 @@ impl<W: World> Pool<W> {
             match run {
                 Run::Cut { layer, first, end } => merged.cuts.push((*layer, *first, *end)),
                 Run::Pages { pages, .. } => {
-                    for few in pages.chunks(PAGES_READ_AT_A_TIME) {
-                        let few = try_join_all(few.iter().map(|page| self.read_map_page(page.pointer))).await;
-                        few.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
-                        self.world.yield_now().await;
+                    // Not all at once: the cache bounds what of them is in memory.
+                    for few in pages.chunks(PAGES_IN_A_TURN) {
+                        let few = self.read_pages(few, async |page| self.read_map_page(page.pointer).await);
+                        few.await.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
                     }
                 }
             }

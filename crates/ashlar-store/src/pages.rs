@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use ashlar_raid::{ReadError, Source};
+use futures_util::future::try_join_all;
 
 use crate::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::batch::Item;
@@ -31,8 +32,8 @@ impl From<WindowEmpty> for AppendError {
     }
 }
 
-/// Pages that are compressed in one turn.
-const PAGES_COMPRESSED_AT_A_TIME: usize = 16;
+/// Pages that are read or compressed in one turn: hosts' operations wait for its end.
+pub(crate) const PAGES_IN_A_TURN: usize = 8;
 
 /// An item of the metadata stream.
 fn page_item(page: Vec<u8>) -> Item {
@@ -76,6 +77,20 @@ impl<W: World> Pool<W> {
         decompress_page(&stored, pointer.location.codec()).ok_or_else(damaged)
     }
 
+    /// What `read` makes of each of the pages: a few are read in a turn, so that hosts go on in between.
+    pub async fn read_pages<P, T, E>(
+        &self,
+        pages: &[P],
+        read: impl AsyncFn(&P) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut all = Vec::with_capacity(pages.len());
+        for few in pages.chunks(PAGES_IN_A_TURN) {
+            all.extend(try_join_all(few.iter().map(|page| read(page))).await?);
+            self.world.yield_now().await;
+        }
+        Ok(all)
+    }
+
     /// The map page at `pointer`, which then is in the cache.
     pub async fn read_map_page(&self, pointer: Pointer) -> Result<Rc<Vec<PageEntry>>, IoError> {
         let bytes = self.read_page(pointer).await?;
@@ -112,7 +127,7 @@ impl<W: World> Pool<W> {
     async fn page_items(&self, pages: Vec<Vec<u8>>) -> Vec<Item> {
         let mut items = Vec::with_capacity(pages.len());
         for (nth, page) in pages.into_iter().enumerate() {
-            if nth > 0 && nth.is_multiple_of(PAGES_COMPRESSED_AT_A_TIME) {
+            if nth > 0 && nth.is_multiple_of(PAGES_IN_A_TURN) {
                 self.world.yield_now().await;
             }
             items.push(page_item(page));

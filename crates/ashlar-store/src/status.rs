@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ashlar_block::{DeviceError, DriveId, DriveUuid, PoolUuid, SECTOR_BYTES, World};
-use ashlar_raid::{Level, Member};
+use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES, World};
+use ashlar_raid::{Failure, Level, Member};
 
 use crate::capacity::Space;
 use crate::catalog::Settings;
@@ -20,7 +20,7 @@ pub enum DriveCondition {
     /// It is used.
     Online,
     /// It was given up.
-    Failed(DeviceError),
+    Failed(Failure),
     /// It came back, under this number; what it missed is being restored.
     Returned(DriveId),
     /// It is not there, or was not believed when the pool was opened.

@@ -24,8 +24,7 @@ start_load
 for event in pull replace pull-another fail return; do
     step "$event"
     host_does "$event"
-    await_load_io "${IOS:-300}"
-    check_data
+    go_on_under_load
 done
 
 step "end of the load"

@@ -14,11 +14,6 @@
 # Destroys what is on the first 80 MiB of the first namespace.
 . lib.sh
 
-under_load_and_right() {
-    await_load_io "${IOS:-300}"
-    check_data
-}
-
 # shellcheck disable=SC2086 # options are words
 attach $PATIENT
 keep_data
@@ -27,11 +22,11 @@ step "load"
 start_load
 step "a drive is lost"
 host_does lose-drive
-under_load_and_right
+go_on_under_load
 
 for event in restart-without-drive restart-with-stale-drive; do
     step "$event"
-    if host_may "$event"; then under_load_and_right; else echo "the host has nothing to do"; fi
+    if host_may "$event"; then go_on_under_load; else echo "the host has nothing to do"; fi
 done
 
 step "end of the load"

@@ -4,24 +4,32 @@ fn at(seconds: u64) -> Nanos {
     Nanos(seconds * 1_000_000_000)
 }
 
-#[test]
-fn faults_close_together_are_too_many() {
-    let faults = Faults::default();
-    let noted = [0, 100, 200, 600].map(|seconds| faults.note(at(seconds), 3));
-    assert_eq!(noted, [false, false, true, true]);
+fn threshold(faults: u32) -> NonZeroU32 {
+    NonZeroU32::new(faults).expect("not zero")
 }
 
 #[test]
-fn faults_that_are_far_apart_are_not() {
+fn faults_close_together_become_too_many_once() {
     let faults = Faults::default();
-    assert!((0..100).all(|nth| !faults.note(at(nth * 301), 3)));
+    let noted = [0, 100, 200, 600].map(|seconds| faults.note(at(seconds), threshold(3)));
+    assert_eq!(noted, [false, false, true, false]);
+    assert!(faults.are_too_many());
+}
+
+#[test]
+fn faults_that_are_far_apart_are_not_too_many() {
+    let faults = Faults::default();
+    assert!((0..100).all(|nth| !faults.note(at(nth * 301), threshold(3))));
+    assert!(!faults.are_too_many());
 }
 
 #[test]
 fn faults_that_were_forgotten_do_not_count() {
     let faults = Faults::default();
-    faults.note(at(0), 2);
+    faults.note(at(0), threshold(2));
     faults.forget();
-    assert!(!faults.note(at(1), 2));
-    assert!(faults.note(at(2), 2));
+    assert!(!faults.note(at(1), threshold(2)));
+    assert!(faults.note(at(2), threshold(2)));
+    faults.forget();
+    assert!(!faults.are_too_many());
 }

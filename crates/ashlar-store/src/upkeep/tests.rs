@@ -125,6 +125,19 @@ fn a_drive_with_too_many_faults_is_given_up_where_redundancy_allows() {
 }
 
 #[test]
+fn faults_count_on_while_other_settings_change() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    let choose = |threshold| pool.array.set_fault_threshold(NonZeroU32::new(threshold));
+    choose(2);
+    pool.array.note_lies(DriveId(1), 1);
+    choose(2);
+    pool.array.note_lies(DriveId(1), 1);
+    assert_eq!(pool.array.faulty_drive(), Some(DriveId(1)));
+    choose(3);
+    assert_eq!(pool.array.faulty_drive(), None, "another threshold counts anew");
+}
+
+#[test]
 fn no_drive_is_given_up_for_faults_while_another_is_lost() {
     let pool = Drives::new(Level::RAID6, 5).open();
     pool.array.set_fault_threshold(NonZeroU32::new(1));
