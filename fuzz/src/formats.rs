@@ -372,8 +372,9 @@ pub fn catalog_seeds() -> Vec<Seed> {
         fault_threshold: NonZeroU32::new(3),
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
+    catalog.rebalance_below = Some(Lsn(77));
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency and of faults is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4)].to_vec();
+    // What a catalog says of scrubs, of a rebuild's latency, of faults and of a rebalance is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

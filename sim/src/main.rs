@@ -276,7 +276,7 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  for faults {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}  drives lost {}  for faults {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
@@ -287,6 +287,7 @@ fn report_outcome(outcome: &Outcome) {
         outcome.drives_returned,
         outcome.columns_kept,
         outcome.columns_restored,
+        outcome.columns_moved,
         outcome.lies_corrected,
         outcome.sectors_repaired
     );

@@ -60,6 +60,9 @@ impl Members {
 impl Run {
     pub async fn change_members(&self, pool: &Pool) -> Result<(), String> {
         self.add_spare(pool).await?;
+        if self.world.once_in(3) {
+            self.rebalance(pool).await?;
+        }
         if self.plan.shrinks && self.world.once_in(3) {
             self.remove_one(pool).await?;
         }
@@ -71,6 +74,20 @@ impl Run {
 
     async fn wait_a_little(&self) {
         self.world.sleep(Duration::from_micros(self.world.below(50_000))).await;
+    }
+
+    /// Has what lives spread over all drives, and may think better of it.
+    async fn rebalance(&self, pool: &Pool) -> Result<(), String> {
+        self.wait_a_little().await;
+        let mut done = pool.start_rebalance().await;
+        if done.is_ok() && self.world.once_in(6) {
+            self.wait_a_little().await;
+            done = pool.stop_rebalance().await;
+        }
+        match done {
+            Err(error) if !may_fail(&error) => Err(format!("rebalancing: {error}")),
+            _ => Ok(()),
+        }
     }
 
     /// Removes a drive, and may think better of it.

@@ -59,6 +59,8 @@ pub struct Outcome {
     pub drives_removed: u64,
     /// Columns of segments that were restored on other drives.
     pub columns_restored: u64,
+    /// Columns of segments that went to other drives for a rebalance.
+    pub columns_moved: u64,
     /// Drives that were given up for too many faults.
     pub drives_faulty: u64,
     /// Drives that had been bad, and of which a start has healed.
@@ -116,6 +118,7 @@ impl Outcome {
             ("a drive that was added", self.drives_added),
             ("a drive that was removed", self.drives_removed),
             ("a column that was restored", self.columns_restored),
+            ("a column that was moved for a rebalance", self.columns_moved),
             ("a torn batch", self.torn),
             ("a lie that was corrected", self.lies_corrected),
             ("a sector that was repaired", self.sectors_repaired),
@@ -151,6 +154,7 @@ impl AddAssign for Outcome {
         self.columns_kept += other.columns_kept;
         self.drives_removed += other.drives_removed;
         self.columns_restored += other.columns_restored;
+        self.columns_moved += other.columns_moved;
         self.drives_faulty += other.drives_faulty;
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;

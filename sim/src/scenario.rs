@@ -264,6 +264,7 @@ impl Scenario {
             outcome.drives_lost += lost.len() as u64;
             outcome.drives_faulty += status.drives.iter().filter(|drive| is_faulty(drive)).count() as u64;
             outcome.columns_restored += status.counters.columns_restored;
+            outcome.columns_moved += status.counters.columns_moved;
             outcome.drives_removed += self.drives.removed(&held);
         });
         Some(held)

@@ -36,6 +36,11 @@ pub trait Appliance: Send + Sync + 'static {
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
 
+    /// Begins to spread what lives over all drives, unless that goes on already.
+    fn start_rebalance(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops that, if it goes on.
+    fn stop_rebalance(&self, pool: String) -> Answer<'_, Pool>;
+
     /// Takes a drive into a pool.
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
     /// Gives a pool a spare.

@@ -49,18 +49,6 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(version))
         .routes(routes!(status))
         .routes(routes!(hosts))
-        .routes(routes!(pools, create_pool))
-        .routes(routes!(import_pool))
-        .routes(routes!(pool, change_pool, destroy_pool))
-        .routes(routes!(export_pool))
-        .routes(routes!(start_scrub, stop_scrub))
-        .routes(routes!(add_drive))
-        .routes(routes!(add_spare))
-        .routes(routes!(remove_spare))
-        .routes(routes!(fail_drive))
-        .routes(routes!(remove_drive))
-        .routes(routes!(return_drive))
-        .routes(routes!(replace_drive))
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
@@ -68,6 +56,7 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(volume, change_volume, delete_volume))
         .routes(routes!(allow))
         .routes(routes!(deny))
+        .merge(of_pools())
         .merge(seen);
     let api = OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths);
     let (router, document) = api.split_for_parts();
@@ -78,6 +67,23 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .method_not_allowed_fallback(unknown_path)
         .layer(look)
         .with_state(appliance)
+}
+
+fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
+    OpenApiRouter::new()
+        .routes(routes!(pools, create_pool))
+        .routes(routes!(import_pool))
+        .routes(routes!(pool, change_pool, destroy_pool))
+        .routes(routes!(export_pool))
+        .routes(routes!(start_scrub, stop_scrub))
+        .routes(routes!(start_rebalance, stop_rebalance))
+        .routes(routes!(add_drive))
+        .routes(routes!(add_spare))
+        .routes(routes!(remove_spare))
+        .routes(routes!(fail_drive))
+        .routes(routes!(remove_drive))
+        .routes(routes!(return_drive))
+        .routes(routes!(replace_drive))
 }
 
 async fn unknown_path() -> ApiError {
@@ -175,6 +181,21 @@ async fn start_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.stop_scrub(pool).await.map(Json)
+}
+
+/// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already: the pool's
+/// `rebalance` tells how far it is.
+#[utoipa::path(post, path = "/pools/{pool}/rebalance", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn start_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.start_rebalance(pool).await.map(Json)
+}
+
+/// Stops the rebalance that is under way, if one is: everything stays where it is.
+#[utoipa::path(delete, path = "/pools/{pool}/rebalance", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.stop_rebalance(pool).await.map(Json)
 }
 
 /// Takes a drive into a pool: what it held is lost.

@@ -63,7 +63,7 @@ pub struct Pool {
     pub uuid: String,
     /// 0, 1, 1x3, 5, 6, 7.3 or N+M; empty while it is unavailable.
     pub level: String,
-    /// How it is: `online`, `degraded`, `rebuilding`, `scrubbing`, `reduced` (all is safe, on fewer drives than it was made of),
+    /// How it is: `online`, `degraded`, `rebuilding`, `rebalancing`, `scrubbing`, `reduced` (all is safe, on fewer drives than it was made of),
     /// `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only or unavailable.
@@ -99,12 +99,14 @@ pub struct Pool {
     /// Drives that are taken for those that it loses, in their order.
     pub spares: Vec<Spare>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
-    pub rebuild: Option<Rebuild>,
+    pub rebuild: Option<Progress>,
+    /// How far it is that what lives is spread over all drives; null if nobody has asked for that, or it is done.
+    pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one; null if there was none.
     pub scrub: Option<Scrub>,
-    /// Part of the time that the rebuild may have, in percent.
+    /// Part of the time that rebuilds and rebalances may have, in percent.
     pub recon_prio: u8,
-    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds; 0:
+    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is one, in microseconds; 0:
     /// `recon_prio` counts.
     pub recon_p99_us: u64,
     /// Part of the time that scrubs may have, in percent.
@@ -117,12 +119,12 @@ pub struct Pool {
     pub counters: PoolCounters,
 }
 
-/// How far a rebuild is.
+/// How far a rebuild or a rebalance is.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Rebuild {
+pub struct Progress {
     /// Part that is done.
     pub percent: f64,
-    /// Bytes of columns that are to be restored.
+    /// Bytes of columns that are to be restored, or to be elsewhere.
     pub bytes_left: u64,
     /// Seconds until it is done, if it goes on as it does. Null: it has only begun.
     pub eta_s: Option<u64>,
@@ -185,6 +187,8 @@ pub struct PoolCounters {
     pub segments_collected: u64,
     /// Columns of segments that were on lost drives and are on others now.
     pub columns_restored: u64,
+    /// Columns of segments that went to other drives for a rebalance.
+    pub columns_moved: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Pages of the map that were not in memory and had to be read from drives.
@@ -328,7 +332,7 @@ pub struct Event {
     pub severity: Severity,
     /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
     /// `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`, `rebuild_began`, `rebuild_progress` (each tenth),
-    /// `rebuild_ended`, the same of `evacuation`, `host_connected`, `host_disconnected`, `hosts`.
+    /// `rebuild_ended`, the same of `evacuation` and `rebalance`, `host_connected`, `host_disconnected`, `hosts`.
     pub kind: String,
     /// The pool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

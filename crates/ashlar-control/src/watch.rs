@@ -32,8 +32,10 @@ pub struct Watcher {
 struct Seen {
     pools: Vec<Pool>,
     hosts: Vec<Host>,
-    /// By the pools' UUIDs.
+    /// Rebuilds and evacuations, by the pools' UUIDs.
     moving: BTreeMap<String, Moving>,
+    /// Rebalances, by the pools' UUIDs.
+    rebalancing: BTreeMap<String, Moving>,
 }
 
 /// What of a pool is being moved, and has been told of.
@@ -51,6 +53,8 @@ enum What {
     Rebuild,
     /// It lives on a drive that is to go.
     Evacuation,
+    /// It is to be spread over all drives.
+    Rebalance,
 }
 
 impl Watcher {
@@ -76,7 +80,7 @@ impl Watcher {
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.appliance.pools().await else { return };
         let Ok(hosts) = self.appliance.hosts().await else { return };
-        let mut now = Seen { pools, hosts, moving: BTreeMap::new() };
+        let mut now = Seen { pools, hosts, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
     }

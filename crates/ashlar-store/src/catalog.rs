@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::format::codec::{Malformed, Reader, Writer};
 use crate::ledger::Usage;
 use crate::scrub::{Findings, ScrubRecord};
-use crate::types::{Family, Layer};
+use crate::types::{Family, Layer, Lsn};
 
 /// How far a volume is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +95,8 @@ pub struct Catalog {
     pub settings: Settings,
     /// The last scrub.
     pub scrub: ScrubRecord,
+    /// Somebody wants what was written before this to be spread over all drives.
+    pub rebalance_below: Option<Lsn>,
 }
 
 impl Catalog {
@@ -109,7 +111,8 @@ impl Catalog {
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
     /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
     /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
-    /// (4)`. What was written before there were scrubs, or one of the last two settings, ends before those.
+    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`. What was written before there were scrubs, or one of the
+    /// last three, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -133,6 +136,7 @@ impl Catalog {
         put_scrub(&mut w, &self.scrub);
         w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64));
         w.u32(fault_threshold.map_or(0, NonZeroU32::get));
+        w.u64(self.rebalance_below.map_or(0, |below| below.0));
         w.0
     }
 
@@ -157,11 +161,15 @@ impl Catalog {
         if !r.rest().is_empty() {
             settings.fault_threshold = NonZeroU32::new(r.u32()?);
         }
+        let mut rebalance_below = None;
+        if !r.rest().is_empty() {
+            rebalance_below = Some(Lsn(r.u64()?)).filter(|below| below.0 > 0);
+        }
         let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
         if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {
             return Err(r.malformed());
         }
-        Ok(Catalog { volumes, next_id, usages, settings, scrub })
+        Ok(Catalog { volumes, next_id, usages, settings, scrub, rebalance_below })
     }
 }
 

@@ -25,8 +25,10 @@ use crate::options::Options;
 use crate::pace::Pace;
 use crate::purge::Purge;
 use crate::read::Found;
+use crate::rebalance::Rebalance;
 use crate::rebuild::Rebuild;
 use crate::recycle::Recycler;
+use crate::relocation::Relocation;
 use crate::scrub::Scrub;
 use crate::segments::{Claim, Segments};
 use crate::striping::Striping;
@@ -91,6 +93,8 @@ pub struct Counters {
     pub segments_collected: u64,
     /// Columns of segments that were on lost drives and are on others now.
     pub columns_restored: u64,
+    /// Columns of segments that went to other drives for a rebalance.
+    pub columns_moved: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Sweeps of the whole map that have set segment numbers free.
@@ -152,6 +156,8 @@ pub(crate) struct Pool<W: World> {
     pub root_changed: Notify,
     pub orders: Orders,
     pub rebuild: Rebuild,
+    pub rebalance: Rebalance,
+    pub relocation: Relocation,
     pub scrub: Scrub,
     pub temper: Temper,
     pub pace: Pace,
@@ -252,6 +258,8 @@ impl<W: World> Pool<W> {
             root_changed: Notify::new(),
             orders: Orders::default(),
             rebuild: Rebuild::default(),
+            rebalance: Rebalance::default(),
+            relocation: Relocation::default(),
             scrub: Scrub::default(),
             temper: Temper::default(),
             pace: Pace::default(),

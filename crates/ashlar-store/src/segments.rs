@@ -430,6 +430,19 @@ impl Segments {
         }
     }
 
+    /// Gives back reserved segments that are narrower than they would be now, as far as there are numbers for others.
+    pub fn drop_narrow_window(&mut self, drives: &[DriveId]) {
+        let width = self.width_now(Shape::Striped, drives);
+        let reserved = &self.usable[Shape::Striped as usize];
+        if self.numbers.left() < reserved.len() as u64 {
+            return;
+        }
+        let is_wide = |id: &SegmentId| self.entries[id].geometry.columns.len() >= width;
+        let (keep, give_back): (Vec<_>, Vec<_>) = reserved.iter().copied().partition(is_wide);
+        self.usable[Shape::Striped as usize] = keep.into();
+        give_back.into_iter().for_each(|id| drop(self.free(id)));
+    }
+
     // --- freeing ------------------------------------------------------------------------------------------
 
     /// Segments that nothing needs.

@@ -1,7 +1,5 @@
 //! How a pool is, for people and for those who watch it.
 
-use std::time::Duration;
-
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES, World};
 use ashlar_raid::{Failure, Level, Member};
 
@@ -10,6 +8,7 @@ use crate::catalog::Settings;
 use crate::create::FIRST_ROOT;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
+use crate::progress::Progress;
 use crate::scrub::ScrubReport;
 use crate::segments::Segment;
 use crate::upkeep::activity::Activity;
@@ -72,7 +71,9 @@ pub struct PoolStatus {
     /// Starts that found that the pool had not been closed.
     pub unclean_starts: u64,
     /// How far the rebuild of what was on lost drives is, if any of it is to be restored.
-    pub rebuild: Option<RebuildProgress>,
+    pub rebuild: Option<Progress>,
+    /// How far it is that what lives is spread over all drives, if somebody has asked for that.
+    pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one.
     pub scrub: Option<ScrubReport>,
     /// More drives were released than were added: nothing lacks redundancy, and there is less room than there was.
@@ -98,17 +99,6 @@ impl PoolStatus {
     }
 }
 
-/// How far the rebuild is.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RebuildProgress {
-    /// Bytes of columns that have been restored.
-    pub bytes_done: u64,
-    /// Bytes of columns that are to be.
-    pub bytes_left: u64,
-    /// When it will be done if it goes on like this. None: it has only begun.
-    pub remaining: Option<Duration>,
-}
-
 fn is_reduced(members: &[MemberRecord]) -> bool {
     let released = members.iter().filter(|member| member.state == MemberState::Released).count();
     let added = |member: &&MemberRecord| member.state.takes_part() && member.since > FIRST_ROOT;
@@ -132,6 +122,7 @@ impl<W: World> Pool<W> {
             out_of_room: self.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),
+            rebalance: self.rebalance_progress(),
             scrub: self.scrub_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
@@ -175,7 +166,7 @@ impl<W: World> Pool<W> {
         if self.leaving.borrow().contains(&drive) { DriveCondition::Leaving } else { DriveCondition::Online }
     }
 
-    fn rebuild_progress(&self) -> Option<RebuildProgress> {
+    fn rebuild_progress(&self) -> Option<Progress> {
         let unreleased = self.unreleased();
         let segments = self.segments.borrow();
         let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
@@ -185,10 +176,8 @@ impl<W: World> Pool<W> {
             u64::from(segment.rows) * ((segment.columns_on(&unreleased) + lacking) * SECTOR_BYTES) as u64
         };
         let all: u64 = damaged.map(|(_, segment)| bytes(segment)).sum();
-        let bytes_left = all.saturating_sub(self.rebuild.bytes_begun());
-        let (bytes_done, time) = self.rebuild.done(self.world.now());
-        let remaining = (bytes_done > 0).then(|| time.mul_f64(bytes_left as f64 / bytes_done as f64));
+        let bytes_left = all.saturating_sub(self.relocation.bytes_begun());
         let goes_on = bytes_left > 0 && self.could_restore();
-        goes_on.then_some(RebuildProgress { bytes_done, bytes_left, remaining })
+        goes_on.then(|| self.rebuild.done.progress(bytes_left, self.world.now()))
     }
 }

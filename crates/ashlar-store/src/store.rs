@@ -208,6 +208,25 @@ impl<W: World> Store<W> {
         self.pool.keep_drive(drive).await
     }
 
+    /// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already:
+    /// [`PoolStatus::rebalance`] tells how far it is. Returns when it is decided for good, not when it is done.
+    ///
+    /// # Errors
+    /// When the pool takes no writes.
+    pub async fn start_rebalance(&self) -> Result<(), IoError> {
+        self.pool.admit_request(Request::Change)?;
+        self.pool.start_rebalance().await
+    }
+
+    /// Stops that, if it goes on: everything stays where it is.
+    ///
+    /// # Errors
+    /// When the pool takes no writes.
+    pub async fn stop_rebalance(&self) -> Result<(), IoError> {
+        self.pool.admit_request(Request::Change)?;
+        self.pool.stop_rebalance().await
+    }
+
     /// Begins a scrub, unless one is under way: [`PoolStatus::scrub`] tells how far it is.
     ///
     /// # Errors
@@ -233,6 +252,7 @@ impl<W: World> Store<W> {
         self.pool.catalog.borrow_mut().settings = settings;
         self.pool.array.set_fault_threshold(settings.fault_threshold);
         self.pool.rebuild_at_once();
+        self.pool.rebalance_at_once();
         self.pool.scrub_at_once();
         self.pool.checkpoint_now().await
     }

@@ -102,6 +102,11 @@ impl<W: World> Pool<W> {
                 self.pace.rested(self.world.now());
                 done
             }
+            Task::Rebalance(task) => {
+                let done = self.rebalance_step(task).await;
+                self.pace.rested(self.world.now());
+                done
+            }
             Task::Scrub => {
                 self.scrub_step().await;
                 return self.pace.rested(self.world.now());
@@ -127,6 +132,7 @@ impl<W: World> Pool<W> {
             Err(AppendError::WindowEmpty) => {
                 self.orders.give_up_collecting();
                 self.postpone_rebuild();
+                self.postpone_rebalance();
             }
             Ok(()) | Err(AppendError::Halted) => {}
         }
@@ -243,7 +249,11 @@ impl<W: World> Pool<W> {
     async fn rest(&self) {
         let failed = pin!(self.array.changed());
         let ready = async {
-            match self.rebuild_waits().into_iter().chain(self.scrub_waits()).min() {
+            match [self.rebuild_waits(), self.rebalance_waits(), self.scrub_waits()]
+                .into_iter()
+                .flatten()
+                .min()
+            {
                 Some(pause) => self.world.sleep(pause).await,
                 None => std::future::pending().await,
             }
@@ -353,6 +363,7 @@ impl<W: World> Pool<W> {
                 && usable > CHECKPOINT_MIN
                 && segments.most_free(&drives) > marks.reserve,
             scrub: self.scrub_is_ready(),
+            rebalance: self.next_rebalance(&segments, floor, &drives, placeable + usable > marks.collect),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },

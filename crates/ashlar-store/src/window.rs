@@ -28,6 +28,9 @@ impl<W: World> Pool<W> {
     /// Reserves what the next root adds to the windows, on these drives. What is reserved elsewhere is given back.
     pub fn form_windows(&self, segments: &mut Segments, homes: &[DriveId]) -> Window {
         segments.drop_window_off(homes);
+        if self.rebalance.takes_new_window() {
+            segments.drop_narrow_window(homes);
+        }
         let next_lsn = self.log.next();
         let (total, _) = segments.placeable_when_empty(homes);
         let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX);

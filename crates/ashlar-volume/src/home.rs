@@ -13,7 +13,7 @@ use futures_util::lock::Mutex;
 use crate::bay::{BayDrive, DriveBay};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
-use crate::report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsChange, VolumeReport};
+use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 
@@ -165,11 +165,25 @@ impl<B: DriveBay> Home<B> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub fn scrub(&self, uuid: PoolUuid, order: ScrubOrder) -> Result<(), NodeError> {
+    pub fn scrub(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
         let store = &self.pool(uuid)?.store;
         match order {
-            ScrubOrder::Start => store.start_scrub()?,
-            ScrubOrder::Stop => store.stop_scrub(),
+            Order::Start => store.start_scrub()?,
+            Order::Stop => store.stop_scrub(),
+        }
+        Ok(())
+    }
+
+    /// Begins a rebalance of a pool, or stops the one that is under way.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn rebalance(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        match order {
+            Order::Start => pool.store.start_rebalance().await?,
+            Order::Stop => pool.store.stop_rebalance().await?,
         }
         Ok(())
     }

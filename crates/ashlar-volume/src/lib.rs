@@ -42,6 +42,6 @@ pub use home::{AccessChange, CreateRequest, DriveReading, Home, NewVolume, OpenR
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, path_of};
 pub use node_door::{NodeDoor, NodeVolume};
-pub use report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsChange, VolumeReport};
+pub use report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
 pub use table::{Place, ReactorIndex, Table};

@@ -13,7 +13,7 @@ use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::home::{AccessChange, CreateRequest, DriveReading, NewVolume, OpenRequest, Removal};
 use crate::name::VolumeName;
-use crate::report::{DriveReport, PoolRecord, PoolReport, ScrubOrder, SettingsChange, VolumeReport};
+use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -273,9 +273,19 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn scrub(&self, pool: &str, order: ScrubOrder) -> Result<PoolReport, NodeError> {
+    pub async fn scrub(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier.call(home, move |home| async move { home.scrub(uuid, order) }).await??;
+        self.report(&uuid.to_string()).await
+    }
+
+    /// Begins a rebalance of a pool, or stops the one that is under way.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn rebalance(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.rebalance(uuid, order).await }).await??;
         self.report(&uuid.to_string()).await
     }
 

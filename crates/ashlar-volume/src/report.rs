@@ -69,9 +69,9 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
     (online < needed).then(why)
 }
 
-/// What is wanted of scrubs.
+/// What is wanted of a pool's scrubs, or rebalances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ScrubOrder {
+pub enum Order {
     /// One that begins now, unless one is under way.
     Start,
     /// None that is under way.

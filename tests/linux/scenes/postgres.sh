@@ -1,7 +1,7 @@
 #!/bin/sh
 # PostgreSQL on ext4 on the first namespace: the target is killed again and again while
-# rows are committed, and then the guest loses its power. Every commit that was
-# acknowledged is there, and no page is damaged.
+# several writers commit rows, and then the guest loses its power. Every commit that was
+# acknowledged to any of them is there, and no page is damaged.
 #
 # PORT   the target, and its discovery service
 # NQN    the subsystem (default: the first that discovery names)
@@ -14,8 +14,10 @@
 # Destroys what is on the namespace.
 . lib.sh
 
-# Commits that have to be acknowledged between one kill and the next.
-COMMITS=50
+# Commits that have to be acknowledged between one kill and the next, by all together.
+COMMITS=150
+# Who commits.
+WRITERS="1 2 3"
 
 PATH=$PATH:/usr/lib/postgresql/17/bin
 export PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres PGDATA=/mnt/data TZ=GMT
@@ -36,36 +38,41 @@ start_postgres() {
 stop_postgres() { must as_postgres pg_ctl stop --silent --wait --mode="$1"; }
 ask() { psql --quiet --no-psqlrc --tuples-only --no-align --set=ON_ERROR_STOP=1 --command="$1"; }
 
-# One transaction for each number from $1 on. psql names a number once its commit has been
-# acknowledged: on standard error, which it does not buffer, and word by word, which would mix
-# with other lines.
-commit_from() {
-    number=$1
+# commit_as WRITER: one transaction for each number from 1 on. psql names a number once its
+# commit has been acknowledged: on standard error, which it does not buffer, and word by word,
+# which would mix with other lines.
+commit_as() {
+    number=1
     while :; do
-        echo "INSERT INTO journal VALUES ($number, repeat(md5('$number'), 8));"
-        echo "\\warn committed $number"
+        echo "INSERT INTO journal VALUES ($1, $number, repeat(md5('$1 $number'), 8));"
+        echo "\\warn committed $1 $number"
         number=$((number + 1))
     done | psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 2>&1 | while read -r line; do
         echo "$line" >>/tmp/commits
         echo "$line"
     done
-    echo "the writer has ended"
+    echo "writer $1 has ended"
 }
-# The last commit that a record names; 0 if none.
-last_of() { sed -n 's/^committed //p' "$1" | tail -n 1 | grep . || echo 0; }
-committed() { last_of /tmp/commits; }
-has_committed() { [ "$(committed)" -ge "$1" ] || ! kill -0 "$WRITER" 2>/dev/null; }
+# last_of WRITER RECORD: its last commit that the record names; 0 if none.
+last_of() { sed -n "s/^committed $1 //p" "$2" | tail -n 1 | grep . || echo 0; }
+committed() { grep -c '^committed' /tmp/commits; }
+all_write() {
+    for pid in $PIDS; do kill -0 "$pid" 2>/dev/null || return 1; done
+}
+has_committed() { [ "$(committed)" -ge "$1" ] || ! all_write; }
 await_commits() {
     target=$(($(committed) + COMMITS))
     within 120 has_committed "$target" || fail "no progress: $(committed) commits"
-    kill -0 "$WRITER" 2>/dev/null || fail "PostgreSQL has ended the writer: $(tail -n 5 /tmp/postgres.log)"
+    all_write || fail "PostgreSQL has ended a writer: $(tail -n 5 /tmp/postgres.log)"
 }
 
-# check_commits N: all numbers to N are there, each with what belongs to it.
+# check_commits WRITER N: all its numbers to N are there, each with what belongs to it.
 check_commits() {
-    found=$(ask "SELECT count(*) FROM journal WHERE number <= $1 AND content = repeat(md5(number::text), 8)")
-    echo "acknowledged: $1 commits; found: $found; rows: $(ask 'SELECT count(*) FROM journal')"
-    [ "$found" = "$1" ] || fail "acknowledged commits are missing"
+    found=$(ask "SELECT count(*) FROM journal WHERE writer = $1 AND number <= $2
+        AND content = repeat(md5(writer || ' ' || number), 8)")
+    rows=$(ask "SELECT count(*) FROM journal WHERE writer = $1")
+    echo "writer $1: acknowledged $2 commits; found: $found; rows: $rows"
+    [ "$found" = "$2" ] || fail "acknowledged commits are missing"
 }
 check_pages() {
     must pg_amcheck --install-missing --heapallindexed
@@ -81,12 +88,16 @@ if [ "$BOOT" = 1 ]; then
     step "a cluster with checksums, on ext4"
     make_cluster
     start_postgres
-    ask 'CREATE TABLE journal (number bigint PRIMARY KEY, content text)' || fail "no table"
+    ask 'CREATE TABLE journal (writer int, number bigint, content text, PRIMARY KEY (writer, number))' ||
+        fail "no table"
 
     step "commits"
     : >/tmp/commits
-    commit_from 1 &
-    WRITER=$!
+    PIDS=
+    for writer in $WRITERS; do
+        commit_as "$writer" &
+        PIDS="$PIDS $!"
+    done
     await_commits
     for kill in $(seq "${KILLS:-3}"); do
         step "kill $kill"
@@ -107,7 +118,7 @@ fi
 
 step "PostgreSQL recovers"
 start_postgres
-check_commits "$(last_of /rig/said)"
+for writer in $WRITERS; do check_commits "$writer" "$(last_of "$writer" /rig/said)"; done
 step "every page"
 check_pages
 detach

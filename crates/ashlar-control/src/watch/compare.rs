@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Moving, Seen, What};
 use crate::events::Happening;
-use crate::types::{Pool, PoolDrive, Severity};
+use crate::types::{Pool, PoolDrive, Progress, Severity};
 
 /// Events about hosts of one look: many that come and go do not push everything else out of the log.
 const HOST_EVENTS_MAX: usize = 16;
 /// States of pools that say nothing on their own, or that other events tell of.
-const SILENT_STATES: [&str; 3] = ["online", "rebuilding", "volatile"];
+const SILENT_STATES: [&str; 4] = ["online", "rebuilding", "rebalancing", "volatile"];
 /// What a drive of a pool that is not open is.
 const UNKNOWN: &str = "unknown";
 const ONLINE: &str = "online";
@@ -20,9 +20,13 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     let is_gone = |old: &&Pool| !now.pools.iter().any(|pool| pool.uuid == old.uuid);
     let mut all: Vec<Happening> = before.pools.iter().filter(is_gone).map(closed).collect();
     for pool in &now.pools {
-        let (moving, moved) = of_moving(before.moving.get(&pool.uuid).copied(), pool);
-        all.extend(of_pool(old(pool), pool, moved));
+        let what = if is(pool, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
+        let (moving, moved) = of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild, pool);
         now.moving.extend(moving.map(|moving| (pool.uuid.clone(), moving)));
+        let rebalancing = before.rebalancing.get(&pool.uuid).copied();
+        let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance, pool);
+        now.rebalancing.extend(rebalancing.map(|moving| (pool.uuid.clone(), moving)));
+        all.extend(of_pool(old(pool), pool, moved.into_iter().chain(spread)));
     }
     all.extend(of_hosts(before, now));
     all
@@ -41,7 +45,7 @@ fn closed(pool: &Pool) -> Happening {
     about(pool, Severity::Info, "pool_closed", message)
 }
 
-fn of_pool(before: Option<&Pool>, now: &Pool, moved: Option<Happening>) -> Vec<Happening> {
+fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Happening>) -> Vec<Happening> {
     let mut all = Vec::new();
     if before.is_none() && !is(now, "unavailable") {
         all.push(about(now, Severity::Info, "pool_opened", format!("pool '{}' is open", now.name)));
@@ -164,24 +168,28 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     Some(Happening { state: Some(state.to_owned()), ..happening })
 }
 
-/// Moving what lived on drives that are lost or are to go, from where it was to what is to be told of it. It is over when
-/// the pool is no longer in want of it: what has been moved is to be made known to the drives first.
-fn of_moving(moving: Option<Moving>, now: &Pool) -> (Option<Moving>, Option<Happening>) {
+/// Moving what lives, from how far it was to what is to be told of it. It is over when the pool is no longer in want of it: what
+/// has been moved is to be made known to the drives first.
+fn of_moving(
+    moving: Option<Moving>,
+    what: What,
+    progress: Option<Progress>,
+    now: &Pool,
+) -> (Option<Moving>, Option<Happening>) {
     let event = |what: What, stage: &str, how: &str| {
         let message = format!("the {} of pool '{}' {how}", what.name(), now.name);
-        let percent = now.rebuild.map(|rebuild| rebuild.percent as u8);
+        let percent = progress.map(|progress| progress.percent as u8);
         Happening { percent, ..about(now, Severity::Info, format!("{}_{stage}", what.name()), message) }
     };
-    let what = if is(now, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
-    match (moving, now.rebuild) {
-        (Some(moving), Some(rebuild)) if moving.what == what => {
-            let tenths = tenths(rebuild.percent);
-            let how = format!("is done to {:.0} %", rebuild.percent.floor());
-            let progress = (tenths > moving.tenths).then(|| event(what, "progress", &how));
-            (Some(Moving { what, tenths }), progress)
+    match (moving, progress) {
+        (Some(moving), Some(progress)) if moving.what == what => {
+            let tenths = tenths(progress.percent);
+            let how = format!("is done to {:.0} %", progress.percent.floor());
+            let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
+            (Some(Moving { what, tenths }), more)
         }
-        (_, Some(rebuild)) => {
-            (Some(Moving { what, tenths: tenths(rebuild.percent) }), Some(event(what, "began", "has begun")))
+        (_, Some(progress)) => {
+            (Some(Moving { what, tenths: tenths(progress.percent) }), Some(event(what, "began", "has begun")))
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
             (None, Some(event(moving.what, "ended", "has ended")))
@@ -199,6 +207,7 @@ impl What {
         match self {
             What::Rebuild => "rebuild",
             What::Evacuation => "evacuation",
+            What::Rebalance => "rebalance",
         }
     }
 
@@ -207,6 +216,7 @@ impl What {
         match self {
             What::Rebuild => "degraded",
             What::Evacuation => "evacuating",
+            What::Rebalance => "rebalancing",
         }
     }
 }

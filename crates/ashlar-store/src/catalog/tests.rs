@@ -1,8 +1,9 @@
 use super::*;
 
-/// What a catalog says of scrubs, and of the latency that a rebuild is held to.
+/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, and of a rebalance.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
 const THRESHOLD_BYTES: usize = 4;
+const REBALANCE_BYTES: usize = 8;
 const LATENCY_BYTES: usize = 8;
 
 #[test]
@@ -33,16 +34,20 @@ fn a_catalog_reads_back() {
             bytes_checked: 1 << 40,
             findings: Findings { wrong: 3, unreadable: 1, repaired: 2, unrepaired: 2 },
         },
+        rebalance_below: Some(Lsn(99)),
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_threshold = bytes.len() - THRESHOLD_BYTES;
+    let before_rebalances = bytes.len() - REBALANCE_BYTES;
+    let before_threshold = before_rebalances - THRESHOLD_BYTES;
     let before_latency = before_threshold - LATENCY_BYTES;
     let before_scrubs = before_latency - SCRUB_BYTES;
-    let whole = [before_threshold, before_latency, before_scrubs];
+    let whole = [before_rebalances, before_threshold, before_latency, before_scrubs];
     let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
-    let mut old = catalog.clone();
+    let mut old = Catalog { rebalance_below: None, ..catalog.clone() };
+    let without = Catalog::decode(&bytes[..before_rebalances]);
+    assert_eq!(without, Ok(old.clone()), "as it was before there were rebalances");
     old.settings.fault_threshold = Settings::default().fault_threshold;
     assert_eq!(
         Catalog::decode(&bytes[..before_threshold]),
@@ -54,6 +59,7 @@ fn a_catalog_reads_back() {
     let old = Catalog {
         settings: Settings { recon_prio: 10, ..Settings::default() },
         scrub: ScrubRecord::default(),
+        rebalance_below: None,
         ..catalog
     };
     assert_eq!(Catalog::decode(&bytes[..before_scrubs]), Ok(old), "as it was before there were scrubs");

@@ -86,7 +86,7 @@ fn what_is_restored_counts_before_a_root_says_so() {
 fn a_root_says_what_is_restored_from_time_to_time() {
     let pool = degraded(Level::RAID1, 4);
     assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
-    pool.rebuild.unsettled_columns.set(UNSETTLED_COLUMNS_MAX);
+    pool.relocation.pretend_unsettled();
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
 }
 
@@ -99,7 +99,7 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let free = || pool.segments.borrow().placeable(&pool.homes());
     let before = free();
     at_once(pool.rebuild_step(task)).expect("good drives");
-    assert!(pool.rebuild.moving.borrow().is_some(), "there is more to do");
+    assert!(pool.relocation.segment().is_some(), "there is more to do");
     let entry = pool.segments.borrow().table().remove(&id).expect("it exists");
     let again = TableEntry { first_lsn: pool.log.next(), ..entry };
     pool.segments.borrow_mut().free(id);
@@ -107,5 +107,5 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     pool.segments.borrow_mut().load(vec![again]);
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
     at_once(pool.rebuild_step(RebuildTask::Settle)).expect("good drives");
-    assert!(pool.rebuild.moving.borrow().is_none() && free() >= before);
+    assert!(pool.relocation.segment().is_none() && free() >= before);
 }

@@ -8,6 +8,7 @@ use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segments, Shape};
 use crate::format::location::SegmentId;
+use crate::rebalance::policy::{Load, Loads};
 
 /// Drives that have a chunk each for a segment.
 pub(super) struct Room {
@@ -42,6 +43,20 @@ impl Segments {
         let mut chosen: Vec<DriveId> = roomy[..width].iter().map(|(_, drive)| *drive).collect();
         chosen.sort_unstable();
         Some(Room { drives: chosen, parity })
+    }
+
+    /// Columns that one more segment would have. 0 if it would find no room.
+    pub fn width_now(&self, shape: Shape, drives: &[DriveId]) -> usize {
+        self.room(shape, drives).map_or(0, |room| room.drives.len())
+    }
+
+    /// How full these drives are.
+    pub fn loads(&self, drives: &[DriveId]) -> Loads {
+        let load = |drive: &DriveId| {
+            let (total, free) = (*self.chunks_total.get(drive)?, self.free_chunks.get(drive)?.len() as u32);
+            Some((*drive, Load { used: total - free, total }))
+        };
+        drives.iter().filter_map(load).collect()
     }
 
     /// Takes the chunks of a segment.

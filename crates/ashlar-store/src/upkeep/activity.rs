@@ -28,6 +28,8 @@ pub enum Activity {
     Purge,
     /// It restores what was on lost drives, or moves what is on drives that are leaving.
     Rebuild,
+    /// It spreads what lives over all drives.
+    Rebalance,
     /// It looks whether drives hold what they should.
     Scrub,
     /// It compares counts with what is there.
@@ -36,7 +38,7 @@ pub enum Activity {
 
 impl Activity {
     /// All of them but rest.
-    pub const ALL: [Activity; 12] = [
+    pub const ALL: [Activity; 13] = [
         Activity::WriteMaps,
         Activity::WriteTable,
         Activity::WriteRoot,
@@ -47,6 +49,7 @@ impl Activity {
         Activity::Collect,
         Activity::Purge,
         Activity::Rebuild,
+        Activity::Rebalance,
         Activity::Scrub,
         Activity::Audit,
     ];
@@ -61,6 +64,7 @@ impl Activity {
             Task::Collect(_) => Activity::Collect,
             Task::Purge(_) => Activity::Purge,
             Task::Rebuild(_) => Activity::Rebuild,
+            Task::Rebalance(_) => Activity::Rebalance,
             Task::Scrub => Activity::Scrub,
             Task::Audit => Activity::Audit,
             Task::Checkpoint | Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => {

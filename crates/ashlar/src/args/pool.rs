@@ -58,7 +58,7 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
         #[arg(long)]
         degraded: bool,
     },
-    /// Take a drive into a pool: new data and rebuilds go to it as well
+    /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its share of what is there
     #[command(
         name = "add-drive",
         after_help = "Examples:
@@ -114,10 +114,10 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
     Spare(SpareCommand),
     /// Change how a pool works
     #[command(after_help = "Settings:
-  recon-prio=1..100   part of the time that the rebuild of lost drives may have, in percent
-                      [default: 100]
+  recon-prio=1..100   part of the time that the rebuild of lost drives, or a rebalance, may have, in
+                      percent [default: 100]
   recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within this time (us, ms, s),
-                      and the rebuild takes what is left; off [default: off]
+                      and it takes what is left; off [default: off]
   scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
                       or off [default: 30d]
@@ -142,6 +142,22 @@ Examples:
         /// Wait until all that lived on lost drives is on others
         #[arg(long)]
         wait: bool,
+    },
+    /// Spread what is stored over all drives, in stripes as wide as they allow: after drives were added
+    #[command(after_help = "Examples:
+  ashlar pool rebalance tank
+  ashlar pool rebalance tank --wait
+  ashlar pool rebalance tank --stop
+It goes on without whoever asked for it, over restarts, too, and keeps to recon-prio or recon-p99.")]
+    Rebalance {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until it is done
+        #[arg(long)]
+        wait: bool,
+        /// Stop the one that is under way instead: everything stays where it is
+        #[arg(long, conflicts_with = "wait")]
+        stop: bool,
     },
     /// Read all that is stored and make right what is wrong, which is done by schedule as well
     #[command(after_help = "Examples:

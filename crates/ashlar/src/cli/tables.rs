@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Host, Pool, PoolDrive, Rebuild, Scrub, Severity, Spare, Status, Volume,
+    Access, DriveInfo, Event, Host, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
 };
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -106,14 +106,23 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 pub fn rebuild(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
     match pool.rebuild {
-        Some(rebuild) => format!("pool '{name}' is {states}: {}", rebuilt(&rebuild)),
+        Some(rebuild) => format!("pool '{name}' is {states}: {}", done("rebuilt", &rebuild)),
         None => format!("pool '{name}' is {states}: there is nothing to rebuild"),
     }
 }
 
-fn rebuilt(rebuild: &Rebuild) -> String {
-    let eta = rebuild.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
-    format!("{:.1} % rebuilt, {} left{eta}", rebuild.percent, size(rebuild.bytes_left))
+/// How far a pool's rebalance is.
+pub fn rebalance(pool: &Pool) -> String {
+    let (name, states) = (&pool.name, pool.states.join(", "));
+    match pool.rebalance {
+        Some(rebalance) => format!("pool '{name}' is {states}: {}", done("rebalanced", &rebalance)),
+        None => format!("pool '{name}' is {states}: no rebalance is under way"),
+    }
+}
+
+fn done(what: &str, progress: &Progress) -> String {
+    let eta = progress.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
+    format!("{:.1} % {what}, {} left{eta}", progress.percent, size(progress.bytes_left))
 }
 
 /// What a pool's scrub has come to.
@@ -155,7 +164,8 @@ pub fn pool(pool: &Pool) -> String {
         ("level", pool.level.clone()),
         ("state", pool.states.join(", ")),
     ];
-    rows.extend(pool.rebuild.map(|rebuild| ("rebuild", rebuilt(&rebuild))));
+    rows.extend(pool.rebuild.map(|rebuild| ("rebuild", done("rebuilt", &rebuild))));
+    rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
     rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));

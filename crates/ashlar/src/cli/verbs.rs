@@ -14,6 +14,7 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
+use super::rebuild::Work;
 use super::tables;
 use crate::args::{
     ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand, VolumeCommand,
@@ -114,6 +115,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::PATCH, &pool, "", &change, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
+        PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
@@ -169,9 +171,25 @@ async fn change_pool(
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
-    let pool =
-        if wait { super::rebuild::wait(client, path, "degraded").await? } else { client.get(path).await? };
+    let pool = if wait {
+        super::rebuild::wait(client, path, Work::Rebuild).await?
+    } else {
+        client.get(path).await?
+    };
     print(output, &pool, tables::rebuild)
+}
+
+async fn rebalance(
+    client: &Client,
+    pool: &str,
+    wait: bool,
+    stop: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
+    let pool: Pool = client.ask(method, &format!("{path}/rebalance")).await?;
+    let pool = if wait { super::rebuild::wait(client, &path, Work::Rebalance).await? } else { pool };
+    print(output, &pool, tables::rebalance)
 }
 
 async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
@@ -195,7 +213,7 @@ async fn remove_drive(
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
     let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
-    let pool = if wait { super::rebuild::wait(client, &path, "evacuating").await? } else { pool };
+    let pool = if wait { super::rebuild::wait(client, &path, Work::Evacuation).await? } else { pool };
     print(output, &pool, tables::pool)
 }
 

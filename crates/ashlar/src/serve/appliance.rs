@@ -10,7 +10,7 @@ use ashlar_control::types::{
 };
 use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
 use ashlar_target::nvme_tcp::{Portal, Target};
-use ashlar_volume::ScrubOrder;
+use ashlar_volume::Order;
 
 use super::errors::api_error;
 use super::memory::Memory;
@@ -184,11 +184,19 @@ impl Appliance for NodeAppliance {
     }
 
     fn start_scrub(&self, pool: String) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.scrub(pool, ScrubOrder::Start).await })
+        self.change(|node| async move { node.scrub(pool, Order::Start).await })
     }
 
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.scrub(pool, ScrubOrder::Stop).await })
+        self.change(|node| async move { node.scrub(pool, Order::Stop).await })
+    }
+
+    fn start_rebalance(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.rebalance(pool, Order::Start).await })
+    }
+
+    fn stop_rebalance(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.rebalance(pool, Order::Stop).await })
     }
 
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {

@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Rebuild, Scrub,
+    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
     ScrubbedDrive, Spare, Volume,
 };
-use ashlar_store::{DriveCondition, PoolStatus, RebuildProgress, ScrubReport, ScrubState};
+use ashlar_store::{DriveCondition, PoolStatus, ScrubReport, ScrubState};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
@@ -51,7 +51,8 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         spares: remembered.iter().flat_map(|pool| &pool.spares.waiting).map(spare).collect(),
-        rebuild: status.rebuild.as_ref().map(rebuild),
+        rebuild: status.rebuild.as_ref().map(progress),
+        rebalance: status.rebalance.as_ref().map(progress),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
         recon_prio: status.settings.recon_prio,
         recon_p99_us: status.settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
@@ -62,9 +63,9 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
     }
 }
 
-fn rebuild(progress: &RebuildProgress) -> Rebuild {
-    let all = progress.bytes_done + progress.bytes_left;
-    Rebuild {
+fn progress(progress: &ashlar_store::Progress) -> Progress {
+    let all = (progress.bytes_done + progress.bytes_left).max(1);
+    Progress {
         percent: (progress.bytes_done as f64 / all as f64 * 1000.0).floor() / 10.0,
         bytes_left: progress.bytes_left,
         eta_s: progress.remaining.map(|remaining| remaining.as_secs_f64().ceil() as u64),
@@ -112,6 +113,7 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("online", !is_read_only && !status.is_degraded()),
         ("degraded", status.is_degraded()),
         ("rebuilding", status.rebuild.is_some() && status.is_degraded()),
+        ("rebalancing", status.rebalance.is_some()),
         ("scrubbing", status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)),
         ("evacuating", status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)),
         ("reduced", status.is_reduced),
@@ -133,6 +135,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         blocks_moved: counters.fragments_moved,
         segments_collected: counters.segments_collected,
         columns_restored: counters.columns_restored,
+        columns_moved: counters.columns_moved,
         checkpoints: counters.checkpoints,
         map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,

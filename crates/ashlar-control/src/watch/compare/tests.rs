@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Host, Rebuild};
+use crate::types::{Host, Progress};
 
 fn drive(name: &str, states: &[&str]) -> PoolDrive {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -13,7 +13,7 @@ fn pool(states: &[&str], drives: &[&str], percent: Option<f64>) -> Seen {
         uuid: "u".to_owned(),
         states: states.iter().map(|state| (*state).to_owned()).collect(),
         drives: names.iter().zip(drives).map(|(name, state)| drive(name, &[state, "sparse"])).collect(),
-        rebuild: percent.map(|percent| Rebuild { percent, ..Rebuild::default() }),
+        rebuild: percent.map(|percent| Progress { percent, ..Progress::default() }),
         ..Pool::default()
     };
     Seen { pools: vec![pool], ..Seen::default() }
@@ -80,6 +80,18 @@ fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
             "pool_state_left degraded",
         ]
     );
+}
+
+#[test]
+fn a_rebalance_is_told_from_its_beginning_to_its_end() {
+    let look = |percent: Option<f64>| {
+        let mut seen = pool(&["online"], &WELL, None);
+        seen.pools[0].states.extend(percent.map(|_| "rebalancing".to_owned()));
+        seen.pools[0].rebalance = percent.map(|percent| Progress { percent, ..Progress::default() });
+        seen
+    };
+    let looks = [None, Some(0.0), Some(5.0), Some(30.0), None].map(look);
+    assert_eq!(told(looks), ["rebalance_began 0", "rebalance_progress 30", "rebalance_ended"]);
 }
 
 #[test]

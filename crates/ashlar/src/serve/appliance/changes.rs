@@ -10,7 +10,7 @@ use ashlar_control::types::{
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, NodeError, PoolRecord, Removal, ScrubOrder};
+use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, Removal};
 
 use super::super::errors::api_error;
 use super::super::state::PoolState;
@@ -208,9 +208,15 @@ impl Shared {
         Ok(convert::pool(&report, &self.memory()))
     }
 
-    pub(super) async fn scrub(&self, pool: String, order: ScrubOrder) -> Result<Pool, ApiError> {
+    pub(super) async fn scrub(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
+        Ok(convert::pool(&report, &self.memory()))
+    }
+
+    pub(super) async fn rebalance(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
+        self.check_available(&pool)?;
+        let report = self.node.rebalance(&pool, order).await.map_err(api_error)?;
         Ok(convert::pool(&report, &self.memory()))
     }
 

@@ -1,0 +1,164 @@
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use ashlar_block::{Device, DeviceError, MemoryDevice};
+use ashlar_raid::Level;
+
+use super::*;
+use crate::testing::{Drives, StillWorld, at_once, write_block};
+
+/// Blocks that a pool begins with.
+const BLOCKS: u64 = 160;
+
+/// The result of work that waits for a checkpoint.
+fn with_checkpoint<T>(pool: &Pool<StillWorld>, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    let mut poll = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    for _ in 0..3 {
+        if let Poll::Ready(result) = poll() {
+            return result;
+        }
+        at_once(pool.ordered_checkpoint());
+    }
+    panic!("it waits for something else");
+}
+
+/// A pool in which something lives.
+fn filled(drives: &Drives) -> Rc<Pool<StillWorld>> {
+    let pool = drives.open();
+    for lba in 0..BLOCKS {
+        write_block(&pool, lba);
+        if lba % 8 == 7 {
+            pool.seal_all();
+            at_once(pool.checkpoint(false)).expect("good drives");
+        }
+    }
+    pool
+}
+
+fn add_drives(drives: &mut Drives, pool: &Pool<StillWorld>, count: usize) {
+    for _ in 0..count {
+        let device = MemoryDevice::new(drives.devices[0].size_bytes());
+        with_checkpoint(pool, pool.add_drive(device.clone())).expect("it fits");
+        drives.devices.push(device);
+    }
+}
+
+fn next(pool: &Pool<StillWorld>, may_widen: bool) -> Option<RebalanceTask> {
+    pool.rebalance_at_once();
+    pool.next_rebalance(&pool.segments.borrow(), pool.log.floor(), &pool.homes(), may_widen)
+}
+
+/// Does what is to be done until that is none of the `wanted`. Returns how much that was, and what comes next.
+fn rebalance(
+    pool: &Pool<StillWorld>,
+    wanted: impl Fn(&RebalanceTask) -> bool,
+) -> (usize, Option<RebalanceTask>) {
+    for steps in 0..10_000 {
+        let next = next(pool, true);
+        let Some(task) = next.filter(&wanted) else { return (steps, next) };
+        if let Err(AppendError::WindowEmpty) = at_once(pool.rebalance_step(task)) {
+            at_once(pool.ordered_checkpoint());
+        }
+        pool.seal_all();
+    }
+    panic!("it does not come to an end");
+}
+
+fn live_widths(pool: &Pool<StillWorld>) -> BTreeSet<usize> {
+    let segments = pool.segments.borrow();
+    let live =
+        segments.iter().filter(|(_, segment)| segment.state == SegmentState::Sealed && !segment.is_empty());
+    live.map(|(_, segment)| segment.geometry.columns.len()).collect()
+}
+
+fn chunks_beyond_even(pool: &Pool<StillWorld>) -> u64 {
+    chunks_beyond(&pool.segments.borrow().loads(&pool.homes()))
+}
+
+#[test]
+fn what_lives_comes_to_lie_in_stripes_as_wide_as_the_pool() {
+    let mut drives = Drives::new(Level::RAID6, 4);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 3);
+    assert_eq!(live_widths(&pool), BTreeSet::from([4]));
+    assert_eq!(next(&pool, true), None, "nobody has asked for it");
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    assert!(pool.rebalance_progress().expect("it goes on").bytes_left > 0);
+    rebalance(&pool, |_| true);
+    assert_eq!(live_widths(&pool), BTreeSet::from([7]));
+    assert_eq!(pool.rebalance_progress(), None);
+    let audit = at_once(pool.audit()).expect("good drives");
+    assert_eq!((audit.wrong, audit.live), (Vec::new(), audit.counted), "all that lived does");
+}
+
+#[test]
+fn drives_of_mirrors_become_equally_full_and_nothing_is_written_anew() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let before = chunks_beyond_even(&pool);
+    let is_move = |task: &RebalanceTask| !matches!(task, RebalanceTask::Widen(_));
+    rebalance(&pool, is_move);
+    assert_eq!((next(&pool, true), pool.rebalance_progress()), (None, None));
+    let counters = pool.counters.get();
+    assert!(counters.columns_moved > 4 && counters.segments_collected == 0, "{counters:?}");
+    assert!(chunks_beyond_even(&pool) * 4 < before, "{} of {before}", chunks_beyond_even(&pool));
+}
+
+#[test]
+fn columns_go_where_there_is_room_while_there_is_none_for_segments() {
+    let mut drives = Drives::new(Level::RAID5, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    assert!(matches!(next(&pool, true), Some(RebalanceTask::Widen(_))));
+    assert!(matches!(next(&pool, false), Some(RebalanceTask::Move(..))));
+}
+
+#[test]
+fn a_rebalance_goes_on_after_a_crash() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let moved = Cell::new(0);
+    let (steps, _) = rebalance(&pool, |task| {
+        moved.set(moved.get() + usize::from(matches!(task, RebalanceTask::Move(..))));
+        moved.get() < 3
+    });
+    assert!(steps > 0);
+    drop(pool);
+    let pool = drives.open();
+    assert!(matches!(next(&pool, true), Some(RebalanceTask::Move(..))));
+    rebalance(&pool, |_| true);
+    assert_eq!(pool.rebalance_progress(), None);
+}
+
+#[test]
+fn what_is_on_its_way_when_it_is_stopped_stays_where_it_was() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let task = next(&pool, true).expect("a column goes to the new drive");
+    at_once(pool.rebalance_step(task)).expect("good drives");
+    assert_eq!(next(&pool, true), pool.relocation.segment().map(RebalanceTask::GoOn));
+    with_checkpoint(&pool, pool.stop_rebalance()).expect("good drives");
+    assert_eq!(rebalance(&pool, |_| true), (1, None));
+    assert_eq!((pool.relocation.segment(), pool.counters.get().columns_moved), (None, 0));
+}
+
+#[test]
+fn a_lost_drive_is_made_good_first() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    pool.array.give_up(DriveId(0), DeviceError::Gone);
+    at_once(pool.checkpoint(false)).expect("one may be lost");
+    assert_eq!(next(&pool, true), None);
+    assert!(pool.rebalance_progress().is_some(), "it goes on after that");
+}
