@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use humantime::format_rfc3339_millis;
 use tokio::sync::watch;
 
 use crate::types::{Event, Severity};
-
-mod time;
 
 /// Events that are kept.
 pub const EVENTS_MAX: usize = 1024;
@@ -60,7 +60,8 @@ impl EventLog {
     /// An empty one. Its numbers begin with the time in milliseconds: above all that an earlier daemon gave out, as
     /// long as that had fewer than a thousand events a second.
     pub fn new() -> Self {
-        Self::beginning_at(time::unix_milliseconds())
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self::beginning_at(since_1970.map_or(0, |time| time.as_millis() as u64))
     }
 
     fn beginning_at(next_seq: u64) -> Self {
@@ -77,7 +78,7 @@ impl EventLog {
         if happenings.is_empty() {
             return;
         }
-        let now = time::rfc3339(time::unix_milliseconds());
+        let now = format_rfc3339_millis(SystemTime::now()).to_string();
         let mut kept = self.kept();
         for happening in happenings {
             if kept.events.len() == EVENTS_MAX {

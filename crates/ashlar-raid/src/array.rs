@@ -1,6 +1,7 @@
 //! The member drives as an array: rows are written to all columns, a column is read from anywhere.
 
 mod reading;
+mod recent;
 
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -15,6 +16,7 @@ use tokio::sync::Notify;
 use crate::faults::{Failure, Faults};
 use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::slow::Speed;
+use recent::Recent;
 
 pub use reading::choices;
 
@@ -83,6 +85,7 @@ pub struct Array<D> {
     compared_at: Cell<Nanos>,
     /// Faults of a drive within [`crate::FAULT_WINDOW`] that are too many.
     fault_threshold: Cell<Option<NonZeroU32>>,
+    recent: Recent,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -149,6 +152,7 @@ impl<D: Device> Array<D> {
             clock: None,
             compared_at: Cell::new(Nanos(0)),
             fault_threshold: Cell::new(None),
+            recent: Recent::default(),
         }
     }
 
@@ -167,6 +171,7 @@ impl<D: Device> Array<D> {
     /// # Panics
     /// If there is one of that number.
     pub fn add(&self, drive: DriveId, member: Member<D>) {
+        self.recent.forget_all();
         let (mut members, index) = (self.members.borrow_mut(), usize::from(drive.0));
         if members.len() <= index {
             members.resize_with(index + 1, || None);
@@ -176,6 +181,7 @@ impl<D: Device> Array<D> {
 
     /// The drive is no member any more. Its device is free once what goes on with it has ended.
     pub fn remove(&self, drive: DriveId) {
+        self.recent.forget_all();
         if let Some(member) = self.members.borrow_mut().get_mut(usize::from(drive.0)) {
             *member = None;
         }
@@ -314,6 +320,7 @@ impl<D: Device> Array<D> {
     ///
     /// Errors and want of room are treated as in [`Array::write_rows`].
     pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
+        let _writing = self.recent.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
         let mut tries = 0;
         loop {
             let Some(member) = self.working(column.drive) else { return false };
@@ -348,6 +355,7 @@ impl<D: Device> Array<D> {
         bytes: Bytes,
     ) -> bool {
         let addr = geometry.columns[column];
+        let _writing = self.recent.writing(addr, sectors.clone());
         for _ in 0..WRITE_TRIES {
             let Some(member) = self.working(addr.drive) else { return false };
             let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);

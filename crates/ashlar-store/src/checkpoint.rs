@@ -416,7 +416,7 @@ impl<W: World> Pool<W> {
         let mut segments = self.segments.borrow_mut();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
-        segments.give_back(window.retired);
+        segments.release(window.retired);
         drop(segments);
         if self.unreleased().is_empty() {
             self.rebuild_ended();

@@ -9,6 +9,7 @@
 pub(crate) mod policy;
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -22,53 +23,27 @@ use crate::pool::Pool;
 use crate::progress::{Done, Progress};
 use crate::rebuild::policy::pause_after;
 use crate::relocation::Relocated;
-use crate::segments::{Segment, Segments, Shape};
+use crate::segments::{Segment, Segments};
 use crate::types::Lsn;
 use policy::{ColumnMove, best_move, chunks_beyond};
 
 /// When it is looked again whether more can be done.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Checkpoints that may replace what is reserved by something wider: they replace most of it each time.
+const RENEWALS: u8 = 8;
+
 /// What is to be done next for a rebalance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum RebalanceTask {
     /// Write what lives of a segment anew, in wider stripes.
     Widen(SegmentId),
-    /// Let a column of a segment go to a drive that is emptier.
-    Move(SegmentId, ColumnMove),
-    /// Go on with columns of a segment that are on their way.
-    GoOn(SegmentId),
-    /// Have a root say where columns are.
+    /// Let a column of a segment go to a drive that is emptier; none: go on with what is on its way.
+    Move(SegmentId, Option<ColumnMove>),
+    /// Have a root say where columns are, and free what nothing needs any more.
     Settle,
     /// Nothing is left to be done.
     End,
-}
-
-/// Whether there is something to be done.
-enum ToDo<T> {
-    /// This.
-    Now(T),
-    /// Once batches that are on their way to the drives have come there.
-    Later,
-    Nothing,
-}
-
-impl<T> ToDo<T> {
-    /// `next`: whether it may be done now, and what it is.
-    fn of(next: Option<(bool, T)>) -> Self {
-        match next {
-            Some((true, what)) => ToDo::Now(what),
-            Some((false, _)) => ToDo::Later,
-            None => ToDo::Nothing,
-        }
-    }
-
-    fn now(self) -> Option<T> {
-        match self {
-            ToDo::Now(what) => Some(what),
-            ToDo::Later | ToDo::Nothing => None,
-        }
-    }
 }
 
 /// What is known of a rebalance between two steps.
@@ -76,33 +51,44 @@ impl<T> ToDo<T> {
 pub(crate) struct Rebalance {
     /// When the next step may begin: the others' share of the time is until then.
     next_step_at: Cell<Nanos>,
-    /// Segments of which something cannot be read. They stay as they are.
-    unreadable: RefCell<BTreeSet<SegmentId>>,
-    /// The next window is to be as wide as drives allow.
-    renews_window: Cell<bool>,
+    /// Segments that stay as they are, because something of them cannot be read; with the LSN of their first batch, for numbers
+    /// come round.
+    stay: RefCell<BTreeSet<(SegmentId, Lsn)>>,
+    /// Checkpoints that may yet find that what is reserved could be wider.
+    renewals_left: Cell<u8>,
     /// What has been written for it.
     pub done: Done,
 }
 
 impl Rebalance {
-    /// Whether the next window takes the place of a narrower one. True once.
-    pub fn takes_new_window(&self) -> bool {
-        self.renews_window.take()
+    /// Whether the next window is to be as wide as drives allow by now.
+    pub fn renews_window(&self) -> bool {
+        self.renewals_left.get() > 0
     }
 }
 
 impl<W: World> Pool<W> {
-    /// Begins to spread what lives over all drives, unless that goes on already. Durable when it returns.
+    /// Begins to spread over all drives what lives by now, also if that goes on already for what lived before. Durable when it
+    /// returns.
     pub async fn start_rebalance(&self) -> Result<(), IoError> {
         self.running()?;
-        if self.catalog.borrow().rebalance_below.is_none() {
-            self.catalog.borrow_mut().rebalance_below = Some(self.log.next());
-            self.rebalance.renews_window.set(true);
-            self.rebalance.unreadable.borrow_mut().clear();
+        if !self.is_rebalancing() {
             self.rebalance.done.forget();
         }
+        self.rebalance.stay.borrow_mut().clear();
+        self.rebalance.renewals_left.set(RENEWALS);
+        self.catalog.borrow_mut().rebalance_below = Some(self.log.next());
         self.rebalance_at_once();
         self.checkpoint_now().await
+    }
+
+    /// What could be wider of the window is being replaced, but for a few. What has been written into those since the last time is
+    /// to be spread as well.
+    pub fn window_renewed(&self, was_narrow: bool) {
+        let left = self.rebalance.renewals_left.get() - 1;
+        self.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
+        let below = &mut self.catalog.borrow_mut().rebalance_below;
+        *below = below.map(|_| self.log.next());
     }
 
     /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when it returns.
@@ -114,106 +100,60 @@ impl<W: World> Pool<W> {
 
     fn end_rebalance(&self) {
         self.catalog.borrow_mut().rebalance_below = None;
+        self.rebalance.renewals_left.set(0);
         self.rebalance.done.forget();
+    }
+
+    /// Whether somebody wants what lives to be spread over all drives.
+    pub fn is_rebalancing(&self) -> bool {
+        self.catalog.borrow().rebalance_below.is_some()
     }
 
     /// How far it is, if one goes on.
     pub fn rebalance_progress(&self) -> Option<Progress> {
         let below = self.catalog.borrow().rebalance_below?;
-        let segments = self.segments.borrow();
-        let drives = self.homes();
-        let narrow = self.narrow(&segments, below, &drives);
-        let to_widen: u64 = narrow.map(|(_, segment)| bytes_of(segment)).sum();
-        let to_move = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
-        let bytes_left = to_widen + to_move.saturating_sub(self.relocation.bytes_begun());
+        let (segments, drives) = (self.segments.borrow(), self.homes());
+        let bytes_narrow: u64 =
+            self.narrow(&segments, below, &drives).map(|(_, segment)| bytes_of(segment)).sum();
+        let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
+        let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.relocation.bytes_begun());
         Some(self.rebalance.done.progress(bytes_left, self.world.now()))
+    }
+
+    fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
+        self.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
+            || self.unmovable.borrow().contains(&id)
     }
 
     /// Segments that were there when it began, and that would be wider if they were written now.
     fn narrow<'a>(
-        &self,
+        &'a self,
         segments: &'a Segments,
         below: Lsn,
         drives: &[DriveId],
     ) -> impl Iterator<Item = (SegmentId, &'a Segment)> {
-        let width = segments.width_now(Shape::Striped, drives);
+        let width = segments.width_now(drives);
         let is_narrow = move |segment: &Segment| {
-            segment.state == SegmentState::Sealed
+            is_whole(segment)
                 && segment.kind != SegmentKind::Journal
                 && segment.first_lsn < below
                 && segment.geometry.columns.len() < width
-                && !segment.is_empty()
         };
-        segments.iter().filter(move |(_, segment)| is_narrow(segment))
+        segments.iter().filter(move |(id, segment)| is_narrow(segment) && !self.stays(*id, segment))
     }
 
-    /// What is to be done for a rebalance, if one goes on. `may_widen`: there is room to write segments anew; columns need less.
-    pub fn next_rebalance(
-        &self,
-        segments: &Segments,
-        floor: Lsn,
-        drives: &[DriveId],
-        may_widen: bool,
-    ) -> Option<RebalanceTask> {
-        if !self.unreleased().is_empty() {
-            return None;
-        }
-        let Some(below) = self.catalog.borrow().rebalance_below else {
-            return self.relocation.segment().map(|_| RebalanceTask::Settle);
-        };
-        if self.world.now() < self.rebalance.next_step_at.get() {
-            return None;
-        }
-        if self.relocation.must_settle(segments) {
-            return Some(RebalanceTask::Settle);
-        }
-        if let Some(id) = self.relocation.segment() {
-            return Some(RebalanceTask::GoOn(id));
-        }
-        match self.to_widen(segments, below, floor, drives) {
-            ToDo::Now(id) if may_widen => Some(RebalanceTask::Widen(id)),
-            ToDo::Now(_) | ToDo::Later => self.to_move(segments, floor, drives).now(),
-            ToDo::Nothing => match self.to_move(segments, floor, drives) {
-                ToDo::Nothing if self.relocation.is_settled() => Some(RebalanceTask::End),
-                ToDo::Nothing => Some(RebalanceTask::Settle),
-                column => column.now(),
-            },
-        }
+    /// Whether there may be something to be done for a rebalance now.
+    pub fn rebalance_is_ready(&self) -> bool {
+        let is_wanted = self.is_rebalancing() || self.relocation.segment().is_some();
+        is_wanted && self.rebalance.next_step_at.get() <= self.world.now() && self.unreleased().is_empty()
     }
 
-    /// A segment to be written anew: the one of which least lives, so that it gives its space to the others.
-    fn to_widen(&self, segments: &Segments, below: Lsn, floor: Lsn, drives: &[DriveId]) -> ToDo<SegmentId> {
-        let unmovable = self.unmovable.borrow();
-        let narrow = self.narrow(segments, below, drives).filter(|(id, _)| !unmovable.contains(id));
-        // Those that are settled come first, the cheapest of them before the others.
-        let next = narrow.min_by_key(|(id, segment)| (segment.last_lsn >= floor, segment.live.bytes(), *id));
-        ToDo::of(next.map(|(id, segment)| (segment.last_lsn < floor, id)))
-    }
-
-    /// A column to go elsewhere: the one of all for which the two drives differ most.
-    fn to_move(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> ToDo<RebalanceTask> {
-        let unreadable = self.rebalance.unreadable.borrow();
-        let loads = segments.loads(drives);
-        let best = segments
-            .iter()
-            .filter(|(id, segment)| {
-                segment.state == SegmentState::Sealed && !segment.is_empty() && !unreadable.contains(id)
-            })
-            .filter_map(|(id, segment)| Some((id, segment, best_move(&segment.geometry, &loads)?)))
-            .max_by(|(_, _, one), (_, _, other)| one.compare(other));
-        ToDo::of(
-            best.map(|(id, segment, column)| (segment.last_lsn < floor, RebalanceTask::Move(id, column))),
-        )
-    }
-
-    /// When to look again what can be done for a rebalance.
+    /// When to look again whether there is.
     pub fn rebalance_waits(&self) -> Option<Duration> {
-        self.catalog.borrow().rebalance_below?;
-        if self.halted().is_some() || !self.unreleased().is_empty() {
+        if !self.is_rebalancing() || self.halted().is_some() || !self.unreleased().is_empty() {
             return None;
         }
-        let pause = self.rebalance.next_step_at.get().since(self.world.now());
-        Some(if pause.is_zero() { RETRY } else { pause })
+        Some(self.rebalance.next_step_at.get().since(self.world.now()))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
@@ -223,12 +163,15 @@ impl<W: World> Pool<W> {
     }
 
     /// Does a part of it, and leaves the others their share of the time.
-    pub async fn rebalance_step(&self, task: RebalanceTask) -> Result<(), AppendError> {
+    pub async fn rebalance_step(&self) -> Result<(), AppendError> {
         let begun = self.world.now();
+        let Some(task) = self.next_rebalance() else {
+            self.postpone_rebalance();
+            return Ok(());
+        };
         let done = self.perform_rebalance(task).await;
         let ended = self.world.now();
-        let pause = pause_after(ended.since(begun), self.rebuild_share(ended));
-        self.pause_rebalance(pause);
+        self.pause_rebalance(pause_after(ended.since(begun), self.rebuild_share(ended)));
         done
     }
 
@@ -242,12 +185,80 @@ impl<W: World> Pool<W> {
         self.rebalance.next_step_at.set(self.rebalance.next_step_at.get().max(until));
     }
 
+    /// What is to be done next. `None`: it waits for room, or for batches that are on their way.
+    fn next_rebalance(&self) -> Option<RebalanceTask> {
+        let segments = self.segments.borrow();
+        let Some(below) = self.catalog.borrow().rebalance_below else { return Some(RebalanceTask::Settle) };
+        if self.relocation.must_settle(&segments) {
+            return Some(RebalanceTask::Settle);
+        }
+        if let Some(id) = self.relocation.segment() {
+            return Some(RebalanceTask::Move(id, None));
+        }
+        let (floor, drives) = (self.log.floor(), self.homes());
+        let widen = self.next_to_widen(&segments, below, floor, &drives);
+        if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
+            return Some(RebalanceTask::Widen(id));
+        }
+        let column = self.next_to_move(&segments, floor, &drives);
+        if let Some((true, id, column)) = column {
+            return Some(RebalanceTask::Move(id, Some(column)));
+        }
+        // A root may make room for more.
+        let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
+        if !self.relocation.is_settled() || (waits_for_room && !segments.reclaimable(floor).is_empty()) {
+            return Some(RebalanceTask::Settle);
+        }
+        (widen.is_none() && column.is_none()).then_some(RebalanceTask::End)
+    }
+
+    /// Whether there is room to write segments anew; columns need less.
+    fn may_widen(&self) -> bool {
+        self.free_segments() > self.marks().collect
+    }
+
+    /// The segment to be written anew next, and whether it may be now: the one of which least lives, so that it gives its space to
+    /// the others.
+    fn next_to_widen(
+        &self,
+        segments: &Segments,
+        below: Lsn,
+        floor: Lsn,
+        drives: &[DriveId],
+    ) -> Option<(bool, SegmentId)> {
+        let narrow = self.narrow(segments, below, drives);
+        let next = narrow.min_by_key(|(id, segment)| (segment.last_lsn >= floor, segment.live.bytes(), *id));
+        next.map(|(id, segment)| (segment.last_lsn < floor, id))
+    }
+
+    /// The column to go elsewhere next, and whether it may now: the one for which the two drives differ most, of the oldest segment.
+    fn next_to_move(
+        &self,
+        segments: &Segments,
+        floor: Lsn,
+        drives: &[DriveId],
+    ) -> Option<(bool, SegmentId, ColumnMove)> {
+        let loads = segments.loads(drives);
+        let movable = segments.iter().filter(|(id, segment)| is_whole(segment) && !self.stays(*id, segment));
+        let moves = movable.filter_map(|(id, segment)| {
+            Some((segment.last_lsn < floor, id, best_move(&segment.geometry, &loads)?))
+        });
+        let order = |(is_settled, id, column): &(bool, SegmentId, ColumnMove)| {
+            (*is_settled, column.gain, Reverse(*id))
+        };
+        moves.max_by(|one, other| order(one).partial_cmp(&order(other)).expect("parts are numbers"))
+    }
+
     async fn perform_rebalance(&self, task: RebalanceTask) -> Result<(), AppendError> {
         match task {
             RebalanceTask::Widen(id) => self.widen(id).await?,
-            RebalanceTask::Move(id, column) => self.move_column(id, Some(column)).await,
-            RebalanceTask::GoOn(id) => self.move_column(id, None).await,
-            RebalanceTask::Settle => self.settle_relocations().await,
+            RebalanceTask::Move(id, column) => self.move_column(id, column).await,
+            RebalanceTask::Settle => {
+                self.settle_relocations().await;
+                if !self.may_widen() {
+                    self.postpone_rebalance();
+                }
+            }
             RebalanceTask::End => {
                 self.end_rebalance();
                 self.ordered_checkpoint().await;
@@ -257,13 +268,23 @@ impl<W: World> Pool<W> {
     }
 
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
-        let bytes = self.segments.borrow().get(id).map_or(0, bytes_of);
+        let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, bytes_of(segment)));
+        let Some((first_lsn, bytes)) = before else { return Ok(()) };
         match self.collect(id).await? {
             Collected::Unmovable => return Ok(()),
             Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
             Collected::Emptied => {}
         }
-        self.rebalance.done.add(bytes, self.world.now());
+        // It would be tried again and again.
+        if self
+            .segments
+            .borrow()
+            .get(id)
+            .is_some_and(|segment| segment.first_lsn == first_lsn && is_whole(segment))
+        {
+            self.rebalance.stay.borrow_mut().insert((id, first_lsn));
+        }
+        self.rebalanced(bytes);
         Ok(())
     }
 
@@ -272,20 +293,33 @@ impl<W: World> Pool<W> {
             let ColumnMove { column, to, .. } = chosen?;
             segments.reserve_columns(id, &[column], &[to])
         };
+        let first_lsn = self.segments.borrow().get(id).map(|segment| segment.first_lsn);
         let (ended, bytes) = self.relocate(id, choose).await;
-        if bytes > 0 {
-            self.rebalance.done.add(bytes, self.world.now());
-        }
+        self.rebalanced(bytes);
         match ended {
             Relocated::Part | Relocated::TargetLost => {}
             Relocated::Whole(columns) => self.count(|counters| counters.columns_moved += columns as u64),
+            // What columns have left is free once a root says so.
+            Relocated::NoRoom if !self.relocation.is_settled() => self.settle_relocations().await,
             Relocated::NoRoom => self.postpone_rebalance(),
             Relocated::Unreadable => {
                 tracing::warn!("{id} cannot be read whole: its columns stay where they are");
-                self.rebalance.unreadable.borrow_mut().insert(id);
+                self.rebalance.stay.borrow_mut().extend(first_lsn.map(|first_lsn| (id, first_lsn)));
             }
         }
     }
+
+    fn rebalanced(&self, bytes: u64) {
+        // Somebody may have stopped it meanwhile.
+        if bytes > 0 && self.is_rebalancing() {
+            self.rebalance.done.add(bytes, self.world.now());
+        }
+    }
+}
+
+/// All of it has been written, and something of it lives.
+fn is_whole(segment: &Segment) -> bool {
+    segment.state == SegmentState::Sealed && !segment.is_empty()
 }
 
 /// Bytes of all columns of a segment.

@@ -106,10 +106,7 @@ impl<W: World> Pool<W> {
     ) -> (Relocated, u64) {
         let Some(mut moving) = self.begin_or_resume(id, choose) else { return (Relocated::NoRoom, 0) };
         let mut bytes = 0;
-        let ended = match self.copy_rows(&mut moving, &mut bytes).await {
-            Ok(ended) => ended,
-            Err(ended) => ended,
-        };
+        let ended = self.copy_rows(&mut moving, &mut bytes).await.unwrap_or_else(|ended| ended);
         match ended {
             Relocated::Part => {
                 self.relocation.moving.replace(Some(moving));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
-use ashlar_raid::{ChunkAddr, Geometry, Level};
+use ashlar_raid::{Geometry, Level};
 use tokio::sync::Notify;
 
 use crate::format::location::{Location, SegmentId};
@@ -17,8 +17,9 @@ mod columns;
 mod numbers;
 mod placing;
 
-pub use columns::NewPlace;
+pub use columns::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
+pub use placing::{Load, Loads};
 
 /// A shape that segments are reserved in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -163,7 +164,7 @@ pub struct Segments {
     numbers: Numbers,
     live: Occupancy,
     /// Chunks that columns have left. The newest root names them still.
-    retired: Vec<ChunkAddr>,
+    retired: Vec<Retired>,
     /// Rung when nobody reads a segment any more that is empty.
     pub emptied: Rc<Notify>,
 }
@@ -430,17 +431,24 @@ impl Segments {
         }
     }
 
-    /// Gives back reserved segments that are narrower than they would be now, as far as there are numbers for others.
-    pub fn drop_narrow_window(&mut self, drives: &[DriveId]) {
-        let width = self.width_now(Shape::Striped, drives);
-        let reserved = &self.usable[Shape::Striped as usize];
-        if self.numbers.left() < reserved.len() as u64 {
-            return;
-        }
-        let is_wide = |id: &SegmentId| self.entries[id].geometry.columns.len() >= width;
-        let (keep, give_back): (Vec<_>, Vec<_>) = reserved.iter().copied().partition(is_wide);
-        self.usable[Shape::Striped as usize] = keep.into();
-        give_back.into_iter().for_each(|id| drop(self.free(id)));
+    /// Gives back reserved segments that could be wider, because there is a chunk beside them on a drive that has one more free.
+    /// As many as a checkpoint needs stay, in case there are no numbers for others. Returns whether there were any.
+    pub fn drop_narrow_window(&mut self, drives: &[DriveId]) -> bool {
+        let full = self.stripe.columns(Shape::Striped).min(drives.len());
+        let mut free: BTreeMap<DriveId, usize> =
+            drives.iter().filter_map(|drive| Some((*drive, self.free_chunks.get(drive)?.len()))).collect();
+        let mut could_be_wider = |id: &SegmentId| {
+            let geometry = &self.entries[id].geometry;
+            let lies_on = |drive: DriveId| geometry.columns.iter().any(|column| column.drive == drive);
+            let beside = free.iter_mut().find(|(drive, free)| **free > 0 && !lies_on(**drive));
+            beside.filter(|_| geometry.columns.len() < full).map(|(_, free)| *free -= 1).is_some()
+        };
+        let usable = &self.usable[Shape::Striped as usize];
+        let narrow: Vec<SegmentId> = usable.iter().copied().filter(|id| could_be_wider(id)).collect();
+        let dropped = narrow.len().min(usable.len().saturating_sub(CHECKPOINT_SEGMENTS + 1));
+        self.usable[Shape::Striped as usize].retain(|id| !narrow[..dropped].contains(id));
+        narrow[..dropped].iter().for_each(|id| drop(self.free(*id)));
+        !narrow.is_empty()
     }
 
     // --- freeing ------------------------------------------------------------------------------------------

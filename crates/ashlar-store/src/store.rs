@@ -223,7 +223,7 @@ impl<W: World> Store<W> {
     /// # Errors
     /// When the pool takes no writes.
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
-        self.pool.admit_request(Request::Change)?;
+        self.pool.admit_request(Request::GivingBack)?;
         self.pool.stop_rebalance().await
     }
 

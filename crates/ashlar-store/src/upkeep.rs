@@ -102,8 +102,8 @@ impl<W: World> Pool<W> {
                 self.pace.rested(self.world.now());
                 done
             }
-            Task::Rebalance(task) => {
-                let done = self.rebalance_step(task).await;
+            Task::Rebalance => {
+                let done = self.rebalance_step().await;
                 self.pace.rested(self.world.now());
                 done
             }
@@ -363,7 +363,7 @@ impl<W: World> Pool<W> {
                 && usable > CHECKPOINT_MIN
                 && segments.most_free(&drives) > marks.reserve,
             scrub: self.scrub_is_ready(),
-            rebalance: self.next_rebalance(&segments, floor, &drives, placeable + usable > marks.collect),
+            rebalance: self.rebalance_is_ready(),
             map_turn: self.orders.map_turn.get(),
             rebuild_turn: self.orders.rebuild_turn.get(),
             victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },

@@ -1,13 +1,12 @@
 //! The windows: segments that a root names before anything is written into them, so that recovery knows where to look.
 
 use ashlar_block::{DriveId, World};
-use ashlar_raid::ChunkAddr;
 
 use crate::batch::IN_FLIGHT_MAX;
 use crate::capacity::marks;
 use crate::format::location::SegmentId;
 use crate::pool::Pool;
-use crate::segments::{Segments, Shape};
+use crate::segments::{Retired, Segments, Shape};
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
 const WINDOW_PART: u64 = 16;
@@ -21,15 +20,16 @@ pub(crate) struct Window {
     pub striped: Vec<SegmentId>,
     pub journal: Vec<SegmentId>,
     /// Chunks that this root names no more.
-    pub retired: Vec<ChunkAddr>,
+    pub retired: Vec<Retired>,
 }
 
 impl<W: World> Pool<W> {
     /// Reserves what the next root adds to the windows, on these drives. What is reserved elsewhere is given back.
     pub fn form_windows(&self, segments: &mut Segments, homes: &[DriveId]) -> Window {
         segments.drop_window_off(homes);
-        if self.rebalance.takes_new_window() {
-            segments.drop_narrow_window(homes);
+        if self.rebalance.renews_window() {
+            let was_narrow = segments.drop_narrow_window(homes);
+            self.window_renewed(was_narrow);
         }
         let next_lsn = self.log.next();
         let (total, _) = segments.placeable_when_empty(homes);

@@ -15,6 +15,7 @@ mod idle;
 mod inside;
 mod interrupt;
 mod loss;
+mod machine;
 mod memory;
 mod parity;
 mod parts;
@@ -39,6 +40,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::args::{BenchArguments, Output};
+use machine::Machine;
 use targets::Verdict;
 
 /// How long nothing is counted, so that buffers are warm.
@@ -99,8 +101,7 @@ pub struct Settings {
 pub struct Report {
     /// Of Ashlar.
     version: &'static str,
-    /// Processors that the servers and the load had between them.
-    processors: usize,
+    machine: Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
     parity: Option<parity::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,9 +178,8 @@ impl Settings {
 
 impl Report {
     fn new() -> anyhow::Result<Self> {
-        let processors = std::thread::available_parallelism()?.get();
         let version = env!("CARGO_PKG_VERSION");
-        Ok(Report { version, processors, ..Report::default() })
+        Ok(Report { version, machine: Machine::here()?, ..Report::default() })
     }
 
     /// Measures one section. Returns its figures for people.
@@ -229,6 +229,9 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let sections: Vec<_> = sections.into_iter().map(with_settings).collect::<anyhow::Result<_>>()?;
     interrupt::listen()?;
     let mut report = Report::new()?;
+    if output == Output::Table {
+        println!("Ashlar {}, {}\n", report.version, report.machine);
+    }
     for (section, settings) in &sections {
         let measured = report.measure(*section, settings);
         // What else failed then did so because of it.

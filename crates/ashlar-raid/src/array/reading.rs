@@ -5,6 +5,7 @@ use std::ops::Range;
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES};
 use futures_util::future::join_all;
 
+use super::recent::Next;
 use super::{Array, Member, ReadError, Source};
 use crate::geometry::{COLUMNS_MAX, ColumnMask, Geometry};
 use crate::parity;
@@ -28,7 +29,7 @@ impl<D: Device> Array<D> {
         {
             return Ok((buf, Source::Spared));
         }
-        let direct = self.read_sectors(geometry, column, &sectors).await;
+        let direct = self.read_or_remember(geometry, column, &sectors).await;
         let source = match direct {
             Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
             Ok(_) => Source::Lie,
@@ -40,6 +41,9 @@ impl<D: Device> Array<D> {
             }
             read => read?,
         };
+        if source == Source::Missing {
+            self.recent.begin();
+        }
         if source == Source::Lie {
             self.note_lies(geometry.columns[column].drive, 1);
         }
@@ -67,6 +71,39 @@ impl<D: Device> Array<D> {
             return Err(error);
         }
         Ok(buf)
+    }
+
+    /// The same, or what is remembered of them.
+    async fn read_or_remember(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+    ) -> Result<AlignedBuf, DeviceError> {
+        if !self.recent.wants(sectors.len()) {
+            return self.read_sectors(geometry, column, sectors).await;
+        }
+        let chunk = geometry.columns[column];
+        let mut all = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
+        let mut next = sectors.start;
+        let place = |sector: u32| (sector - sectors.start) as usize * SECTOR_BYTES;
+        while next < sectors.end {
+            match self.recent.next(chunk, next..sectors.end) {
+                Next::Here(bytes) => {
+                    all[place(next)..][..SECTOR_BYTES].copy_from_slice(&bytes);
+                    next += 1;
+                }
+                Next::Wait => self.recent.arrival().await,
+                Next::Read(part) => {
+                    let claim = self.recent.claim(chunk, part.clone());
+                    let read = self.read_sectors(geometry, column, &part).await?;
+                    claim.fill(&read);
+                    all[place(part.start)..place(part.end)].copy_from_slice(&read);
+                    next = part.end;
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Whether a read should go to others, if they can answer it.
@@ -109,7 +146,8 @@ impl<D: Device> Array<D> {
         join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
     }
 
-    /// The column from the others, in every way that there is until `check` accepts one.
+    /// The column from the others: from as many as it takes, and if `check` does not accept that, in every way that there is with
+    /// all of them.
     async fn read_around(
         &self,
         geometry: &Geometry,
@@ -117,36 +155,37 @@ impl<D: Device> Array<D> {
         sectors: &Range<u32>,
         check: impl Fn(&[u8]) -> bool,
     ) -> Result<AlignedBuf, ReadError> {
-        let reads = (0..geometry.columns.len()).map(|other| async move {
-            if other == column {
-                Err(DeviceError::Gone)
+        let missing = self.missing(geometry);
+        let others = (0..geometry.columns.len()).filter(|other| *other != column);
+        let enough: ColumnMask =
+            others.clone().filter(|other| !missing.has(*other)).take(geometry.data()).collect();
+        let mut read = self.read_columns(geometry, sectors, enough).await;
+        if let Ok(out) = reconstructed(geometry, column, &read, &check) {
+            return Ok(out);
+        }
+        let rest: ColumnMask = others.filter(|other| !enough.has(*other)).collect();
+        let more = self.read_columns(geometry, sectors, rest).await;
+        for (column, more) in more.into_iter().enumerate().filter(|(column, _)| rest.has(*column)) {
+            read[column] = more;
+        }
+        reconstructed(geometry, column, &read, check)
+    }
+
+    /// Some columns' sectors, remembered or read; `Err` for the others, and where a drive is missing or refuses.
+    async fn read_columns(
+        &self,
+        geometry: &Geometry,
+        sectors: &Range<u32>,
+        wanted: ColumnMask,
+    ) -> Vec<Result<AlignedBuf, DeviceError>> {
+        let read = |column: usize| async move {
+            if wanted.has(column) {
+                self.read_or_remember(geometry, column, sectors).await
             } else {
-                self.read_sectors(geometry, other, sectors).await
+                Err(DeviceError::Gone)
             }
-        });
-        let others = join_all(reads).await;
-        let readable: ColumnMask = (0..others.len()).filter(|other| others[*other].is_ok()).collect();
-        if readable.count() < geometry.data() {
-            let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
-                Err(error) if index != column => Some(error.clone()),
-                _ => None,
-            });
-            return Err(ReadError::TooFewColumns {
-                column,
-                available: readable.count(),
-                needed: geometry.data(),
-                last: last.unwrap_or(DeviceError::Gone),
-            });
-        }
-        let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
-        let mut out = AlignedBuf::zeroed(sectors.len() * SECTOR_BYTES);
-        for sources in choices(readable, geometry.data()) {
-            parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
-            if check(&out) {
-                return Ok(out);
-            }
-        }
-        Err(ReadError::Wrong { column })
+        };
+        join_all((0..geometry.columns.len()).map(read)).await
     }
 
     /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`
@@ -181,6 +220,38 @@ impl<D: Device> Array<D> {
         });
         read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()
     }
+}
+
+/// A column made of others that were read, in every way that there is until `check` accepts one.
+fn reconstructed(
+    geometry: &Geometry,
+    column: usize,
+    others: &[Result<AlignedBuf, DeviceError>],
+    check: impl Fn(&[u8]) -> bool,
+) -> Result<AlignedBuf, ReadError> {
+    let readable: ColumnMask = (0..others.len()).filter(|other| others[*other].is_ok()).collect();
+    if readable.count() < geometry.data() {
+        let last = others.iter().enumerate().rev().find_map(|(index, read)| match read {
+            Err(error) if index != column => Some(error.clone()),
+            _ => None,
+        });
+        return Err(ReadError::TooFewColumns {
+            column,
+            available: readable.count(),
+            needed: geometry.data(),
+            last: last.unwrap_or(DeviceError::Gone),
+        });
+    }
+    let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
+    let bytes = columns.iter().map(|column| column.len()).max().unwrap_or(0);
+    let mut out = AlignedBuf::zeroed(bytes);
+    for sources in choices(readable, geometry.data()) {
+        parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
+        if check(&out) {
+            return Ok(out);
+        }
+    }
+    Err(ReadError::Wrong { column })
 }
 
 /// Every choice of `count` columns among `readable`; none if there are fewer.

@@ -1,32 +1,17 @@
 //! Which column goes where so that drives are equally full: pure functions of how full they are.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
-
 use ashlar_block::DriveId;
 use ashlar_raid::Geometry;
+
+use crate::segments::{Load, Loads};
 
 /// Drives are equally full that differ by less than this part of what they hold.
 const EVEN_WITHIN: f64 = 0.01;
 
-/// How full a drive is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Load {
-    /// Chunks that are taken.
-    pub used: u32,
-    /// Chunks that it has.
-    pub total: u32,
+/// With so many chunks more, the part of a drive that would be taken.
+fn part_with(load: Load, more: f64) -> f64 {
+    (f64::from(load.used) + more) / f64::from(load.total)
 }
-
-impl Load {
-    /// With so many chunks more, the part of it that would be taken.
-    fn part_with(self, more: f64) -> f64 {
-        (f64::from(self.used) + more) / f64::from(self.total)
-    }
-}
-
-/// Drives that segments may lie on, and how full they are.
-pub(crate) type Loads = BTreeMap<DriveId, Load>;
 
 /// A column that goes to another drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,25 +24,18 @@ pub(crate) struct ColumnMove {
     pub gain: f64,
 }
 
-impl ColumnMove {
-    /// How much more it is worth than another.
-    pub fn compare(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain)
-    }
-}
-
 /// The column of a segment that is most worth moving, if any is: the one on its fullest drive, to the emptiest that it does not
 /// lie on. Afterwards the one is no emptier than the other, so that no column goes back and forth.
 pub(crate) fn best_move(geometry: &Geometry, loads: &Loads) -> Option<ColumnMove> {
-    let by_part = |one: &Load, other: &Load| one.part_with(0.0).total_cmp(&other.part_with(0.0));
+    let by_part = |one: &Load, other: &Load| part_with(*one, 0.0).total_cmp(&part_with(*other, 0.0));
     let own = geometry.columns.iter().enumerate();
     let own = own.filter_map(|(column, chunk)| Some((column, *loads.get(&chunk.drive)?)));
     let (column, fullest) = own.max_by(|(_, one), (_, other)| by_part(one, other))?;
     let is_beside = |drive: &DriveId| geometry.columns.iter().all(|chunk| chunk.drive != *drive);
     let beside = loads.iter().filter(|(drive, load)| load.used < load.total && is_beside(drive));
     let (to, emptiest) = beside.min_by(|(_, one), (_, other)| by_part(one, other))?;
-    let gain = fullest.part_with(0.0) - emptiest.part_with(0.0);
-    let is_worth_it = gain > EVEN_WITHIN && fullest.part_with(-1.0) >= emptiest.part_with(1.0);
+    let gain = part_with(fullest, 0.0) - part_with(*emptiest, 0.0);
+    let is_worth_it = gain > EVEN_WITHIN && part_with(fullest, -1.0) >= part_with(*emptiest, 1.0);
     is_worth_it.then_some(ColumnMove { column, to: *to, gain })
 }
 
@@ -66,7 +44,7 @@ pub(crate) fn chunks_beyond(loads: &Loads) -> u64 {
     let (used, total) = loads
         .values()
         .fold((0.0, 0.0), |(used, total), load| (used + f64::from(load.used), total + f64::from(load.total)));
-    let parts = loads.values().map(|load| load.part_with(0.0));
+    let parts = loads.values().map(|load| part_with(*load, 0.0));
     let (least, most) = parts.fold((1.0f64, 0.0f64), |(least, most), part| (least.min(part), most.max(part)));
     if most - least <= EVEN_WITHIN {
         return 0;

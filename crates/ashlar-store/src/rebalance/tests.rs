@@ -45,9 +45,9 @@ fn add_drives(drives: &mut Drives, pool: &Pool<StillWorld>, count: usize) {
     }
 }
 
-fn next(pool: &Pool<StillWorld>, may_widen: bool) -> Option<RebalanceTask> {
+fn next(pool: &Pool<StillWorld>) -> Option<RebalanceTask> {
     pool.rebalance_at_once();
-    pool.next_rebalance(&pool.segments.borrow(), pool.log.floor(), &pool.homes(), may_widen)
+    pool.rebalance_is_ready().then(|| pool.next_rebalance()).flatten()
 }
 
 /// Does what is to be done until that is none of the `wanted`. Returns how much that was, and what comes next.
@@ -56,9 +56,9 @@ fn rebalance(
     wanted: impl Fn(&RebalanceTask) -> bool,
 ) -> (usize, Option<RebalanceTask>) {
     for steps in 0..10_000 {
-        let next = next(pool, true);
+        let next = next(pool);
         let Some(task) = next.filter(&wanted) else { return (steps, next) };
-        if let Err(AppendError::WindowEmpty) = at_once(pool.rebalance_step(task)) {
+        if let Err(AppendError::WindowEmpty) = at_once(pool.perform_rebalance(task)) {
             at_once(pool.ordered_checkpoint());
         }
         pool.seal_all();
@@ -83,7 +83,7 @@ fn what_lives_comes_to_lie_in_stripes_as_wide_as_the_pool() {
     let pool = filled(&drives);
     add_drives(&mut drives, &pool, 3);
     assert_eq!(live_widths(&pool), BTreeSet::from([4]));
-    assert_eq!(next(&pool, true), None, "nobody has asked for it");
+    assert_eq!(next(&pool), None, "nobody has asked for it");
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     assert!(pool.rebalance_progress().expect("it goes on").bytes_left > 0);
     rebalance(&pool, |_| true);
@@ -102,7 +102,7 @@ fn drives_of_mirrors_become_equally_full_and_nothing_is_written_anew() {
     let before = chunks_beyond_even(&pool);
     let is_move = |task: &RebalanceTask| !matches!(task, RebalanceTask::Widen(_));
     rebalance(&pool, is_move);
-    assert_eq!((next(&pool, true), pool.rebalance_progress()), (None, None));
+    assert_eq!((next(&pool), pool.rebalance_progress()), (None, None));
     let counters = pool.counters.get();
     assert!(counters.columns_moved > 4 && counters.segments_collected == 0, "{counters:?}");
     assert!(chunks_beyond_even(&pool) * 4 < before, "{} of {before}", chunks_beyond_even(&pool));
@@ -114,8 +114,9 @@ fn columns_go_where_there_is_room_while_there_is_none_for_segments() {
     let pool = filled(&drives);
     add_drives(&mut drives, &pool, 1);
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
-    assert!(matches!(next(&pool, true), Some(RebalanceTask::Widen(_))));
-    assert!(matches!(next(&pool, false), Some(RebalanceTask::Move(..))));
+    assert!(matches!(next(&pool), Some(RebalanceTask::Widen(_))));
+    let (segments, drives) = (pool.segments.borrow(), pool.homes());
+    assert!(pool.next_to_move(&segments, pool.log.floor(), &drives).is_some());
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn a_rebalance_goes_on_after_a_crash() {
     assert!(steps > 0);
     drop(pool);
     let pool = drives.open();
-    assert!(matches!(next(&pool, true), Some(RebalanceTask::Move(..))));
+    assert!(matches!(next(&pool), Some(RebalanceTask::Move(..))));
     rebalance(&pool, |_| true);
     assert_eq!(pool.rebalance_progress(), None);
 }
@@ -143,9 +144,10 @@ fn what_is_on_its_way_when_it_is_stopped_stays_where_it_was() {
     let pool = filled(&drives);
     add_drives(&mut drives, &pool, 1);
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
-    let task = next(&pool, true).expect("a column goes to the new drive");
-    at_once(pool.rebalance_step(task)).expect("good drives");
-    assert_eq!(next(&pool, true), pool.relocation.segment().map(RebalanceTask::GoOn));
+    let task = next(&pool).expect("a column goes to the new drive");
+    at_once(pool.perform_rebalance(task)).expect("good drives");
+    let goes_on = pool.relocation.segment().map(|id| RebalanceTask::Move(id, None));
+    assert_eq!(next(&pool), goes_on);
     with_checkpoint(&pool, pool.stop_rebalance()).expect("good drives");
     assert_eq!(rebalance(&pool, |_| true), (1, None));
     assert_eq!((pool.relocation.segment(), pool.counters.get().columns_moved), (None, 0));
@@ -159,6 +161,48 @@ fn a_lost_drive_is_made_good_first() {
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     pool.array.give_up(DriveId(0), DeviceError::Gone);
     at_once(pool.checkpoint(false)).expect("one may be lost");
-    assert_eq!(next(&pool, true), None);
+    assert_eq!(next(&pool), None);
     assert!(pool.rebalance_progress().is_some(), "it goes on after that");
+}
+
+/// A second drive was added while what lived was spread over the first, and what had been written in between stayed narrow.
+#[test]
+fn who_asks_again_means_all_that_lives_by_then() {
+    let mut drives = Drives::new(Level::RAID6, 4);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    (0..BLOCKS / 8).for_each(|lba| write_block(&pool, lba));
+    pool.seal_all();
+    at_once(pool.checkpoint(false)).expect("good drives");
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    rebalance(&pool, |_| true);
+    assert_eq!(live_widths(&pool), BTreeSet::from([6]));
+}
+
+/// It might find what another segment has written there, and the drive would be blamed.
+#[test]
+fn where_a_column_was_is_not_written_while_it_is_still_read() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let Some(RebalanceTask::Move(id, _)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let reader = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
+    let is_free = |pool: &Pool<StillWorld>| {
+        let mut segments = pool.segments.borrow_mut();
+        let retired = segments.take_retired();
+        let is_free = retired.is_empty();
+        segments.release(retired);
+        is_free
+    };
+    while pool.segments.borrow().get(id).expect("it lives").geometry == reader {
+        at_once(pool.perform_rebalance(next(&pool).expect("there is more"))).expect("good drives");
+    }
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert!(!is_free(&pool), "a root says where it is now, and somebody reads where it was");
+    drop(reader);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert!(is_free(&pool));
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry};
@@ -11,6 +11,15 @@ use super::{Segment, Segments, Stripe};
 use crate::format::location::SegmentId;
 use crate::format::table::{SegmentState, TableEntry};
 use crate::types::Lsn;
+
+/// A chunk that a column has left.
+#[derive(Debug)]
+pub struct Retired {
+    /// Nobody's, once a root says so and nobody reads it any more.
+    pub chunk: ChunkAddr,
+    /// Where its segment lay then: whoever has begun to read it has this still.
+    was: Weak<Geometry>,
+}
 
 /// Where a column goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,12 +123,14 @@ impl Segments {
     }
 
     /// The columns lie elsewhere from now on, where all their rows have been written. Where they were is free once a
-    /// root says so: see [`Self::take_retired`].
+    /// root says so: see [`Self::take_retired`] and [`Self::release`].
     pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace]) {
         let segment = self.entries.get_mut(&id).expect("a segment that is pinned is not freed");
         let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
+        let was = Rc::downgrade(&segment.geometry);
         for place in places {
-            self.retired.push(std::mem::replace(&mut columns[place.column], place.chunk));
+            let chunk = std::mem::replace(&mut columns[place.column], place.chunk);
+            self.retired.push(Retired { chunk, was: was.clone() });
         }
         let drives: BTreeSet<DriveId> = columns.iter().map(|column| column.drive).collect();
         assert_eq!(drives.len(), columns.len(), "{id} has two columns on one drive: {columns:?}");
@@ -127,8 +138,17 @@ impl Segments {
     }
 
     /// Chunks that columns have left since the last call. The root before names them still.
-    pub fn take_retired(&mut self) -> Vec<ChunkAddr> {
+    pub fn take_retired(&mut self) -> Vec<Retired> {
         std::mem::take(&mut self.retired)
+    }
+
+    /// The newest root does not name these chunks. Those that somebody still reads wait for the next one: a read may take longer
+    /// than a checkpoint, and must not find what another segment has written there.
+    pub fn release(&mut self, retired: Vec<Retired>) {
+        let (free, read): (Vec<_>, Vec<_>) =
+            retired.into_iter().partition(|retired| retired.was.strong_count() == 0);
+        self.give_back(free.into_iter().map(|retired| retired.chunk));
+        self.retired.extend(read);
     }
 
     /// The drive, on which no segment lies, is no part of the pool any more.

@@ -61,12 +61,6 @@ impl Numbers {
         self.resting.iter().copied()
     }
 
-    /// Turns until a sweep has to be done: as many numbers at most.
-    pub fn left(&self) -> u64 {
-        let kept = if self.given_up { self.quarter_len() / 2 } else { 0 };
-        ((self.swept + 1) * self.quarter_len()).saturating_sub(self.ordinal + kept)
-    }
-
     /// The next number that is not `taken`. `None` until the sweep is done.
     pub fn next(&mut self, taken: impl Fn(SegmentId) -> bool) -> Option<SegmentId> {
         while !self.are_used_up() {
@@ -116,7 +110,8 @@ impl Numbers {
     }
 
     fn are_used_up(&self) -> bool {
-        self.left() == 0
+        let kept = if self.given_up { self.quarter_len() / 2 } else { 0 };
+        self.ordinal + kept >= (self.swept + 1) * self.quarter_len()
     }
 
     /// A sweep has ended that began when `quarter` was due.

@@ -1,14 +1,25 @@
 //! Where segments have room.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{DriveId, XorShift};
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segments, Shape};
 use crate::format::location::SegmentId;
-use crate::rebalance::policy::{Load, Loads};
+
+/// How full a drive is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Chunks that are taken.
+    pub used: u32,
+    /// Chunks that it has.
+    pub total: u32,
+}
+
+/// Drives that segments may lie on, and how full they are.
+pub type Loads = BTreeMap<DriveId, Load>;
 
 /// Drives that have a chunk each for a segment.
 pub(super) struct Room {
@@ -45,16 +56,23 @@ impl Segments {
         Some(Room { drives: chosen, parity })
     }
 
-    /// Columns that one more segment would have. 0 if it would find no room.
-    pub fn width_now(&self, shape: Shape, drives: &[DriveId]) -> usize {
-        self.room(shape, drives).map_or(0, |room| room.drives.len())
+    /// Columns that striped segments have that are written now: as many as the drives that have room, reserved or free.
+    pub fn width_now(&self, drives: &[DriveId]) -> usize {
+        let reserved = self.usable[Shape::Striped as usize].iter();
+        let reserved: BTreeSet<DriveId> =
+            reserved.flat_map(|id| &self.entries[id].geometry.columns).map(|column| column.drive).collect();
+        let is_free = |drive: &DriveId| self.free_chunks.get(drive).is_some_and(|chunks| !chunks.is_empty());
+        let roomy = drives.iter().filter(|drive| reserved.contains(drive) || is_free(drive)).count();
+        roomy.min(self.stripe.columns(Shape::Striped))
     }
 
-    /// How full these drives are.
+    /// How full these drives are. Chunks that columns have left count as free.
     pub fn loads(&self, drives: &[DriveId]) -> Loads {
+        let retired = |drive: DriveId| self.retired.iter().filter(move |it| it.chunk.drive == drive).count();
         let load = |drive: &DriveId| {
-            let (total, free) = (*self.chunks_total.get(drive)?, self.free_chunks.get(drive)?.len() as u32);
-            Some((*drive, Load { used: total - free, total }))
+            let free = self.free_chunks.get(drive)?.len() + retired(*drive);
+            let total = *self.chunks_total.get(drive)?;
+            Some((*drive, Load { used: total - free as u32, total }))
         };
         drives.iter().filter_map(load).collect()
     }

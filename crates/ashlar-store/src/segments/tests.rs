@@ -1,3 +1,5 @@
+use ashlar_raid::ChunkAddr;
+
 use super::placing::placeable;
 use super::*;
 use crate::format::location::Codec;

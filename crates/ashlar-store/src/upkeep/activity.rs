@@ -64,7 +64,7 @@ impl Activity {
             Task::Collect(_) => Activity::Collect,
             Task::Purge(_) => Activity::Purge,
             Task::Rebuild(_) => Activity::Rebuild,
-            Task::Rebalance(_) => Activity::Rebalance,
+            Task::Rebalance => Activity::Rebalance,
             Task::Scrub => Activity::Scrub,
             Task::Audit => Activity::Audit,
             Task::Checkpoint | Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => {

@@ -4,7 +4,6 @@ use ashlar_block::{DriveId, VolumeId};
 
 use crate::capacity::COLLECTION_SEGMENTS;
 use crate::format::location::SegmentId;
-use crate::rebalance::RebalanceTask;
 use crate::rebuild::policy::RebuildTask;
 use crate::sweep::SweepNeed;
 use crate::types::{GroupKey, ShardId};
@@ -62,8 +61,8 @@ pub(crate) struct Situation {
     pub only_columns_fit: bool,
     /// There is something to be looked at by a scrub.
     pub scrub: bool,
-    /// What is to be done so that what lives is spread over all drives.
-    pub rebalance: Option<RebalanceTask>,
+    /// Something may be to be done so that what lives is spread over all drives.
+    pub rebalance: bool,
     /// If collection and the map both have something to do while there is no space, it is the map's turn.
     pub map_turn: bool,
     /// If the rebuild and either collection or the map have something to do, it is the rebuild's turn.
@@ -181,7 +180,7 @@ impl Situation {
 }
 
 /// What upkeep does next.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Task {
     /// Make durable what the maps say, free what nothing needs, form a new window.
     Checkpoint,
@@ -208,7 +207,7 @@ pub(crate) enum Task {
     /// Look whether drives hold what they should, and make it right.
     Scrub,
     /// Spread a part of what lives over all drives.
-    Rebalance(RebalanceTask),
+    Rebalance,
     /// Say that no more room can be made.
     DeclareFull,
     /// Wait.
@@ -275,8 +274,8 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.scrub {
         return Task::Scrub;
     }
-    if let Some(task) = now.rebalance {
-        return Task::Rebalance(task);
+    if now.rebalance {
+        return Task::Rebalance;
     }
     if now.sweep == SweepNeed::Idle && now.map_has_room() {
         return Task::Sweep;

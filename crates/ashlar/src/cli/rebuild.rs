@@ -13,6 +13,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other drives.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
+/// How long nothing may be left less than before: it waits for room then.
+const STANDSTILL_MAX: Duration = Duration::from_secs(60);
+
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
@@ -57,6 +60,7 @@ pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Poo
     let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
     let bar = ProgressBar::new(1000).with_style(style);
     let mut busy_at = Instant::now();
+    let mut least = (u64::MAX, Instant::now());
     loop {
         let pool: Pool = client.get(path).await?;
         if !pool.states.iter().any(|is| is == work.state()) {
@@ -68,6 +72,17 @@ pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Poo
         }
         if let Some(progress) = work.progress(&pool) {
             busy_at = Instant::now();
+            if progress.bytes_left < least.0 {
+                least = (progress.bytes_left, busy_at);
+            }
+            if least.1.elapsed() > STANDSTILL_MAX {
+                bail!(
+                    "the {} of pool '{}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive \
+                     is added",
+                    work.verb(),
+                    pool.name
+                );
+            }
             bar.set_position((progress.percent * 10.0) as u64);
             bar.set_message(progress.eta_s.map_or_else(String::new, |seconds| format!("{seconds} s to go")));
         } else if busy_at.elapsed() > IDLE_MAX {

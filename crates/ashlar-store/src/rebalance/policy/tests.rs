@@ -83,7 +83,7 @@ proptest! {
                 .iter()
                 .enumerate()
                 .filter_map(|(segment, geometry)| Some((segment, best_move(geometry, &loads)?)))
-                .max_by(|(_, one), (_, other)| one.compare(other));
+                .max_by(|(_, one), (_, other)| one.gain.total_cmp(&other.gain));
             let Some((segment, best)) = best else { break };
             let mut columns = placed[segment].columns.clone();
             loads.get_mut(&columns[best.column].drive).expect("there").used -= 1;

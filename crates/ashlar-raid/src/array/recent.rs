@@ -1,0 +1,194 @@
+//! What drives have answered a moment ago, while columns are being reconstructed.
+//!
+//! Whoever reads a stream of a pool that has lost a drive needs most sectors twice: as a column of its own, and to reconstruct the
+//! lost one of the same rows. Both are wanted at nearly the same time. So for a while after a reconstruction every longer read is
+//! remembered, sector by sector, as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
+//! makes it forgotten. Only hosts' reads ask here: a scrub wants to know what the drive says.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use ashlar_block::{AlignedBuf, SECTOR_BYTES};
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use crate::geometry::ChunkAddr;
+
+/// Reads that are remembered after the last reconstruction.
+const READS: u32 = 4096;
+/// Sectors that are remembered once they are here: 8 MiB.
+const SECTORS_MAX: usize = 2048;
+/// Shorter reads are no part of a stream.
+const STREAM_SECTORS_MIN: usize = 4;
+
+type Key = (ChunkAddr, u32);
+
+/// What is known of a sector, and by which read.
+enum Slot {
+    Coming(u64),
+    Here(u64, Bytes),
+}
+
+impl Slot {
+    fn read(&self) -> u64 {
+        match self {
+            Slot::Coming(read) | Slot::Here(read, _) => *read,
+        }
+    }
+}
+
+/// What is to be done to have the next sectors of a chunk.
+pub(super) enum Next {
+    /// This is the first of them.
+    Here(Bytes),
+    /// The first is on its way.
+    Wait,
+    /// These have to be read.
+    Read(Range<u32>),
+}
+
+/// The sectors that were read last.
+#[derive(Default)]
+pub(super) struct Recent {
+    sectors: RefCell<HashMap<Key, Slot>>,
+    /// Those that are here, in the order in which they came; some have been forgotten since.
+    order: RefCell<VecDeque<(Key, u64)>>,
+    reads: Cell<u64>,
+    /// Reads that are yet to be remembered.
+    left: Cell<u32>,
+    /// Rung when sectors have come, or will not.
+    arrived: Notify,
+}
+
+impl Recent {
+    /// A column has been reconstructed: what is read from now on is remembered for a while.
+    pub fn begin(&self) {
+        self.left.set(READS);
+    }
+
+    /// Whether a read of so many sectors is to be remembered.
+    pub fn wants(&self, sectors: usize) -> bool {
+        self.left.get() > 0 && sectors >= STREAM_SECTORS_MIN
+    }
+
+    /// How to have the first of these sectors of a chunk.
+    pub fn next(&self, chunk: ChunkAddr, sectors: Range<u32>) -> Next {
+        let known = self.sectors.borrow();
+        match known.get(&(chunk, sectors.start)) {
+            Some(Slot::Here(_, bytes)) => Next::Here(bytes.clone()),
+            Some(Slot::Coming(_)) => Next::Wait,
+            None => {
+                let end = sectors.clone().find(|sector| known.contains_key(&(chunk, *sector)));
+                Next::Read(sectors.start..end.unwrap_or(sectors.end))
+            }
+        }
+    }
+
+    /// Returns when sectors have come, or will not.
+    pub async fn arrival(&self) {
+        self.arrived.notified().await;
+    }
+
+    /// These sectors are being read by whoever has the claim.
+    pub fn claim(&self, chunk: ChunkAddr, sectors: Range<u32>) -> Claim<'_> {
+        let read = self.reads.get() + 1;
+        self.reads.set(read);
+        self.left.set(self.left.get().saturating_sub(1));
+        if self.left.get() == 0 {
+            self.forget_all();
+        }
+        let mut known = self.sectors.borrow_mut();
+        sectors.clone().for_each(|sector| _ = known.insert((chunk, sector), Slot::Coming(read)));
+        Claim { recent: self, read, chunk, sectors }
+    }
+
+    fn forget_oldest(&self) {
+        let (mut known, mut order) = (self.sectors.borrow_mut(), self.order.borrow_mut());
+        let too_many = order.len().saturating_sub(SECTORS_MAX);
+        for (key, read) in order.drain(..too_many) {
+            if known.get(&key).is_some_and(|slot| slot.read() == read) {
+                known.remove(&key);
+            }
+        }
+    }
+
+    /// The sectors are being written as long as the result lives: what is read of them meanwhile counts no more than what was.
+    pub fn writing(&self, chunk: ChunkAddr, sectors: Range<u32>) -> Writing<'_> {
+        self.forget(chunk, sectors.clone());
+        Writing { recent: self, chunk, sectors }
+    }
+
+    fn forget(&self, chunk: ChunkAddr, sectors: Range<u32>) {
+        let mut known = self.sectors.borrow_mut();
+        if !known.is_empty() {
+            sectors.for_each(|sector| _ = known.remove(&(chunk, sector)));
+            self.arrived.notify_waiters();
+        }
+    }
+
+    /// Drives have come or gone.
+    pub fn forget_all(&self) {
+        self.sectors.borrow_mut().clear();
+        self.order.borrow_mut().clear();
+        self.arrived.notify_waiters();
+    }
+}
+
+/// Sectors that are being read. Dropped without [`Self::fill`], they have to be read by somebody else.
+pub(super) struct Claim<'a> {
+    recent: &'a Recent,
+    read: u64,
+    chunk: ChunkAddr,
+    sectors: Range<u32>,
+}
+
+impl Claim<'_> {
+    /// They have come. Those that were written meanwhile are not remembered.
+    pub fn fill(self, read: &[u8]) {
+        let bytes = AlignedBuf::copy_of(read).freeze();
+        let (mut known, mut order) = (self.recent.sectors.borrow_mut(), self.recent.order.borrow_mut());
+        for (nth, sector) in self.sectors.clone().enumerate() {
+            let key = (self.chunk, sector);
+            if let Some(slot @ Slot::Coming(_)) = known.get_mut(&key)
+                && slot.read() == self.read
+            {
+                let bytes = bytes.slice(nth * SECTOR_BYTES..(nth + 1) * SECTOR_BYTES);
+                *slot = Slot::Here(self.read, bytes);
+                order.push_back((key, self.read));
+            }
+        }
+        drop((known, order));
+        self.recent.forget_oldest();
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut known = self.recent.sectors.borrow_mut();
+        for sector in self.sectors.clone() {
+            let key = (self.chunk, sector);
+            if matches!(known.get(&key), Some(Slot::Coming(read)) if *read == self.read) {
+                known.remove(&key);
+            }
+        }
+        drop(known);
+        self.recent.arrived.notify_waiters();
+    }
+}
+
+/// Sectors that are being written.
+pub(super) struct Writing<'a> {
+    recent: &'a Recent,
+    chunk: ChunkAddr,
+    sectors: Range<u32>,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.recent.forget(self.chunk, self.sectors.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests;

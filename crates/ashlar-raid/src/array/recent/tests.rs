@@ -1,0 +1,83 @@
+use ashlar_block::DriveId;
+
+use super::*;
+
+const CHUNK: ChunkAddr = ChunkAddr { drive: DriveId(3), chunk: 7 };
+
+fn sectors(content: u8, count: usize) -> Vec<u8> {
+    vec![content; count * SECTOR_BYTES]
+}
+
+fn remembering() -> Recent {
+    let recent = Recent::default();
+    recent.begin();
+    recent
+}
+
+fn is_here(recent: &Recent, sector: u32) -> bool {
+    matches!(recent.next(CHUNK, sector..sector + 1), Next::Here(_))
+}
+
+#[test]
+fn nothing_is_remembered_before_something_was_reconstructed() {
+    let recent = Recent::default();
+    assert!(!recent.wants(16));
+    recent.begin();
+    assert!(recent.wants(16) && !recent.wants(1));
+    (0..READS).for_each(|_| drop(recent.claim(CHUNK, 0..4)));
+    assert!(!recent.wants(16), "nor long after that");
+}
+
+#[test]
+fn what_was_read_need_not_be_read_again() {
+    let recent = remembering();
+    let claim = recent.claim(CHUNK, 4..8);
+    assert!(matches!(recent.next(CHUNK, 4..9), Next::Wait));
+    assert!(matches!(recent.next(CHUNK, 2..9), Next::Read(range) if range == (2..4)));
+    claim.fill(&sectors(5, 4));
+    let Next::Here(sector) = recent.next(CHUNK, 6..9) else { panic!("it has come") };
+    assert_eq!(sector, sectors(5, 1));
+    assert!(matches!(recent.next(CHUNK, 8..9), Next::Read(range) if range == (8..9)));
+}
+
+#[test]
+fn what_did_not_come_has_to_be_read() {
+    let recent = remembering();
+    drop(recent.claim(CHUNK, 0..4));
+    assert!(matches!(recent.next(CHUNK, 0..4), Next::Read(range) if range == (0..4)));
+}
+
+#[test]
+fn what_is_written_is_forgotten_also_while_it_is_being_read() {
+    let recent = remembering();
+    recent.claim(CHUNK, 0..4).fill(&sectors(1, 4));
+    recent.forget(CHUNK, 1..2);
+    assert!(is_here(&recent, 0) && !is_here(&recent, 1));
+    let claim = recent.claim(CHUNK, 8..12);
+    recent.forget(CHUNK, 8..10);
+    claim.fill(&sectors(2, 4));
+    assert!(!is_here(&recent, 9) && is_here(&recent, 10));
+    recent.forget_all();
+    assert!(!is_here(&recent, 10));
+}
+
+#[test]
+fn an_old_read_says_nothing_of_what_is_read_anew() {
+    let recent = remembering();
+    let old = recent.claim(CHUNK, 0..4);
+    recent.forget(CHUNK, 0..4);
+    let new = recent.claim(CHUNK, 0..4);
+    old.fill(&sectors(1, 4));
+    assert!(!is_here(&recent, 0), "it was read before the write");
+    new.fill(&sectors(2, 4));
+    assert!(is_here(&recent, 0));
+}
+
+#[test]
+fn what_is_remembered_is_bounded() {
+    let recent = remembering();
+    for nth in 0..2 * SECTORS_MAX as u32 / 8 {
+        recent.claim(CHUNK, nth * 8..nth * 8 + 8).fill(&sectors(1, 8));
+    }
+    assert!(recent.sectors.borrow().len() <= SECTORS_MAX && !is_here(&recent, 0));
+}
