@@ -23,7 +23,8 @@ use super::targets::{Target, Verdict};
 use super::{Figures, Settings, table};
 
 const POOL: &str = "tank";
-const LEVEL: &str = "6";
+/// Stripes over all drives: what parity takes of them is its share of a stripe.
+const LEVEL: &str = "10+2";
 const DRIVES: usize = 12;
 const PARITY: usize = 2;
 const DRIVE_BYTES: u64 = 384 << 20;
@@ -206,8 +207,8 @@ impl Figures for Report {
 
     fn verdicts(&self) -> Vec<Verdict> {
         vec![
-            Verdict::new(Target::DRIVES_WRITES, "level 6, 128KiB", self.share_of_writes()),
-            Verdict::of_ratio(Target::DRIVES_DEGRADED, "level 6, 128KiB", self.degraded),
+            Verdict::new(Target::DRIVES_WRITES, "level 10+2, 128KiB", self.share_of_writes()),
+            Verdict::of_ratio(Target::DRIVES_DEGRADED, "level 10+2, 128KiB", self.degraded),
         ]
     }
 }
