@@ -128,6 +128,18 @@ pub struct Progress {
     pub bytes_left: u64,
     /// Seconds until it is done, if it goes on as it does. Null: it has only begun.
     pub eta_s: Option<u64>,
+    /// What keeps it from going on. Null: nothing.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// Why nothing is moved, though there is something to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// There is no room where it could go. It goes on by itself once there is.
+    NoRoom,
+    /// It cannot be read from the drives that are left. It is tried again from time to time.
+    Unreadable,
 }
 
 /// A scrub: a look at all that is stored, which makes right what is wrong.

@@ -39,6 +39,8 @@ struct Noted {
     /// Bytes and records written when it began.
     written: u64,
     records: u64,
+    /// Columns that have gone elsewhere since the root before.
+    relocated_columns: usize,
 }
 
 /// Why a checkpoint failed. All of these halt the pool.
@@ -120,6 +122,7 @@ impl<W: World> Pool<W> {
             generation,
             written: self.counters.get().bytes_to_drives,
             records: self.log.records(),
+            relocated_columns: self.relocation.unsettled_columns(),
         })
     }
 
@@ -409,6 +412,7 @@ impl<W: World> Pool<W> {
         let absent = |member: &&MemberRecord| !member.state.takes_part();
         *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
         self.settle_awaiting_root();
+        self.relocation.settled(noted.relocated_columns);
         if self.joining.get().is_some_and(|joining| root.members.contains(&joining.record)) {
             self.joining.set(None);
         }

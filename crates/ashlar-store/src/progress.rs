@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use ashlar_block::Nanos;
 
+/// Why nothing is moved, though there is something to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    /// There is no room where it could go.
+    NoRoom,
+    /// It cannot be read from the drives that are left.
+    Unreadable,
+}
+
 /// How far a rebuild or a rebalance is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
@@ -14,6 +23,8 @@ pub struct Progress {
     pub bytes_left: u64,
     /// When it will be done if it goes on like this. None: it has only begun.
     pub remaining: Option<Duration>,
+    /// Met since the last bytes were written.
+    pub obstacle: Option<Obstacle>,
 }
 
 /// What has been done since it began, or since the pool was opened.
@@ -21,15 +32,22 @@ pub struct Progress {
 pub(crate) struct Done {
     bytes: Cell<u64>,
     since: Cell<Option<Nanos>>,
+    obstacle: Cell<Option<Obstacle>>,
 }
 
 impl Done {
     /// Bytes have been written.
     pub fn add(&self, bytes: u64, now: Nanos) {
         self.bytes.set(self.bytes.get() + bytes);
+        self.obstacle.set(None);
         if self.since.get().is_none() {
             self.since.set(Some(now));
         }
+    }
+
+    /// It does not go on by itself at once.
+    pub fn meets(&self, obstacle: Obstacle) {
+        self.obstacle.set(Some(obstacle));
     }
 
     /// Whether any have been.
@@ -41,6 +59,7 @@ impl Done {
     pub fn forget(&self) {
         self.bytes.set(0);
         self.since.set(None);
+        self.obstacle.set(None);
     }
 
     /// How far it is with so many bytes left.
@@ -48,6 +67,6 @@ impl Done {
         let bytes_done = self.bytes.get();
         let time = self.since.get().map_or(Duration::ZERO, |since| now.since(since));
         let remaining = (bytes_done > 0).then(|| time.mul_f64(bytes_left as f64 / bytes_done as f64));
-        Progress { bytes_done, bytes_left, remaining }
+        Progress { bytes_done, bytes_left, remaining, obstacle: self.obstacle.get() }
     }
 }

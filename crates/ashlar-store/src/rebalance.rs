@@ -13,17 +13,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, IoError, Nanos, SECTOR_BYTES, World};
+use ashlar_block::{DriveId, IoError, World};
 
 use crate::format::location::SegmentId;
 use crate::format::table::{SegmentKind, SegmentState};
 use crate::gc::Collected;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::progress::{Done, Progress};
-use crate::rebuild::policy::pause_after;
+use crate::progress::{Done, Obstacle, Progress};
 use crate::relocation::Relocated;
 use crate::segments::{Segment, Segments};
+use crate::share::TimeShare;
 use crate::types::Lsn;
 use policy::{ColumnMove, best_move, chunks_beyond};
 
@@ -49,8 +49,7 @@ pub(crate) enum RebalanceTask {
 /// What is known of a rebalance between two steps.
 #[derive(Default)]
 pub(crate) struct Rebalance {
-    /// When the next step may begin: the others' share of the time is until then.
-    next_step_at: Cell<Nanos>,
+    share: TimeShare,
     /// Segments that stay as they are, because something of them cannot be read; with the LSN of their first batch, for numbers
     /// come round.
     stay: RefCell<BTreeSet<(SegmentId, Lsn)>>,
@@ -114,7 +113,7 @@ impl<W: World> Pool<W> {
         let below = self.catalog.borrow().rebalance_below?;
         let (segments, drives) = (self.segments.borrow(), self.homes());
         let bytes_narrow: u64 =
-            self.narrow(&segments, below, &drives).map(|(_, segment)| bytes_of(segment)).sum();
+            self.narrow(&segments, below, &drives).map(|(_, segment)| segment.bytes()).sum();
         let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
         let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.relocation.bytes_begun());
         Some(self.rebalance.done.progress(bytes_left, self.world.now()))
@@ -144,21 +143,24 @@ impl<W: World> Pool<W> {
 
     /// Whether there may be something to be done for a rebalance now.
     pub fn rebalance_is_ready(&self) -> bool {
+        self.rebalance_is_wanted() && self.rebalance.share.has_come(self.world.now())
+    }
+
+    /// Whether there is one, or a column on its way that one has left behind when it was stopped. What rebuilds move is theirs.
+    fn rebalance_is_wanted(&self) -> bool {
         let is_wanted = self.is_rebalancing() || self.relocation.segment().is_some();
-        is_wanted && self.rebalance.next_step_at.get() <= self.world.now() && self.unreleased().is_empty()
+        is_wanted && self.unreleased().is_empty()
     }
 
     /// When to look again whether there is.
     pub fn rebalance_waits(&self) -> Option<Duration> {
-        if !self.is_rebalancing() || self.halted().is_some() || !self.unreleased().is_empty() {
-            return None;
-        }
-        Some(self.rebalance.next_step_at.get().since(self.world.now()))
+        let is_wanted = self.rebalance_is_wanted() && self.halted().is_none();
+        is_wanted.then(|| self.rebalance.share.wait(self.world.now()))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebalance_at_once(&self) {
-        self.rebalance.next_step_at.set(self.world.now());
+        self.rebalance.share.at_once(self.world.now());
         self.orders.ring();
     }
 
@@ -166,23 +168,26 @@ impl<W: World> Pool<W> {
     pub async fn rebalance_step(&self) -> Result<(), AppendError> {
         let begun = self.world.now();
         let Some(task) = self.next_rebalance() else {
-            self.postpone_rebalance();
+            self.wait_for_room_or_batches();
             return Ok(());
         };
         let done = self.perform_rebalance(task).await;
         let ended = self.world.now();
-        self.pause_rebalance(pause_after(ended.since(begun), self.rebuild_share(ended)));
+        self.rebalance.share.stepped(begun, ended, self.rebuild_share(ended));
         done
     }
 
     /// There is no room: it is looked again later.
     pub fn postpone_rebalance(&self) {
-        self.pause_rebalance(RETRY);
+        self.rebalance.done.meets(Obstacle::NoRoom);
+        self.rebalance.share.pause(self.world.now(), RETRY);
     }
 
-    fn pause_rebalance(&self, pause: Duration) {
-        let until = Nanos(self.world.now().0 + pause.as_nanos() as u64);
-        self.rebalance.next_step_at.set(self.rebalance.next_step_at.get().max(until));
+    fn wait_for_room_or_batches(&self) {
+        if !self.may_widen() {
+            return self.postpone_rebalance();
+        }
+        self.rebalance.share.pause(self.world.now(), RETRY);
     }
 
     /// What is to be done next. `None`: it waits for room, or for batches that are on their way.
@@ -268,7 +273,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
-        let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, bytes_of(segment)));
+        let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
         match self.collect(id).await? {
             Collected::Unmovable => return Ok(()),
@@ -320,11 +325,6 @@ impl<W: World> Pool<W> {
 /// All of it has been written, and something of it lives.
 fn is_whole(segment: &Segment) -> bool {
     segment.state == SegmentState::Sealed && !segment.is_empty()
-}
-
-/// Bytes of all columns of a segment.
-fn bytes_of(segment: &Segment) -> u64 {
-    u64::from(segment.rows) * (segment.geometry.columns.len() * SECTOR_BYTES) as u64
 }
 
 #[cfg(test)]

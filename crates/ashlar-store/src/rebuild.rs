@@ -7,11 +7,11 @@
 mod latency;
 pub(crate) mod policy;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, Nanos, SECTOR_BYTES, World};
+use ashlar_block::{DriveId, Nanos, World};
 
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
@@ -19,12 +19,13 @@ use crate::format::table::SegmentState;
 use crate::gc::Collected;
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::progress::Done;
+use crate::progress::{Done, Obstacle};
 use crate::relocation::Relocated;
-use crate::segments::{NewPlace, Segments};
+use crate::segments::{NewPlace, Segment, Segments};
+use crate::share::TimeShare;
 use crate::types::Lsn;
 use latency::Holding;
-use policy::{Damaged, RebuildTask, most_endangered, pause_after};
+use policy::{Damaged, RebuildTask, most_endangered};
 
 /// When it is looked again whether there is room.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
@@ -40,8 +41,7 @@ const READY_POLL: Duration = Duration::from_millis(200);
 pub(crate) struct Rebuild {
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
-    /// When the next step may begin: the others' share of the time is until then.
-    next_step_at: Cell<Nanos>,
+    share: TimeShare,
     /// What hosts wait for their answers, where that decides how much of the time a rebuild may have.
     holding: Holding,
     /// What has been restored since the first loss that is not made good.
@@ -86,8 +86,7 @@ impl<W: World> Pool<W> {
     /// What is to be done about drives that are lost or leaving. `drives`: where to it may be moved.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let unreleased = self.unreleased();
-        let waits = self.world.now() < self.rebuild.next_step_at.get();
-        if unreleased.is_empty() || waits || !self.could_restore() {
+        if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {
             return None;
         }
         if self.relocation.must_settle(segments) {
@@ -124,7 +123,7 @@ impl<W: World> Pool<W> {
         if unreleased.is_empty() || !self.could_restore() {
             return None;
         }
-        let pause = self.rebuild.next_step_at.get().since(self.world.now());
+        let pause = self.rebuild.share.wait(self.world.now());
         if !pause.is_zero() {
             return Some(pause);
         }
@@ -138,9 +137,7 @@ impl<W: World> Pool<W> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
         let ended = self.world.now();
-        let pause = pause_after(ended.since(begun), self.rebuild_share(ended));
-        let paused = Nanos(ended.0 + pause.as_nanos() as u64);
-        self.rebuild.next_step_at.set(self.rebuild.next_step_at.get().max(paused));
+        self.rebuild.share.stepped(begun, ended, self.rebuild_share(ended));
         done
     }
 
@@ -170,13 +167,18 @@ impl<W: World> Pool<W> {
             }
             RebuildTask::Collect(id) => {
                 self.abandon_move();
-                let rows = self.segments.borrow().get(id).map_or(0, |segment| segment.rows);
+                let unreleased = self.unreleased();
+                let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
+                let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
                 match self.collect(id).await? {
-                    Collected::Unmovable => return Ok(()),
+                    Collected::Unmovable => {
+                        self.rebuild.done.meets(Obstacle::Unreadable);
+                        return Ok(());
+                    }
                     Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
                     Collected::Emptied => {}
                 }
-                self.rebuild.done.add(u64::from(rows) * SECTOR_BYTES as u64, self.world.now());
+                self.rebuild.done.add(bytes, self.world.now());
                 Ok(())
             }
             RebuildTask::Settle => {
@@ -198,10 +200,17 @@ impl<W: World> Pool<W> {
             Relocated::NoRoom => self.postpone_rebuild(),
             Relocated::Unreadable => {
                 tracing::warn!("{id} cannot be restored from what is left of it; it is tried again later");
+                self.rebuild.done.meets(Obstacle::Unreadable);
                 let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
                 self.rebuild.postponed.borrow_mut().insert(id, until);
             }
         }
+    }
+
+    /// What a rebuild has to write for a segment: columns that lie where they are not to, and parity that it lacks.
+    pub fn bytes_to_restore(&self, segment: &Segment, unreleased: &[DriveId]) -> u64 {
+        let lacking = self.identity.level.parity().saturating_sub(segment.geometry.parity());
+        segment.bytes_of_columns(segment.columns_on(unreleased) + lacking)
     }
 
     /// Where the segment's columns go that lie on lost or leaving drives.
@@ -215,13 +224,14 @@ impl<W: World> Pool<W> {
 
     /// The rebuild's share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebuild_at_once(&self) {
-        self.rebuild.next_step_at.set(self.world.now());
+        self.rebuild.share.at_once(self.world.now());
         self.orders.ring();
     }
 
     /// There is no room to rebuild to: it is looked again later.
     pub fn postpone_rebuild(&self) {
-        self.rebuild.next_step_at.set(Nanos(self.world.now().0 + ROOM_RETRY.as_nanos() as u64));
+        self.rebuild.done.meets(Obstacle::NoRoom);
+        self.rebuild.share.pause(self.world.now(), ROOM_RETRY);
     }
 
     /// Nothing is to be rebuilt any more: the next loss is counted anew.

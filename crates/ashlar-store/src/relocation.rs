@@ -70,6 +70,16 @@ impl Relocation {
             || moving.as_ref().is_some_and(|moving| !moving.is_there(segments))
     }
 
+    /// Columns that no root knows where they are yet.
+    pub fn unsettled_columns(&self) -> usize {
+        self.unsettled_columns.get()
+    }
+
+    /// A root says where so many of them are.
+    pub fn settled(&self, columns: usize) {
+        self.unsettled_columns.set(self.unsettled_columns.get() - columns);
+    }
+
     /// A root says where all columns are.
     pub fn is_settled(&self) -> bool {
         self.unsettled_columns.get() == 0
@@ -125,7 +135,6 @@ impl<W: World> Pool<W> {
     /// Has a root say where columns are. What is on its way stays where it was.
     pub async fn settle_relocations(&self) {
         self.abandon_move();
-        self.relocation.unsettled_columns.set(0);
         self.ordered_checkpoint().await;
     }
 

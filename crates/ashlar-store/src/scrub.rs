@@ -16,15 +16,15 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{IoError, Nanos, SECTOR_BYTES, World};
+use ashlar_block::{IoError, SECTOR_BYTES, World};
 use ashlar_raid::Geometry;
 
 use crate::format::location::SegmentId;
 use crate::format::table::{Occupancy, RowExtent, SegmentState};
 use crate::pool::Pool;
-use crate::rebuild::policy::pause_after;
 use crate::scan::{Expected, Image};
 use crate::segments::{Pin, Segment, pin};
+use crate::share::TimeShare;
 use crate::types::Lsn;
 use heal::Wounds;
 use repair::BatchCheck;
@@ -64,8 +64,7 @@ pub(crate) struct Scrub {
     wounds: Wounds,
     /// The last one that has ended since the pool was opened.
     last: RefCell<Option<ScrubReport>>,
-    /// When the next step may begin: the others' share of the time is until then.
-    next_step_at: Cell<Nanos>,
+    share: TimeShare,
 }
 
 impl Scrub {
@@ -171,7 +170,7 @@ impl<W: World> Pool<W> {
 
     /// Whether there is something to be looked at now.
     pub fn scrub_is_ready(&self) -> bool {
-        self.scrub.next_step_at.get() <= self.world.now() && self.scrub_is_wanted()
+        self.scrub.share.has_come(self.world.now()) && self.scrub_is_wanted()
     }
 
     /// When to look again whether there is.
@@ -180,14 +179,14 @@ impl<W: World> Pool<W> {
             return None;
         }
         if self.scrub_is_wanted() {
-            return Some(self.scrub.next_step_at.get().since(self.world.now()));
+            return Some(self.scrub.share.wait(self.world.now()));
         }
         self.scrub_due_in().map(|wait| wait.min(DUE_POLL))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn scrub_at_once(&self) {
-        self.scrub.next_step_at.set(self.world.now());
+        self.scrub.share.at_once(self.world.now());
         self.orders.ring();
     }
 
@@ -203,8 +202,7 @@ impl<W: World> Pool<W> {
         self.scrub_some().await;
         let ended = self.world.now();
         let prio = self.catalog.borrow().settings.scrub_prio;
-        let pause = pause_after(ended.since(begun), prio);
-        self.scrub.next_step_at.set(Nanos(ended.0 + pause.as_nanos() as u64));
+        self.scrub.share.stepped(begun, ended, prio);
     }
 
     fn begin_as_scheduled(&self) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::DriveId;
+use ashlar_block::{DriveId, SECTOR_BYTES};
 use ashlar_raid::{Geometry, Level};
 use tokio::sync::Notify;
 
@@ -84,6 +84,16 @@ impl Segment {
             hot: false,
             pins: 0,
         }
+    }
+
+    /// Bytes that its rows have in so many columns.
+    pub fn bytes_of_columns(&self, columns: usize) -> u64 {
+        u64::from(self.rows) * (columns * SECTOR_BYTES) as u64
+    }
+
+    /// Bytes of all its columns.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_of_columns(self.geometry.columns.len())
     }
 
     /// The rows that hold batches.

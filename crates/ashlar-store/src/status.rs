@@ -1,6 +1,6 @@
 //! How a pool is, for people and for those who watch it.
 
-use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES, World};
+use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_raid::{Failure, Level, Member};
 
 use crate::capacity::Space;
@@ -10,7 +10,6 @@ use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
 use crate::progress::Progress;
 use crate::scrub::ScrubReport;
-use crate::segments::Segment;
 use crate::upkeep::activity::Activity;
 
 /// A member drive's condition.
@@ -170,12 +169,7 @@ impl<W: World> Pool<W> {
         let unreleased = self.unreleased();
         let segments = self.segments.borrow();
         let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
-        let parity = self.identity.level.parity();
-        let bytes = |segment: &Segment| {
-            let lacking = parity.saturating_sub(segment.geometry.parity());
-            u64::from(segment.rows) * ((segment.columns_on(&unreleased) + lacking) * SECTOR_BYTES) as u64
-        };
-        let all: u64 = damaged.map(|(_, segment)| bytes(segment)).sum();
+        let all: u64 = damaged.map(|(_, segment)| self.bytes_to_restore(segment, &unreleased)).sum();
         let bytes_left = all.saturating_sub(self.relocation.bytes_begun());
         let goes_on = bytes_left > 0 && self.could_restore();
         goes_on.then(|| self.rebuild.done.progress(bytes_left, self.world.now()))

@@ -149,8 +149,37 @@ fn what_is_on_its_way_when_it_is_stopped_stays_where_it_was() {
     let goes_on = pool.relocation.segment().map(|id| RebalanceTask::Move(id, None));
     assert_eq!(next(&pool), goes_on);
     with_checkpoint(&pool, pool.stop_rebalance()).expect("good drives");
+    assert!(pool.rebalance_waits().is_some(), "upkeep would sleep, and what is reserved would stay so");
     assert_eq!(rebalance(&pool, |_| true), (1, None));
     assert_eq!((pool.relocation.segment(), pool.counters.get().columns_moved), (None, 0));
+    assert_eq!(pool.rebalance_waits(), None);
+}
+
+#[test]
+fn any_root_says_where_columns_are() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    rebalance(&pool, |_| pool.relocation.is_settled());
+    assert!(!pool.relocation.is_settled(), "a column has gone");
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert!(pool.relocation.is_settled());
+}
+
+#[test]
+fn who_waits_for_a_rebalance_is_told_what_it_lacks() {
+    let mut drives = Drives::new(Level::RAID1, 3);
+    let pool = filled(&drives);
+    add_drives(&mut drives, &pool, 1);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let obstacle = || pool.rebalance_progress().expect("it goes on").obstacle;
+    assert_eq!(obstacle(), None);
+    pool.postpone_rebalance();
+    assert_eq!(obstacle(), Some(Obstacle::NoRoom));
+    let task = next(&pool).expect("there is room");
+    at_once(pool.perform_rebalance(task)).expect("good drives");
+    assert_eq!(obstacle(), None);
 }
 
 #[test]

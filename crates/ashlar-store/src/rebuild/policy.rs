@@ -1,7 +1,5 @@
 //! What is rebuilt next: pure functions of what is damaged.
 
-use std::time::Duration;
-
 use crate::format::location::SegmentId;
 
 /// What is to be done about drives that are lost or leaving.
@@ -38,12 +36,6 @@ pub(crate) fn most_endangered(
 ) -> Option<Damaged> {
     let ready = damaged.filter(|segment| segment.is_ready && !segment.is_empty);
     ready.min_by_key(|segment| (segment.spare, begun != Some(segment.id), segment.id))
-}
-
-/// How long to leave the drives to others after a step, so that rebuild has `prio` percent of the time.
-pub(crate) fn pause_after(step: Duration, prio: u8) -> Duration {
-    let prio = u32::from(prio.clamp(1, 100));
-    step * (100 - prio) / prio
 }
 
 #[cfg(test)]

@@ -72,6 +72,23 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
     assert!(off.iter().all(|segment| segment.id == first) && !off.is_empty(), "{off:?}");
 }
 
+#[test]
+fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
+    let pool = degraded(Level::RAID1, 4);
+    let obstacle = || pool.status().rebuild.expect("it goes on").obstacle;
+    assert_eq!(obstacle(), None);
+    pool.postpone_rebuild();
+    assert_eq!(obstacle(), Some(Obstacle::NoRoom));
+    let task = next(&pool).expect("there is room");
+    at_once(pool.rebuild_step(task)).expect("good drives");
+    assert_eq!(obstacle(), None);
+    let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let geometry = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
+    geometry.columns.iter().for_each(|column| pool.array.give_up(column.drive, DeviceError::Gone));
+    at_once(pool.move_step(id));
+    assert_eq!(obstacle(), Some(Obstacle::Unreadable));
+}
+
 /// The loss of another drive halted the pool, though no segment lacked more than one column.
 #[test]
 fn what_is_restored_counts_before_a_root_says_so() {

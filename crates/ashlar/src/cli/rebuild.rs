@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use ashlar_control::types::{Pool, Progress};
+use ashlar_control::types::{Obstacle, Pool, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
@@ -13,8 +13,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other drives.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
-/// How long nothing may be left less than before: it waits for room then.
-const STANDSTILL_MAX: Duration = Duration::from_secs(60);
+/// How long something may stand in the way: hosts delete and trim, and collection makes room.
+const OBSTACLE_MAX: Duration = Duration::from_secs(60);
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +52,53 @@ impl Work {
     }
 }
 
+/// Since when it has not gone on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standstill {
+    /// There is nothing that could be done.
+    Idle(Instant),
+    Obstacle(Obstacle, Instant),
+}
+
+impl Standstill {
+    /// What is known of it after a look at the pool. `None`: it goes on.
+    fn after(before: Option<Standstill>, progress: Option<&Progress>, now: Instant) -> Option<Standstill> {
+        match (progress.map(|progress| progress.obstacle), before) {
+            (Some(None), _) => None,
+            (None, Some(Standstill::Idle(since))) => Some(Standstill::Idle(since)),
+            (None, _) => Some(Standstill::Idle(now)),
+            (Some(Some(met)), Some(Standstill::Obstacle(same, since))) if met == same => {
+                Some(Standstill::Obstacle(met, since))
+            }
+            (Some(Some(met)), _) => Some(Standstill::Obstacle(met, now)),
+        }
+    }
+
+    /// Why it is not waited for any longer.
+    fn gives_up(self, work: Work, pool: &str, now: Instant) -> Option<String> {
+        let (since, max) = match self {
+            Standstill::Idle(since) => (since, IDLE_MAX),
+            Standstill::Obstacle(_, since) => (since, OBSTACLE_MAX),
+        };
+        let verb = work.verb();
+        let why = match self {
+            Standstill::Idle(_) => format!(
+                "pool '{pool}' lacks drives, and nothing of it can be rebuilt: ashlar pool show {pool} tells which are missing"
+            ),
+            Standstill::Obstacle(Obstacle::NoRoom, _) => format!(
+                "the {verb} of pool '{pool}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive \
+                 is added"
+            ),
+            Standstill::Obstacle(Obstacle::Unreadable, _) => format!(
+                "the {verb} of pool '{pool}' cannot read what is left to be moved: more is wrong with it than the level \
+                 survives. It is tried again by itself; bring lost drives back (ashlar drive return), or run ashlar pool scrub \
+                 {pool}, which tells how much is lost"
+            ),
+        };
+        (now.duration_since(since) > max).then_some(why)
+    }
+}
+
 /// Returns the pool at `path` once the work is done.
 ///
 /// # Errors
@@ -59,8 +106,7 @@ impl Work {
 pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Pool> {
     let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
     let bar = ProgressBar::new(1000).with_style(style);
-    let mut busy_at = Instant::now();
-    let mut least = (u64::MAX, Instant::now());
+    let mut standstill = None;
     loop {
         let pool: Pool = client.get(path).await?;
         if !pool.states.iter().any(|is| is == work.state()) {
@@ -70,28 +116,18 @@ pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Poo
         if let Some(why) = &pool.problem {
             bail!("pool '{}' cannot {}: {why}", pool.name, work.verb());
         }
-        if let Some(progress) = work.progress(&pool) {
-            busy_at = Instant::now();
-            if progress.bytes_left < least.0 {
-                least = (progress.bytes_left, busy_at);
-            }
-            if least.1.elapsed() > STANDSTILL_MAX {
-                bail!(
-                    "the {} of pool '{}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive \
-                     is added",
-                    work.verb(),
-                    pool.name
-                );
-            }
+        let (progress, now) = (work.progress(&pool), Instant::now());
+        standstill = Standstill::after(standstill, progress.as_ref(), now);
+        if let Some(why) = standstill.and_then(|stands| stands.gives_up(work, &pool.name, now)) {
+            bail!(why);
+        }
+        if let Some(progress) = progress {
             bar.set_position((progress.percent * 10.0) as u64);
             bar.set_message(progress.eta_s.map_or_else(String::new, |seconds| format!("{seconds} s to go")));
-        } else if busy_at.elapsed() > IDLE_MAX {
-            bail!(
-                "pool '{}' lacks drives, and nothing of it can be rebuilt: ashlar pool show {} tells which are missing",
-                pool.name,
-                pool.name
-            );
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

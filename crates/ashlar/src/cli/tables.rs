@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Host, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
+    Access, DriveInfo, Event, Host, Obstacle, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status,
+    Volume,
 };
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -122,6 +123,11 @@ pub fn rebalance(pool: &Pool) -> String {
 
 fn done(what: &str, progress: &Progress) -> String {
     let eta = progress.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
+    let eta = match progress.obstacle {
+        Some(Obstacle::NoRoom) => ", waits for room".to_owned(),
+        Some(Obstacle::Unreadable) => ", cannot be read".to_owned(),
+        None => eta,
+    };
     format!("{:.1} % {what}, {} left{eta}", progress.percent, size(progress.bytes_left))
 }
 

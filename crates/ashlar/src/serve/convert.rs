@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
+    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
     ScrubbedDrive, Spare, Volume,
 };
 use ashlar_store::{DriveCondition, PoolStatus, ScrubReport, ScrubState};
@@ -69,6 +69,10 @@ fn progress(progress: &ashlar_store::Progress) -> Progress {
         percent: (progress.bytes_done as f64 / all as f64 * 1000.0).floor() / 10.0,
         bytes_left: progress.bytes_left,
         eta_s: progress.remaining.map(|remaining| remaining.as_secs_f64().ceil() as u64),
+        obstacle: progress.obstacle.map(|obstacle| match obstacle {
+            ashlar_store::Obstacle::NoRoom => Obstacle::NoRoom,
+            ashlar_store::Obstacle::Unreadable => Obstacle::Unreadable,
+        }),
     }
 }
 

@@ -32,12 +32,3 @@ fn what_is_empty_or_not_ready_is_left_alone() {
     let busy = Damaged { is_ready: false, ..damaged(2, 1) };
     assert_eq!(next(&[empty, busy], Some(2)), None);
 }
-
-#[test]
-fn the_priority_is_the_rebuilds_share_of_the_time() {
-    let step = Duration::from_millis(10);
-    assert_eq!(pause_after(step, 100), Duration::ZERO);
-    assert_eq!(pause_after(step, 50), step);
-    assert_eq!(pause_after(step, 10), Duration::from_millis(90));
-    assert_eq!(pause_after(step, 0), pause_after(step, 1));
-}

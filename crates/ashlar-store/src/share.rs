@@ -1,0 +1,49 @@
+//! Work in the background has a share of the time: after each step it leaves the drives to others.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use ashlar_block::Nanos;
+
+/// When the next step of some work in the background may begin.
+#[derive(Default)]
+pub(crate) struct TimeShare {
+    next_step_at: Cell<Nanos>,
+}
+
+impl TimeShare {
+    /// Whether the next step may begin.
+    pub fn has_come(&self, now: Nanos) -> bool {
+        self.next_step_at.get() <= now
+    }
+
+    /// How long it is until then.
+    pub fn wait(&self, now: Nanos) -> Duration {
+        self.next_step_at.get().since(now)
+    }
+
+    /// The next step may begin now: what was to be waited for was by another share, or for another reason.
+    pub fn at_once(&self, now: Nanos) {
+        self.next_step_at.set(now);
+    }
+
+    /// The next step begins after that much time, or later.
+    pub fn pause(&self, now: Nanos, pause: Duration) {
+        let until = Nanos(now.0 + pause.as_nanos() as u64);
+        self.next_step_at.set(self.next_step_at.get().max(until));
+    }
+
+    /// A step is done; the others' share of the time is next, so that such steps have `percent` of it.
+    pub fn stepped(&self, begun: Nanos, ended: Nanos, percent: u8) {
+        self.pause(ended, pause_after(ended.since(begun), percent));
+    }
+}
+
+/// How long to leave the drives to others after a step, so that steps have `percent` of the time.
+fn pause_after(step: Duration, percent: u8) -> Duration {
+    let percent = u32::from(percent.clamp(1, 100));
+    step * (100 - percent) / percent
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+use super::*;
+
+const STEP: Duration = Duration::from_millis(10);
+
+fn at(milliseconds: u64) -> Nanos {
+    Nanos(milliseconds * 1_000_000)
+}
+
+#[test]
+fn steps_have_their_percent_of_the_time() {
+    assert_eq!(pause_after(STEP, 100), Duration::ZERO);
+    assert_eq!(pause_after(STEP, 50), STEP);
+    assert_eq!(pause_after(STEP, 10), Duration::from_millis(90));
+    assert_eq!(pause_after(STEP, 0), pause_after(STEP, 1));
+}
+
+#[test]
+fn a_pause_that_a_step_has_asked_for_is_not_cut_short_by_its_share() {
+    let share = TimeShare::default();
+    share.pause(at(0), Duration::from_secs(1));
+    share.stepped(at(0), at(10), 50);
+    assert!(!share.has_come(at(999)));
+    assert!(share.has_come(at(1000)));
+}
+
+#[test]
+fn nothing_is_waited_for_once_the_share_has_changed() {
+    let share = TimeShare::default();
+    share.stepped(at(0), at(10), 1);
+    assert_eq!(share.wait(at(10)), Duration::from_millis(990));
+    share.at_once(at(20));
+    assert!(share.has_come(at(20)));
+    assert_eq!(share.wait(at(20)), Duration::ZERO);
+}

@@ -1,0 +1,47 @@
+use super::*;
+
+fn left(bytes_left: u64, obstacle: Option<Obstacle>) -> Option<Progress> {
+    Some(Progress { bytes_left, obstacle, ..Progress::default() })
+}
+
+/// What somebody who waits is told after looks at these seconds.
+fn told(looks: &[(u64, Option<Progress>)]) -> Option<String> {
+    let begun = Instant::now();
+    let mut standstill = None;
+    looks.iter().find_map(|(second, progress)| {
+        let now = begun + Duration::from_secs(*second);
+        standstill = Standstill::after(standstill, progress.as_ref(), now);
+        standstill.and_then(|stands| stands.gives_up(Work::Rebuild, "tank", now))
+    })
+}
+
+#[test]
+fn a_second_loss_during_a_rebuild_is_waited_for_however_much_more_is_left() {
+    assert_eq!(told(&[(0, left(100, None)), (10, left(900, None)), (300, left(800, None))]), None);
+}
+
+#[test]
+fn a_rebuild_that_takes_its_time_is_waited_for() {
+    assert_eq!(told(&[(0, left(100, None)), (600, left(100, None))]), None);
+}
+
+#[test]
+fn room_that_does_not_come_is_said() {
+    let (stuck, free) = (left(100, Some(Obstacle::NoRoom)), left(100, None));
+    let why = told(&[(0, stuck), (30, stuck), (61, stuck)]).expect("it is not waited for");
+    assert!(why.contains("waits for room"), "{why}");
+    assert_eq!(told(&[(0, stuck), (30, free), (61, stuck), (120, stuck)]), None);
+}
+
+#[test]
+fn data_that_cannot_be_read_are_said() {
+    let stuck = left(100, Some(Obstacle::Unreadable));
+    let why = told(&[(0, stuck), (61, stuck)]).expect("it is not waited for");
+    assert!(why.contains("cannot read"), "{why}");
+}
+
+#[test]
+fn a_loss_may_take_a_moment_until_it_can_be_made_good() {
+    assert_eq!(told(&[(0, None), (9, None), (10, left(100, None)), (60, None)]), None);
+    assert!(told(&[(0, None), (11, None)]).expect("it is not waited for").contains("lacks drives"));
+}
