@@ -370,11 +370,12 @@ pub fn catalog_seeds() -> Vec<Seed> {
         scrub_prio: 7,
         scrub_interval: Some(Duration::from_secs(3600)),
         fault_threshold: NonZeroU32::new(3),
+        io_timeout: Some(Duration::from_secs(5)),
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     catalog.rebalance_below = Some(Lsn(77));
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency, of faults and of a rebalance is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8)].to_vec();
+    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance and of silent drives is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

@@ -13,7 +13,9 @@ use crate::world::SimWorld;
 
 const EIO: i32 = 5;
 /// How long an operation that stalls takes, at most.
-const STALL_MAX_MICROSECONDS: u64 = 20_000_000;
+const STALL_MAX_MICROSECONDS: u64 = 15_000_000;
+/// How long a drive answers nothing, at most.
+const HANG_MAX_NANOSECONDS: u64 = 300_000_000_000;
 /// How long a drive refuses everything, at most.
 const GLITCH_MAX_NANOSECONDS: u64 = 50_000_000;
 /// How long there is no room under a drive, at most.
@@ -66,6 +68,7 @@ impl SimDrive {
         let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
         let time = 1 + self.world.below(slowest);
         self.world.sleep(Duration::from_micros(time)).await;
+        self.hang().await;
         self.world.count_operation();
         if self.does(Fault::Vanish) {
             self.change(|platter| platter.gone = true);
@@ -81,6 +84,19 @@ impl SimDrive {
             () if platter.gone => Err(DeviceError::Gone),
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
+        }
+    }
+
+    /// Waits while the drive hangs.
+    async fn hang(&self) {
+        if self.does(Fault::Hang) {
+            let until = self.soon(HANG_MAX_NANOSECONDS);
+            self.change(|platter| platter.hung_until = until);
+            self.perhaps_cut_power();
+        }
+        let until = self.platter.0.borrow().hung_until;
+        if self.world.now() < until {
+            self.world.sleep(until.since(self.world.now())).await;
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Drives {
     members: BTreeSet<usize>,
     numbers: Numbers,
     bad_max: usize,
+    /// Bad drives may hang, too.
+    hangs: bool,
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
@@ -76,6 +78,7 @@ impl Drives {
             members: (0..plan.drives).collect(),
             numbers: Rc::new(RefCell::new((0..plan.drives).map(|drive| (drive as u16, drive)).collect())),
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
+            hangs: plan.hangs,
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
             released: BTreeSet::new(),
@@ -188,6 +191,7 @@ impl Drives {
         for (drive, platter) in self.platters.iter().enumerate() {
             let bad = self.bad.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
+            let faults = if bad && self.hangs { faults.with(Fault::Hang, rare(rng, 1500)) } else { faults };
             let lies = self.liars.contains(&drive);
             platter.0.borrow_mut().faults = if lies { lying(rng, faults) } else { faults };
         }

@@ -25,6 +25,8 @@ pub enum Fault {
     Glitch,
     /// The drive vanishes.
     Vanish,
+    /// The drive answers nothing for minutes, then goes on as if nothing had been.
+    Hang,
     /// An operation takes very long.
     Stall,
     /// Operations that begin in a moment take very long, those of all drives.
@@ -41,7 +43,7 @@ pub enum Fault {
 
 impl Fault {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Fault; 16] = [
+    pub const ALL: [Fault; 17] = [
         Fault::LostWrite,
         Fault::LostMoment,
         Fault::MisdirectedWrite,
@@ -52,6 +54,7 @@ impl Fault {
         Fault::FlushError,
         Fault::Glitch,
         Fault::Vanish,
+        Fault::Hang,
         Fault::Stall,
         Fault::StallMoment,
         Fault::NoSpace,

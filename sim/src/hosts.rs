@@ -217,8 +217,9 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, .. } = *self.plan;
-        let wanted = Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None, fault_threshold };
+        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, .. } = *self.plan;
+        let wanted =
+            Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None, fault_threshold, io_timeout };
         if pool.settings() == wanted {
             return Ok(());
         }

@@ -276,11 +276,12 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  for faults {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}  drives lost {}  for faults {}  for silence {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.drives_lost,
         outcome.drives_faulty,
+        outcome.drives_silent,
         outcome.drives_healed,
         outcome.drives_added,
         outcome.drives_removed,

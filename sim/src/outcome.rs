@@ -63,6 +63,8 @@ pub struct Outcome {
     pub columns_moved: u64,
     /// Drives that were given up for too many faults.
     pub drives_faulty: u64,
+    /// Those that were given up for their silence.
+    pub drives_silent: u64,
     /// Drives that had been bad, and of which a start has healed.
     pub drives_healed: u64,
     /// Sectors that were wrong or could not be read, and were written anew.
@@ -113,6 +115,7 @@ impl Outcome {
             ("a drive too many away", self.overdrawn_refusals),
             ("a drive that was lost", self.drives_lost),
             ("a drive that was given up for its faults", self.drives_faulty),
+            ("a drive that was given up for its silence", self.drives_silent),
             ("a drive that healed", self.drives_healed),
             ("a drive that came back", self.drives_returned),
             ("a drive that was added", self.drives_added),
@@ -156,6 +159,7 @@ impl AddAssign for Outcome {
         self.columns_restored += other.columns_restored;
         self.columns_moved += other.columns_moved;
         self.drives_faulty += other.drives_faulty;
+        self.drives_silent += other.drives_silent;
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;
         self.lies_corrected += other.lies_corrected;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, NewPool, Options};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, NewPool, Options, Settings};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
@@ -87,10 +87,14 @@ pub struct Plan {
     pub scrub_prio: u8,
     /// Faults for which a drive is given up.
     pub fault_threshold: Option<NonZeroU32>,
+    /// For how long a drive may be silent. No good drive is as long as that.
+    pub io_timeout: Option<Duration>,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// Drives may be bad, as many as the level survives.
     pub failing: bool,
+    /// Those that are may answer nothing for minutes.
+    pub hangs: bool,
     /// Drives that are bad and never say so; no more than the level survives.
     pub liars: Vec<usize>,
     /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is many, two columns of one
@@ -137,8 +141,10 @@ impl Plan {
             recon_p99: None,
             scrub_prio: 100,
             fault_threshold: None,
+            io_timeout: Settings::default().io_timeout,
             space_wait: Options::default().space_wait,
             failing: false,
+            hangs: false,
             liars: Vec::new(),
             stall_once_in: [0, 0, 0, 500][rng.below(4) as usize],
             stall_moment: 0,
@@ -195,6 +201,7 @@ impl Plan {
             recon_p99: (rng.below(4) == 0).then_some(Duration::from_millis(2)),
             scrub_prio: if rng.below(2) == 0 { 100 } else { 10 },
             fault_threshold: NonZeroU32::new([0, 0, 2, 10][rng.below(4) as usize]),
+            io_timeout: [None, Some(20), Some(30)][rng.below(3) as usize].map(Duration::from_secs),
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: match rng.below(2) {
@@ -204,6 +211,7 @@ impl Plan {
             },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
             failing,
+            hangs: failing && rng.below(2) == 0,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
             stall_once_in: [50, 50, 2000, 0, 0, 0][rng.below(6) as usize],
             stall_moment: [64, 1024, 0, 0][rng.below(4) as usize],
@@ -252,7 +260,7 @@ impl Plan {
 
     /// Whether drives take seconds for an answer now and then.
     pub fn has_stalls(&self) -> bool {
-        self.stall_once_in > 0 || self.stall_moment > 0
+        self.stall_once_in > 0 || self.stall_moment > 0 || self.hangs
     }
 
     /// Whether a write of these blocks must be there whole after a crash, or not at all.

@@ -40,6 +40,8 @@ pub struct Platter {
     pub met: ByFault,
     /// It answers nothing any more.
     pub gone: bool,
+    /// Until then it answers nothing.
+    pub hung_until: Nanos,
     /// Until then it refuses everything.
     pub glitch_until: Nanos,
     /// Until then there is no room for what is written.
@@ -65,6 +67,7 @@ impl SharedPlatter {
             faults: ByFault::default(),
             met: ByFault::default(),
             gone: false,
+            hung_until: Nanos(0),
             glitch_until: Nanos(0),
             no_space_until: Nanos(0),
         })))
@@ -106,6 +109,7 @@ impl SharedPlatter {
         platter.faults = ByFault::default();
         platter.bad.clear();
         platter.gone = false;
+        platter.hung_until = Nanos(0);
         platter.glitch_until = Nanos(0);
         platter.no_space_until = Nanos(0);
     }

@@ -262,17 +262,19 @@ impl Scenario {
             outcome.lies_corrected += status.counters.lies_corrected;
             outcome.sectors_repaired += status.counters.sectors_repaired;
             outcome.drives_lost += lost.len() as u64;
-            outcome.drives_faulty += status.drives.iter().filter(|drive| is_faulty(drive)).count() as u64;
+            for drive in &status.drives {
+                match drive.condition {
+                    DriveCondition::Failed(Failure::TooManyFaults { .. }) => outcome.drives_faulty += 1,
+                    DriveCondition::Failed(Failure::Silent { .. }) => outcome.drives_silent += 1,
+                    _ => {}
+                }
+            }
             outcome.columns_restored += status.counters.columns_restored;
             outcome.columns_moved += status.counters.columns_moved;
             outcome.drives_removed += self.drives.removed(&held);
         });
         Some(held)
     }
-}
-
-fn is_faulty(drive: &DriveStatus) -> bool {
-    matches!(drive.condition, DriveCondition::Failed(Failure::TooManyFaults { .. }))
 }
 
 /// What the drives are to the pool.

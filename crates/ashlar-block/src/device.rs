@@ -69,6 +69,9 @@ pub enum DeviceError {
         /// The drive's size.
         size_bytes: u64,
     },
+    /// It has answered nothing for a while, and is not waited for any longer. It may answer yet.
+    #[error("the drive does not answer")]
+    TimedOut,
     /// The drive is no longer there, or is not believed any more (a flush failed).
     #[error("the drive is gone")]
     Gone,

@@ -115,6 +115,8 @@ pub struct Pool {
     pub scrub_interval_s: u64,
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
     pub fault_threshold: u32,
+    /// Milliseconds for which a drive may give no answer at all before it is given up, where redundancy allows; 0: for ever.
+    pub io_timeout_ms: u64,
     /// What has happened since it was opened.
     pub counters: PoolCounters,
 }
@@ -458,6 +460,10 @@ pub struct ChangePool {
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
     #[serde(default)]
     pub fault_threshold: Option<u32>,
+    /// Milliseconds for which a drive may give no answer at all before it is given up, where redundancy allows, from two seconds to
+    /// an hour; 0: for ever.
+    #[serde(default)]
+    pub io_timeout_ms: Option<u64>,
 }
 
 /// What is to change of a volume.

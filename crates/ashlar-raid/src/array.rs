@@ -1,5 +1,6 @@
 //! The member drives as an array: rows are written to all columns, a column is read from anywhere.
 
+mod answers;
 mod reading;
 mod recent;
 
@@ -15,7 +16,9 @@ use tokio::sync::Notify;
 
 use crate::faults::{Failure, Faults};
 use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
+use crate::silence::Silence;
 use crate::slow::Speed;
+use answers::Patience;
 use recent::Recent;
 
 pub use reading::choices;
@@ -33,6 +36,7 @@ pub struct Member<D> {
     read_errors: Cell<u64>,
     lies: Cell<u64>,
     speed: Speed,
+    silence: Silence,
     faults: Faults,
 }
 
@@ -46,6 +50,7 @@ impl<D> Member<D> {
             read_errors: Cell::new(0),
             lies: Cell::new(0),
             speed: Speed::default(),
+            silence: Silence::default(),
             faults: Faults::default(),
         }
     }
@@ -60,9 +65,9 @@ impl<D> Member<D> {
         self.read_errors.get()
     }
 
-    /// It answers reads much later than the others of the array: most of them go to those.
+    /// It answers reads much later than the others of the array, or not at all: most of them go to those.
     pub fn is_slow(&self) -> bool {
-        self.speed.is_slow()
+        self.speed.is_slow() || self.silence.is_long()
     }
 
     /// Times that the drive gave wrong bytes.
@@ -86,6 +91,10 @@ pub struct Array<D> {
     /// Faults of a drive within [`crate::FAULT_WINDOW`] that are too many.
     fault_threshold: Cell<Option<NonZeroU32>>,
     recent: Recent,
+    /// Some drive owed an answer when that was looked at last, or does since then.
+    is_owed: Cell<bool>,
+    /// Rung when that begins.
+    owing: Notify,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -153,6 +162,8 @@ impl<D: Device> Array<D> {
             compared_at: Cell::new(Nanos(0)),
             fault_threshold: Cell::new(None),
             recent: Recent::default(),
+            is_owed: Cell::new(false),
+            owing: Notify::new(),
         }
     }
 
@@ -203,10 +214,11 @@ impl<D: Device> Array<D> {
         self.members.borrow().iter().flatten().filter(|member| member.failure.borrow().is_none()).count()
     }
 
-    /// Gives a drive up: it is not used any more, and [`Array::changed`] returns.
+    /// Gives a drive up: it is not used any more, nobody waits for it, and [`Array::changed`] returns.
     pub fn give_up(&self, drive: DriveId, why: impl Into<Failure>) {
         let Some(member) = self.working(drive) else { return };
         *member.failure.borrow_mut() = Some(why.into());
+        member.silence.wake_all();
         self.changed.notify_one();
     }
 
@@ -325,7 +337,7 @@ impl<D: Device> Array<D> {
         loop {
             let Some(member) = self.working(column.drive) else { return false };
             let offset = member.layout.offset(column.chunk, row * SECTOR_BYTES as u32);
-            match member.device.write(offset, bytes.clone(), Durability::Stable).await {
+            match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
                 Ok(()) => return member.failure.borrow().is_none(),
                 Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
                 Err(error) => {
@@ -336,6 +348,16 @@ impl<D: Device> Array<D> {
                 }
             }
         }
+    }
+
+    async fn write(
+        &self,
+        member: &Member<D>,
+        offset: u64,
+        bytes: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
+        self.answer(member, Patience::Patient, member.device.write(offset, bytes, durability)).await?
     }
 
     async fn wait_for_room(&self) {
@@ -359,7 +381,7 @@ impl<D: Device> Array<D> {
         for _ in 0..WRITE_TRIES {
             let Some(member) = self.working(addr.drive) else { return false };
             let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
-            match member.device.write(offset, bytes.clone(), Durability::Stable).await {
+            match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
                 Ok(()) => {}
                 Err(DeviceError::Gone) => self.give_up(addr.drive, DeviceError::Gone),
                 Err(_) => continue,
@@ -376,7 +398,7 @@ impl<D: Device> Array<D> {
     pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
         loop {
             let Some(member) = self.working(drive) else { return };
-            match member.device.write(offset, bytes.clone(), durability).await {
+            match self.write(&member, offset, bytes.clone(), durability).await {
                 Ok(()) => return,
                 Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
                 Err(error) => self.give_up(drive, error),
@@ -387,7 +409,8 @@ impl<D: Device> Array<D> {
     /// Makes what was written to a drive durable. A drive that fails is given up.
     pub async fn flush(&self, drive: DriveId) {
         let Some(member) = self.working(drive) else { return };
-        if let Err(error) = member.device.flush().await {
+        let flushed = self.answer(&member, Patience::Patient, member.device.flush()).await;
+        if let Err(error) = flushed.and_then(|flushed| flushed) {
             self.give_up(drive, error);
         }
     }

@@ -23,6 +23,12 @@ pub enum Failure {
         /// How often.
         times: NonZeroU32,
     },
+    /// It owed answers, and gave none.
+    #[error("it has answered nothing for {seconds} s")]
+    Silent {
+        /// For how long.
+        seconds: u64,
+    },
 }
 
 /// The last faults of a drive.

@@ -10,9 +10,11 @@ mod geometry;
 mod kernels;
 mod level;
 pub mod parity;
+mod silence;
 mod slow;
 
 pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
 pub use faults::{FAULT_WINDOW, Failure};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};
+pub use silence::LOOK_INTERVAL;

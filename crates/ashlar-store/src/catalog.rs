@@ -59,6 +59,9 @@ pub struct Settings {
     pub scrub_interval: Option<Duration>,
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows. None: never.
     pub fault_threshold: Option<NonZeroU32>,
+    /// How long a drive may give no answer at all, though it owes some, before it is given up, where redundancy allows. None: for ever.
+    /// Whole milliseconds.
+    pub io_timeout: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -69,6 +72,7 @@ impl Default for Settings {
             scrub_prio: 5,
             scrub_interval: Some(SCRUB_INTERVAL),
             fault_threshold: FAULT_THRESHOLD,
+            io_timeout: Some(IO_TIMEOUT),
         }
     }
 }
@@ -81,6 +85,10 @@ const SCRUB_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Faults for which a drive is given up of whose pool nobody has said anything else.
 const FAULT_THRESHOLD: Option<NonZeroU32> = NonZeroU32::new(10);
+
+/// How long a drive of a pool may be silent of which nobody has said anything else: longer than drives try to read what they cannot, or
+/// take to be reset, and shorter than hosts wait for an answer, which is 30 s with Linux.
+const IO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -111,8 +119,8 @@ impl Catalog {
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
     /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
     /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
-    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`. What was written before there were scrubs, or one of the
-    /// last three, ends before those.
+    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`. What was
+    /// written before there were scrubs, or one of the last four, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -131,12 +139,14 @@ impl Catalog {
         for (family, usage) in &self.usages {
             w.u32(family.0).u64(usage.blocks).u64(usage.slots);
         }
-        let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold } = self.settings;
+        let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold, io_timeout } =
+            self.settings;
         w.u8(recon_prio).u8(scrub_prio).u64(scrub_interval.map_or(0, |interval| interval.as_secs()));
         put_scrub(&mut w, &self.scrub);
         w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64));
         w.u32(fault_threshold.map_or(0, NonZeroU32::get));
         w.u64(self.rebalance_below.map_or(0, |below| below.0));
+        w.u64(io_timeout.map_or(0, |timeout| timeout.as_millis() as u64));
         w.0
     }
 
@@ -164,6 +174,9 @@ impl Catalog {
         let mut rebalance_below = None;
         if !r.rest().is_empty() {
             rebalance_below = Some(Lsn(r.u64()?)).filter(|below| below.0 > 0);
+        }
+        if !r.rest().is_empty() {
+            settings.io_timeout = Some(r.u64()?).filter(|millis| *millis > 0).map(Duration::from_millis);
         }
         let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
         if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {

@@ -42,6 +42,7 @@ mod scan;
 mod scrub;
 mod segments;
 mod share;
+mod silent;
 mod status;
 mod store;
 mod striping;

@@ -148,7 +148,8 @@ pub(crate) async fn open<W: World>(
     let pool = assemble(world, chosen, table, options);
     // A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun
     // to write is done.
-    match select(pin!(pool.recover(&behind, &mut opened)), pin!(pool.array.lacks_room())).await {
+    let recovered = pool.watching_drives(pool.recover(&behind, &mut opened));
+    match select(pin!(recovered), pin!(pool.array.lacks_room())).await {
         Either::Left((recovered, _)) => recovered?,
         Either::Right(_) => return Err(OpenError::FileSystemFull),
     }

@@ -58,6 +58,7 @@ impl<W: World> Store<W> {
         pool.start_committing();
         pool.spawn(pool.clone().upkeep_loop());
         pool.spawn(pool.clone().room_loop());
+        pool.spawn(pool.clone().watch_loop());
         let store = Store { pool };
         store.pool.spawn(store.clone().zero_tails());
         Ok((store, opened))

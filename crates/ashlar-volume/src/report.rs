@@ -91,6 +91,8 @@ pub struct SettingsChange {
     pub scrub_interval: Option<Option<Duration>>,
     /// See [`Settings::fault_threshold`].
     pub fault_threshold: Option<Option<NonZeroU32>>,
+    /// See [`Settings::io_timeout`].
+    pub io_timeout: Option<Option<Duration>>,
 }
 
 impl SettingsChange {
@@ -102,6 +104,7 @@ impl SettingsChange {
             scrub_prio: self.scrub_prio.unwrap_or(before.scrub_prio),
             scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
             fault_threshold: self.fault_threshold.unwrap_or(before.fault_threshold),
+            io_timeout: self.io_timeout.unwrap_or(before.io_timeout),
         }
     }
 }

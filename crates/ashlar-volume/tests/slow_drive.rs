@@ -1,5 +1,6 @@
-//! A drive that answers late, or for a long time not at all, holds up what needs it and nothing else; and
-//! nobody loses patience with it, because giving it up would cost redundancy.
+//! A drive that answers late, or for a long time not at all, holds up what needs it and nothing else: reads of what others know
+//! go to those, and only writes wait for it, because to acknowledge them without it would cost redundancy; until it has
+//! been silent for longer than the pool may wait.
 
 mod support;
 
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
-use ashlar_store::{DriveCondition, NewPool};
-use ashlar_volume::{Door, Nsid, VolumeIo};
+use ashlar_store::{DriveCondition, DriveStatus, NewPool};
+use ashlar_volume::{Door, Nsid, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
 
@@ -65,7 +66,7 @@ async fn two_pools() -> (TestNode, Handles) {
 
 async fn assert_all_drives_online(node: &TestNode) {
     let report = node.report("slow").await.expect("it is open");
-    let online = |drive: &ashlar_store::DriveStatus| drive.condition == DriveCondition::Online;
+    let online = |drive: &DriveStatus| drive.condition == DriveCondition::Online;
     assert!(report.status.drives.iter().all(online), "{:?}", report.status.drives);
 }
 
@@ -80,6 +81,7 @@ fn a_drive_that_does_not_answer_holds_up_only_what_needs_it() {
             }
         })
         .await;
+        wait_at_most(&node, None).await;
         with_faults(&handles, SLOW, |faults| faults.stall()).await;
         let stalled = spawn_joined(go_on_beside_a_stall(handles.clone()));
         stalled.await;
@@ -110,13 +112,7 @@ async fn go_on_beside_a_stall(handles: Handles) {
             write(&other, round, round).await;
             check(&other, round, round).await;
         }
-        // Of four drives one stands still: about half of the chunks lie with both their ends elsewhere.
-        let mut looks = 0..LOOKS_MAX;
-        while read.get() < CHUNKS / 8 {
-            looks.next().unwrap_or_else(|| panic!("only {} of {CHUNKS} chunks are read", read.get()));
-            sleep(LOOK_INTERVAL).await;
-        }
-        assert!(read.get() < CHUNKS, "some need the drive that stands still");
+        until(|| read.get() == CHUNKS, || format!("{} of {CHUNKS} chunks are read", read.get())).await;
         assert!(!held.is_finished(), "a write is not acknowledged before all its drives have it");
         with_faults(&to_resume, SLOW, |faults| faults.resume()).await;
         held.await;
@@ -126,6 +122,73 @@ async fn go_on_beside_a_stall(handles: Handles) {
         check(&slow, CHUNKS, 7).await;
     })
     .await;
+}
+
+/// Looks until it is so.
+async fn until(is_so: impl Fn() -> bool, seen: impl Fn() -> String) {
+    let mut looks = 0..LOOKS_MAX;
+    while !is_so() {
+        looks.next().unwrap_or_else(|| panic!("it takes too long: {}", seen()));
+        sleep(LOOK_INTERVAL).await;
+    }
+}
+
+async fn wait_at_most(node: &TestNode, io_timeout: Option<Duration>) {
+    let change = SettingsChange { io_timeout: Some(io_timeout), ..SettingsChange::default() };
+    node.set_pool("slow", change).await.expect("it is well");
+}
+
+#[test]
+fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        at_door(&handles, 0, |door| async move {
+            let slow = open(&door, 1);
+            for chunk in 0..CHUNKS {
+                write(&slow, chunk, chunk).await;
+                check(&slow, chunk, chunk).await;
+            }
+        })
+        .await;
+        let report = node.report("slow").await.expect("it is open");
+        let failed = |drive: &DriveStatus| match &drive.condition {
+            DriveCondition::Failed(why) => Some(why.to_string()),
+            _ => None,
+        };
+        let failed: Vec<String> = report.status.drives.iter().filter_map(failed).collect();
+        assert!(matches!(&failed[..], [why] if why.contains("has answered nothing for 2 s")), "{failed:?}");
+    });
+}
+
+/// Whatever connects them may have stopped: without both nothing could be read.
+#[test]
+fn of_drives_that_are_silent_together_none_is_given_up_where_one_may_be_lost() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        for spec in [SLOW, "mem:128MiB#slow1"] {
+            with_faults(&handles, spec, |faults| faults.stall()).await;
+        }
+        let to_resume = handles.clone();
+        at_door(&handles, 0, move |door| async move {
+            let slow = open(&door, 1);
+            let held = spawn_joined({
+                let slow = slow.clone();
+                async move { write(&slow, 0, 7).await }
+            });
+            sleep(Duration::from_secs(4)).await;
+            assert!(!held.is_finished(), "all its drives have to have it");
+            for spec in [SLOW, "mem:128MiB#slow1"] {
+                with_faults(&to_resume, spec, |faults| faults.resume()).await;
+            }
+            held.await;
+            check(&slow, 0, 7).await;
+        })
+        .await;
+        assert_all_drives_online(&node).await;
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES};
 use futures_util::future::join_all;
 
+use super::answers::Patience;
 use super::recent::Next;
 use super::{Array, Member, ReadError, Source};
 use crate::geometry::{COLUMNS_MAX, ColumnMask, Geometry};
@@ -29,7 +30,15 @@ impl<D: Device> Array<D> {
         {
             return Ok((buf, Source::Spared));
         }
-        let direct = self.read_or_remember(geometry, column, &sectors).await;
+        let direct = match self.read_or_remember(geometry, column, &sectors, Patience::Prompt).await {
+            Err(DeviceError::TimedOut) => {
+                if let Ok(buf) = self.read_around(geometry, column, &sectors, &check).await {
+                    return Ok((buf, Source::Spared));
+                }
+                self.read_or_remember(geometry, column, &sectors, Patience::Patient).await
+            }
+            direct => direct,
+        };
         let source = match direct {
             Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
             Ok(_) => Source::Lie,
@@ -57,11 +66,22 @@ impl<D: Device> Array<D> {
         column: usize,
         sectors: &Range<u32>,
     ) -> Result<AlignedBuf, DeviceError> {
+        self.read_with(geometry, column, sectors, Patience::Patient).await
+    }
+
+    async fn read_with(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        patience: Patience,
+    ) -> Result<AlignedBuf, DeviceError> {
         let addr = geometry.columns[column];
         let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
         let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
         let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
-        let (result, buf) = self.measured(&member, member.device.read(offset, buf)).await;
+        let read = self.answer(&member, patience, member.device.read(offset, buf));
+        let (result, buf) = self.measured(&member, read).await?;
         if let Err(error) = result {
             member.read_errors.set(member.read_errors.get() + 1);
             match &error {
@@ -79,9 +99,10 @@ impl<D: Device> Array<D> {
         geometry: &Geometry,
         column: usize,
         sectors: &Range<u32>,
+        patience: Patience,
     ) -> Result<AlignedBuf, DeviceError> {
         if !self.recent.wants(sectors.len()) {
-            return self.read_sectors(geometry, column, sectors).await;
+            return self.read_with(geometry, column, sectors, patience).await;
         }
         let chunk = geometry.columns[column];
         let mut all = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
@@ -96,7 +117,7 @@ impl<D: Device> Array<D> {
                 Next::Wait => self.recent.arrival().await,
                 Next::Read(part) => {
                     let claim = self.recent.claim(chunk, part.clone());
-                    let read = self.read_sectors(geometry, column, &part).await?;
+                    let read = self.read_with(geometry, column, &part, patience).await?;
                     claim.fill(&read);
                     all[place(part.start)..place(part.end)].copy_from_slice(&read);
                     next = part.end;
@@ -108,7 +129,7 @@ impl<D: Device> Array<D> {
 
     /// Whether a read should go to others, if they can answer it.
     fn is_spared(&self, drive: DriveId) -> bool {
-        self.working(drive).is_some_and(|member| member.speed.is_spared())
+        self.working(drive).is_some_and(|member| member.silence.is_long() || member.speed.is_spared())
     }
 
     /// Has the drive read, and now and then looks how long that takes.
@@ -157,8 +178,12 @@ impl<D: Device> Array<D> {
     ) -> Result<AlignedBuf, ReadError> {
         let missing = self.missing(geometry);
         let others = (0..geometry.columns.len()).filter(|other| *other != column);
-        let enough: ColumnMask =
-            others.clone().filter(|other| !missing.has(*other)).take(geometry.data()).collect();
+        let is_spared = |other: &usize| {
+            self.working(geometry.columns[*other].drive).is_some_and(|member| member.is_slow())
+        };
+        let present = others.clone().filter(|other| !missing.has(*other));
+        let (spared, prompt): (Vec<usize>, Vec<usize>) = present.partition(is_spared);
+        let enough: ColumnMask = prompt.into_iter().chain(spared).take(geometry.data()).collect();
         let mut read = self.read_columns(geometry, sectors, enough).await;
         if let Ok(out) = reconstructed(geometry, column, &read, &check) {
             return Ok(out);
@@ -180,7 +205,7 @@ impl<D: Device> Array<D> {
     ) -> Vec<Result<AlignedBuf, DeviceError>> {
         let read = |column: usize| async move {
             if wanted.has(column) {
-                self.read_or_remember(geometry, column, sectors).await
+                self.read_or_remember(geometry, column, sectors, Patience::Patient).await
             } else {
                 Err(DeviceError::Gone)
             }

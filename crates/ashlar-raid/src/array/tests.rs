@@ -1,8 +1,8 @@
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{AlignedBuf, DeviceOp, MemoryDevice};
+use ashlar_block::{AlignedBuf, DeviceOp, MemoryDevice, wait_for};
 
 use super::*;
 use crate::geometry::{COLUMNS_MAX, ChunkAddr};
@@ -241,4 +241,137 @@ fn a_drive_that_is_slow_is_found_within_half_a_minute_and_read_around_until_it_i
     read_for(&array, &clock, 30, 2);
     assert!(!slow().is_slow());
     assert_eq!(read_for(&array, &clock, 5, 2).1, 0);
+}
+
+/// A drive that answers nothing while it hangs.
+struct Hangs {
+    drive: MemoryDevice,
+    is_hung: Cell<bool>,
+    goes_on: Notify,
+}
+
+impl Hangs {
+    fn new() -> Self {
+        Hangs { drive: MemoryDevice::new(4 << 20), is_hung: Cell::new(false), goes_on: Notify::new() }
+    }
+
+    async fn hang(&self) {
+        wait_for(&self.goes_on, || (!self.is_hung.get()).then_some(())).await;
+    }
+
+    fn go_on(&self) {
+        self.is_hung.set(false);
+        self.goes_on.notify_waiters();
+    }
+}
+
+impl Device for Hangs {
+    fn size_bytes(&self) -> u64 {
+        self.drive.size_bytes()
+    }
+
+    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        self.hang().await;
+        self.drive.read(offset, buf).await
+    }
+
+    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        self.hang().await;
+        self.drive.write(offset, data, durability).await
+    }
+
+    async fn flush(&self) -> Result<(), DeviceError> {
+        self.hang().await;
+        self.drive.flush().await
+    }
+
+    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.drive.discard(offset, bytes).await
+    }
+}
+
+/// Four drives with rows on them, of which the one of column 2 hangs from now on.
+fn hanging() -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
+    let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
+    let array = Array::new((0..4).map(|_| Some(Rc::new(Member::new(Hangs::new(), layout)))).collect());
+    let geometry = geometry(4, 1);
+    let written = now(array.write_rows(&geometry, 0, rows(&geometry).into_iter()));
+    assert_eq!(written, Ok(MissingColumns(ColumnMask::default())));
+    let member = array.member(DriveId(2)).expect("a member");
+    member.device.is_hung.set(true);
+    (array, geometry, member)
+}
+
+fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Looks until the drive of column 2 is silent.
+fn look_until_silent(array: &Array<Hangs>) {
+    assert!((0..10).any(|_| array.look() == [DriveId(2)]), "it owes an answer and gives none");
+}
+
+#[test]
+fn reads_do_not_wait_for_a_drive_that_does_not_answer() {
+    let (array, geometry, member) = hanging();
+    let right = rows(&geometry)[2].slice(..SECTOR_BYTES);
+    let read = || array.read_checked(&geometry, 2, 0..1, |read| read[..] == right[..]);
+    let mut waits = pin!(read());
+    assert!(poll(waits.as_mut()).is_pending(), "it may only be late");
+    look_until_silent(&array);
+    let Poll::Ready(Ok((_, Source::Spared))) = poll(waits) else { panic!("the others know it") };
+    assert!(member.is_slow());
+    let mut probe = pin!(array.probe(DriveId(2)));
+    assert!(poll(probe.as_mut()).is_pending());
+    for _ in 0..100 {
+        assert_eq!(array.look(), []);
+        assert_eq!(now(read()).expect("the others know it").1, Source::Spared);
+    }
+    member.device.go_on();
+    assert!(poll(probe).is_ready() && !member.is_slow());
+    assert_eq!(now(read()).expect("it answers again").1, Source::Direct);
+}
+
+#[test]
+fn what_only_a_silent_drive_knows_is_waited_for() {
+    let (array, geometry, member) = hanging();
+    array.give_up(DriveId(0), DeviceError::Gone);
+    let mut waits = pin!(array.read_checked(&geometry, 2, 0..1, |_| true));
+    assert!(poll(waits.as_mut()).is_pending());
+    look_until_silent(&array);
+    assert!(poll(waits.as_mut()).is_pending());
+    member.device.go_on();
+    assert!(matches!(poll(waits), Poll::Ready(Ok((_, Source::Direct)))));
+}
+
+/// Whoever had pulled the plug of a drive that hangs waited for it all the same.
+#[test]
+fn nobody_waits_for_a_drive_that_has_been_given_up() {
+    let (array, geometry, member) = hanging();
+    let mut write = pin!(array.write_rows(&geometry, 4, rows(&geometry).into_iter()));
+    let mut flush = pin!(array.flush(DriveId(2)));
+    assert!(poll(write.as_mut()).is_pending() && poll(flush.as_mut()).is_pending());
+    look_until_silent(&array);
+    assert!(poll(write.as_mut()).is_pending(), "without it the rows have less redundancy");
+    let [(drive, lasts)] = array.silent_drives()[..] else { panic!("one is") };
+    array.give_up_silent(drive, lasts);
+    assert_eq!(poll(write), Poll::Ready(Ok(MissingColumns(ColumnMask::default().with(2)))));
+    assert!(poll(flush).is_ready());
+    assert_eq!(
+        member.failure().map(|why| why.to_string()),
+        Some("it has answered nothing for 1 s".to_owned())
+    );
+}
+
+#[test]
+fn nothing_is_looked_at_while_no_drive_owes_anything() {
+    let (array, geometry, member) = hanging();
+    let mut owes = pin!(array.owes());
+    assert!(poll(owes.as_mut()).is_pending());
+    let mut waits = pin!(array.read_sectors(&geometry, 2, &(0..1)));
+    assert!(poll(waits.as_mut()).is_pending() && poll(owes).is_ready());
+    member.device.go_on();
+    assert!(poll(waits).is_ready());
+    array.look();
+    assert!(poll(pin!(array.owes())).is_pending());
 }

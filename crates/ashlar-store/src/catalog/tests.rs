@@ -3,6 +3,7 @@ use super::*;
 /// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, and of a rebalance.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
 const THRESHOLD_BYTES: usize = 4;
+const TIMEOUT_BYTES: usize = 8;
 const REBALANCE_BYTES: usize = 8;
 const LATENCY_BYTES: usize = 8;
 
@@ -26,6 +27,7 @@ fn a_catalog_reads_back() {
             scrub_prio: 7,
             scrub_interval: Some(Duration::from_secs(3600)),
             fault_threshold: NonZeroU32::new(3),
+            io_timeout: Some(Duration::from_secs(5)),
         },
         scrub: ScrubRecord {
             counted_from: 5,
@@ -38,14 +40,19 @@ fn a_catalog_reads_back() {
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_rebalances = bytes.len() - REBALANCE_BYTES;
+    let before_timeout = bytes.len() - TIMEOUT_BYTES;
+    let before_rebalances = before_timeout - REBALANCE_BYTES;
     let before_threshold = before_rebalances - THRESHOLD_BYTES;
     let before_latency = before_threshold - LATENCY_BYTES;
     let before_scrubs = before_latency - SCRUB_BYTES;
-    let whole = [before_rebalances, before_threshold, before_latency, before_scrubs];
+    let whole = [before_timeout, before_rebalances, before_threshold, before_latency, before_scrubs];
     let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
-    let mut old = Catalog { rebalance_below: None, ..catalog.clone() };
+    let mut old = catalog.clone();
+    old.settings.io_timeout = Settings::default().io_timeout;
+    let without = Catalog::decode(&bytes[..before_timeout]);
+    assert_eq!(without, Ok(old.clone()), "as it was before drives were given up for their silence");
+    old.rebalance_below = None;
     let without = Catalog::decode(&bytes[..before_rebalances]);
     assert_eq!(without, Ok(old.clone()), "as it was before there were rebalances");
     old.settings.fault_threshold = Settings::default().fault_threshold;

@@ -123,6 +123,8 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
                       or off [default: 30d]
   fault-threshold=10  a drive that refuses reads or gives wrong bytes so often within 10 minutes is
                       given up, where redundancy allows; off [default: 10]
+  io-timeout=20s      a drive that gives no answer at all for so long is given up, where redundancy
+                      allows; 2s to 3600s or off [default: 20s]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms

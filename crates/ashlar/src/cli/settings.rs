@@ -16,9 +16,10 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "scrub-prio" => set(&mut change.scrub_prio, name, priority(name, value)?)?,
             "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
+            "io-timeout" => set(&mut change.io_timeout_ms, name, timeout(name, value)?)?,
             _ => bail!(
-                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio, scrub-interval and \
-                 fault-threshold"
+                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio, scrub-interval, \
+                 fault-threshold and io-timeout"
             ),
         }
     }
@@ -52,6 +53,18 @@ fn interval(name: &str, value: &str) -> anyhow::Result<u64> {
         Some(u64::from(count) * seconds)
     });
     seconds.with_context(|| format!("{name}={value} cannot be: choose days (30d), hours (12h) or off"))
+}
+
+/// Milliseconds; 0 for `off`.
+fn timeout(name: &str, value: &str) -> anyhow::Result<u64> {
+    if value == "off" {
+        return Ok(0);
+    }
+    let seconds = value.strip_suffix('s').and_then(|count| count.parse().ok());
+    let seconds: u64 = seconds
+        .filter(|seconds| (2..=3600).contains(seconds))
+        .with_context(|| format!("{name}={value} cannot be: choose seconds, 2s to 3600s, or off"))?;
+    Ok(seconds * 1000)
 }
 
 /// Microseconds; 0 for `off`.

@@ -193,7 +193,7 @@ pub fn pool(pool: &Pool) -> String {
         ("rebuild's share of the time", share_of_rebuild(pool)),
         ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
         ("scrub's interval", interval(pool.scrub_interval_s)),
-        ("a drive is given up after", fault_threshold(pool.fault_threshold)),
+        ("a drive is given up after", patience_with_drives(pool)),
         ("blocks read from parity", counters.blocks_reconstructed.to_string()),
         ("blocks read around slow drives", counters.blocks_spared.to_string()),
         ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
@@ -204,11 +204,13 @@ pub fn pool(pool: &Pool) -> String {
     format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
 }
 
-fn fault_threshold(faults: u32) -> String {
-    match faults {
-        0 => "no number of faults".to_owned(),
-        faults => format!("{faults} faults within 10 minutes"),
-    }
+fn patience_with_drives(pool: &Pool) -> String {
+    let faults =
+        (pool.fault_threshold > 0).then(|| format!("{} faults within 10 minutes", pool.fault_threshold));
+    let timeout = Duration::from_millis(pool.io_timeout_ms);
+    let silence = (!timeout.is_zero()).then(|| format!("{timeout:?} without an answer"));
+    let reasons: Vec<String> = faults.into_iter().chain(silence).collect();
+    if reasons.is_empty() { "nothing but its end".to_owned() } else { reasons.join(", or ") }
 }
 
 fn share_of_rebuild(pool: &Pool) -> String {

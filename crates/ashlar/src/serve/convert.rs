@@ -23,10 +23,8 @@ fn ratio(logical: u64, physical: u64) -> f64 {
 
 /// A pool that is open. `memory` knows how drives that are not there were named, and its spares.
 pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
-    let (status, space) = (&report.status, &report.status.space);
+    let (status, space, settings) = (&report.status, &report.status.space, &report.status.settings);
     let remembered = memory.pool(&status.uuid.to_string());
-    let spare =
-        |spec: &String| Spare { spec: spec.clone(), problem: memory.refusal(spec).map(str::to_owned) };
     let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
     let read_only = report.read_only();
     let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
@@ -50,17 +48,24 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         problem: read_only,
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
-        spares: remembered.iter().flat_map(|pool| &pool.spares.waiting).map(spare).collect(),
+        spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
-        recon_prio: status.settings.recon_prio,
-        recon_p99_us: status.settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
-        scrub_prio: status.settings.scrub_prio,
-        fault_threshold: status.settings.fault_threshold.map_or(0, NonZeroU32::get),
-        scrub_interval_s: status.settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
+        recon_prio: settings.recon_prio,
+        recon_p99_us: settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
+        scrub_prio: settings.scrub_prio,
+        scrub_interval_s: settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
+        fault_threshold: settings.fault_threshold.map_or(0, NonZeroU32::get),
+        io_timeout_ms: settings.io_timeout.map_or(0, |timeout| timeout.as_millis() as u64),
         counters: counters(status),
     }
+}
+
+fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {
+    let spare =
+        |spec: &String| Spare { spec: spec.clone(), problem: memory.refusal(spec).map(str::to_owned) };
+    pool.spares.waiting.iter().map(spare).collect()
 }
 
 fn progress(progress: &ashlar_store::Progress) -> Progress {

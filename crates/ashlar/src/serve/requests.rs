@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,9 +38,13 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
 /// Hosts that may wait longer than a minute wait for nothing.
 const RECON_P99_US_MAX: u64 = 60_000_000;
 
+/// Sooner no drive counts as silent; and who waits for an hour waits for somebody to come.
+const IO_TIMEOUT_MS: RangeInclusive<u64> = 2000..=3_600_000;
+
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
-    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s, fault_threshold } = request;
+    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s, fault_threshold, io_timeout_ms } =
+        request;
     for (name, prio) in [("recon-prio", recon_prio), ("scrub-prio", scrub_prio)] {
         if let Some(prio) = prio
             && !(1..=PRIO_MAX).contains(&prio)
@@ -52,6 +57,10 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         let why = format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none");
         return Err(invalid("invalid_setting", why));
     }
+    if let Some(millis) = io_timeout_ms.filter(|millis| *millis > 0 && !IO_TIMEOUT_MS.contains(millis)) {
+        let why = format!("io-timeout of {millis} ms cannot be: choose 2 s to an hour, or 0 for none");
+        return Err(invalid("invalid_setting", why));
+    }
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
     Ok(SettingsChange {
@@ -60,6 +69,7 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         scrub_prio,
         scrub_interval: scrub_interval_s.map(interval),
         fault_threshold: fault_threshold.map(NonZeroU32::new),
+        io_timeout: io_timeout_ms.map(|millis| (millis > 0).then(|| Duration::from_millis(millis))),
     })
 }
 

@@ -16,19 +16,28 @@ fn settings_are_read() {
         scrub_prio: Some(7),
         scrub_interval_s: Some(14 * 86_400),
         fault_threshold: Some(20),
+        io_timeout_ms: Some(5000),
     };
-    let given = ["recon-prio=1", "recon-p99=2ms", "scrub-prio=7", "scrub-interval=14d", "fault-threshold=20"];
+    let given = [
+        "recon-prio=1",
+        "recon-p99=2ms",
+        "scrub-prio=7",
+        "scrub-interval=14d",
+        "fault-threshold=20",
+        "io-timeout=5s",
+    ];
     assert_eq!(parsed(&given).unwrap(), all);
     let p99 = |value: &str| parsed(&[&format!("recon-p99={value}")]).unwrap().recon_p99_us;
     assert_eq!((p99("500us"), p99("1s"), p99("off")), (Some(500), Some(1_000_000), Some(0)));
     let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
     assert_eq!((interval("12h"), interval("off")), (Some(43_200), Some(0)));
     assert_eq!(parsed(&["fault-threshold=off"]).unwrap().fault_threshold, Some(0));
+    assert_eq!(parsed(&["io-timeout=off"]).unwrap().io_timeout_ms, Some(0));
 }
 
 #[test]
 fn what_is_no_setting_is_refused_by_name() {
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["recon-prio"], "'recon-prio' is not SETTING=VALUE"),
         (&["recon-prio=0"], "recon-prio=0 cannot be: choose 1 to 100"),
         (&["recon-prio=fast"], "recon-prio=fast cannot be"),
@@ -39,6 +48,8 @@ fn what_is_no_setting_is_refused_by_name() {
         (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),
         (&["scrub-interval=0d"], "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off"),
         (&["scrub-interval=monthly"], "scrub-interval=monthly cannot be"),
+        (&["io-timeout=20"], "io-timeout=20 cannot be: choose seconds, 2s to 3600s, or off"),
+        (&["io-timeout=3601s"], "io-timeout=3601s cannot be"),
         (&["fault-threshold=0"], "fault-threshold=0 cannot be: choose 1 or more, or off"),
     ];
     for (settings, why) in cases {

@@ -1,0 +1,95 @@
+//! Drives that answer nothing, though they owe answers. A drive that hangs gives no error; that nothing comes is all that tells it
+//! from one that works.
+//!
+//! A drive is silent if it has answered nothing at all for a while, however many answers it owes: one that has much to do is late
+//! with each, but gives some. Time is counted in looks, which somebody takes at equal intervals ([`Array::look`](crate::Array::look)),
+//! not by a clock: a process that stands still takes none, and blames no drive for it.
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+use std::time::Duration;
+
+use slab::Slab;
+
+/// Between two looks.
+pub const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Looks in a row without an answer that make a drive silent: more than a second and a half. Drives that tidy up, or try again to
+/// read what they cannot, take less, but for a few.
+const SILENT_LOOKS: u32 = 4;
+
+/// What a drive owes, and whether it answers.
+#[derive(Default)]
+pub(crate) struct Silence {
+    /// Who waits for answers.
+    waiting: RefCell<Slab<Waker>>,
+    /// Looks in a row at which it owed answers, and had given none since the one before.
+    looks: Cell<u32>,
+}
+
+impl Silence {
+    /// It has given an answer.
+    pub fn ends(&self) {
+        self.looks.set(0);
+    }
+
+    /// Whether it owes answers.
+    pub fn owes(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
+    /// Looks at what it owes. True: it has become silent.
+    pub fn look(&self) -> bool {
+        let looks = if self.owes() { self.looks.get() + 1 } else { 0 };
+        self.looks.set(looks);
+        looks == SILENT_LOOKS
+    }
+
+    /// Whether it owes answers and gives none.
+    pub fn is_long(&self) -> bool {
+        self.looks.get() >= SILENT_LOOKS
+    }
+
+    /// How long it has given no answer, at least.
+    pub fn lasts(&self) -> Duration {
+        LOOK_INTERVAL * self.looks.get().saturating_sub(1)
+    }
+
+    /// Wakes those who wait for answers: they need not any more.
+    pub fn wake_all(&self) {
+        self.waiting.borrow().iter().for_each(|(_, waker)| waker.wake_by_ref());
+    }
+}
+
+/// An answer that is waited for. It is not any more once this is dropped.
+pub(crate) struct Debt<'a> {
+    of: &'a Silence,
+    place: Option<usize>,
+}
+
+impl<'a> Debt<'a> {
+    /// None yet.
+    pub fn none(of: &'a Silence) -> Self {
+        Debt { of, place: None }
+    }
+
+    /// The drive owes it to who is woken by `waker`.
+    pub fn is_owed_to(&mut self, waker: &Waker) {
+        let mut waiting = self.of.waiting.borrow_mut();
+        match self.place {
+            Some(place) => waiting[place].clone_from(waker),
+            None => self.place = Some(waiting.insert(waker.clone())),
+        }
+    }
+}
+
+impl Drop for Debt<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.of.waiting.borrow_mut().remove(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Drives that do not answer: whoever can do without them does, and in the end the pool.
+//!
+//! A drive that owes answers and gives none is silent within two seconds. Reads are then answered from the others; writes wait for
+//! it, because to acknowledge them without it costs redundancy. Once it has been silent for as long as the operator allows, it is
+//! given up as if it had been pulled, if nothing is lost by that. What it was asked for last it may do yet, at any time: it can be
+//! opened again only when all of that has ended, which the lock on it sees to.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{DriveId, World};
+use ashlar_raid::LOOK_INTERVAL;
+use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::pool::Pool;
+
+impl<W: World> Pool<W> {
+    /// The task that looks after drives while the pool is open.
+    pub async fn watch_loop(self: Rc<Self>) {
+        match self.watch_drives().await {}
+    }
+
+    /// Does `work`, and looks after drives meanwhile.
+    pub async fn watching_drives<T>(&self, work: impl Future<Output = T>) -> T {
+        match select(pin!(work), pin!(self.watch_drives())).await {
+            Either::Left((done, _)) => done,
+            Either::Right((never, _)) => match never {},
+        }
+    }
+
+    /// Looks after drives that owe answers. Costs nothing while none does.
+    async fn watch_drives(&self) -> Infallible {
+        let mut probes = FuturesUnordered::new();
+        loop {
+            self.array.owes().await;
+            let answered = async {
+                while probes.next().await.is_some() {}
+                std::future::pending::<()>().await;
+            };
+            select(pin!(self.world.sleep(LOOK_INTERVAL)), pin!(answered)).await;
+            for drive in self.array.look() {
+                let pool = &self.identity.name;
+                tracing::warn!(
+                    pool,
+                    "{drive} does not answer: reads are answered without it, writes wait for it"
+                );
+                probes.push(self.array.probe(drive));
+            }
+            if let Some((drive, lasts)) = self.too_silent_drive() {
+                self.array.give_up_silent(drive, lasts);
+            }
+        }
+    }
+
+    /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are left as its redundancy and new
+    /// data need. If more drives are silent than may be lost, it is not they: whatever connects them is waited for.
+    fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
+        let timeout = self.catalog.borrow().settings.io_timeout?;
+        let silent = self.array.silent_drives();
+        let (drive, lasts) = silent.iter().copied().find(|(_, lasts)| *lasts >= timeout)?;
+        let (root, parity) = (self.root.borrow(), self.identity.level.parity());
+        let lost = root.identities(root.counted().filter(|drive| self.array.working(*drive).is_none()));
+        let remaining = self.homes().into_iter().filter(|home| *home != drive).count();
+        (lost + silent.len() <= parity && remaining > parity).then_some((drive, lasts))
+    }
+}
