@@ -44,6 +44,7 @@ test: setup ## everything that has to pass: check, all tests, fuzzing, simulatio
 
 check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, documentation
 	$(CARGO) fmt --all --check
+	$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml > /dev/null
 	scripts/check-walls
 	scripts/check-promises
 	scripts/check-lengths
