@@ -50,6 +50,11 @@ impl Silence {
         self.looks.get() >= SILENT_LOOKS
     }
 
+    /// Whether it owed answers at the last look, and had given none since the one before.
+    pub fn has_begun(&self) -> bool {
+        self.looks.get() > 0
+    }
+
     /// How long it has given no answer, at least.
     pub fn lasts(&self) -> Duration {
         LOOK_INTERVAL * self.looks.get().saturating_sub(1)

@@ -80,13 +80,20 @@ impl<W: World> Pool<W> {
         if self.array.working(drive).is_none() {
             return Err(FailError::NotUsed(drive));
         }
-        let root = self.root.borrow().clone();
-        let lost = root.identities(root.counted().filter(|drive| self.array.working(*drive).is_none()));
-        if lost >= self.identity.level.parity() && !force {
+        let lost = self.lost_with(&[]);
+        if self.lost_with(&[drive]) > self.identity.level.parity() && !force {
             return Err(FailError::TooMany { drive, lost });
         }
         self.array.give_up(drive, DeviceError::Gone);
         Ok(self.checkpoint_now().await?)
+    }
+
+    /// How many drives would be lost with `more` of them. One that came back, and has not got all that it missed, is one drive
+    /// under two numbers.
+    pub fn lost_with(&self, more: &[DriveId]) -> usize {
+        let root = self.root.borrow();
+        let is_lost = |drive: &DriveId| self.array.working(*drive).is_none() || more.contains(drive);
+        root.identities(root.counted().filter(is_lost))
     }
 
     /// A drive that has had too many faults, if nothing is lost by giving it up: all others are there, all that lives has its

@@ -47,7 +47,8 @@ impl<W: World> Pool<W> {
                     pool,
                     "{drive} does not answer: reads are answered without it, writes wait for it"
                 );
-                probes.push(self.array.probe(drive));
+                // The others, too: whatever connects them all may have stopped, and no more than this drive is asked now.
+                probes.extend(self.array.working_drives().into_iter().map(|drive| self.array.probe(drive)));
             }
             if let Some((drive, lasts)) = self.too_silent_drive() {
                 self.array.give_up_silent(drive, lasts);
@@ -56,14 +57,14 @@ impl<W: World> Pool<W> {
     }
 
     /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are left as its redundancy and new
-    /// data need. If more drives are silent than may be lost, it is not they: whatever connects them is waited for.
+    /// data need. If more drives answer nothing than may be lost, it is not they: whatever connects them is waited for.
     fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
         let timeout = self.catalog.borrow().settings.io_timeout?;
         let silent = self.array.silent_drives();
-        let (drive, lasts) = silent.iter().copied().find(|(_, lasts)| *lasts >= timeout)?;
-        let (root, parity) = (self.root.borrow(), self.identity.level.parity());
-        let lost = root.identities(root.counted().filter(|drive| self.array.working(*drive).is_none()));
+        let (drive, lasts) = silent.into_iter().find(|(_, lasts)| *lasts >= timeout)?;
+        let unanswering = self.array.unanswering_drives();
         let remaining = self.homes().into_iter().filter(|home| *home != drive).count();
-        (lost + silent.len() <= parity && remaining > parity).then_some((drive, lasts))
+        let parity = self.identity.level.parity();
+        (self.lost_with(&unanswering) <= parity && remaining > parity).then_some((drive, lasts))
     }
 }

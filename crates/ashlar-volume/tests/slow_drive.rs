@@ -144,14 +144,7 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
         let (node, handles) = two_pools().await;
         wait_at_most(&node, Some(Duration::from_secs(2))).await;
         with_faults(&handles, SLOW, |faults| faults.stall()).await;
-        at_door(&handles, 0, |door| async move {
-            let slow = open(&door, 1);
-            for chunk in 0..CHUNKS {
-                write(&slow, chunk, chunk).await;
-                check(&slow, chunk, chunk).await;
-            }
-        })
-        .await;
+        write_all(&handles).await;
         let report = node.report("slow").await.expect("it is open");
         let failed = |drive: &DriveStatus| match &drive.condition {
             DriveCondition::Failed(why) => Some(why.to_string()),
@@ -160,6 +153,40 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
         let failed: Vec<String> = report.status.drives.iter().filter_map(failed).collect();
         assert!(matches!(&failed[..], [why] if why.contains("has answered nothing for 2 s")), "{failed:?}");
     });
+}
+
+/// It was counted twice, as the one that had been lost and as the one that is silent, and so waited for as long as it liked.
+#[test]
+fn a_drive_that_came_back_and_hangs_again_is_given_up_again() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        let mut drives = node.report("slow").await.expect("it is open").status.drives.into_iter();
+        let first = drives.next().expect("there are four").drive.0.to_string();
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        write_all(&handles).await;
+        with_faults(&handles, SLOW, |faults| faults.resume()).await;
+        node.return_drive("slow", first, None, |_| Some(SLOW.to_owned())).await.expect("it answers again");
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        assert_ne!(
+            node.report("slow").await.expect("it is open").status.drives.len(),
+            4,
+            "it has two numbers yet"
+        );
+        write_all(&handles).await;
+    });
+}
+
+/// Writes and reads every chunk of the slow pool.
+async fn write_all(handles: &Handles) {
+    at_door(handles, 0, |door| async move {
+        let slow = open(&door, 1);
+        for chunk in 0..CHUNKS {
+            write(&slow, chunk, chunk).await;
+            check(&slow, chunk, chunk).await;
+        }
+    })
+    .await;
 }
 
 /// Whatever connects them may have stopped: without both nothing could be read.

@@ -30,6 +30,9 @@ impl<D: Device> Array<D> {
         patience: Patience,
         operation: impl Future<Output = T>,
     ) -> Result<T, DeviceError> {
+        if patience == Patience::Prompt && member.silence.is_long() {
+            return Err(DeviceError::TimedOut);
+        }
         let mut operation = pin!(operation);
         let mut debt = Debt::none(&member.silence);
         poll_fn(|cx| {
@@ -68,6 +71,9 @@ impl<D: Device> Array<D> {
         };
         let silent: Vec<_> = drives.filter(is_new).collect();
         silent.iter().for_each(|(_, member)| member.silence.wake_all());
+        if !silent.is_empty() {
+            self.recent.silence();
+        }
         silent.into_iter().map(|(drive, _)| DriveId(drive as u16)).collect()
     }
 
@@ -86,6 +92,13 @@ impl<D: Device> Array<D> {
             member.silence.is_long().then(|| (drive, member.silence.lasts()))
         };
         self.working_drives().into_iter().filter_map(silent).collect()
+    }
+
+    /// Working drives that owed answers at the last look, and had given none since the one before.
+    pub fn unanswering_drives(&self) -> Vec<DriveId> {
+        let gives_none =
+            |drive: &DriveId| self.working(*drive).is_some_and(|member| member.silence.has_begun());
+        self.working_drives().into_iter().filter(gives_none).collect()
     }
 
     /// Gives up a drive that has been silent for so long.

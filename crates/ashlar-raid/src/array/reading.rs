@@ -25,14 +25,19 @@ impl<D: Device> Array<D> {
         sectors: Range<u32>,
         check: impl Fn(&[u8]) -> bool,
     ) -> Result<(AlignedBuf, Source), ReadError> {
-        if self.is_spared(geometry.columns[column].drive)
-            && let Ok(buf) = self.read_around(geometry, column, &sectors, &check).await
+        let drive = geometry.columns[column].drive;
+        let is_known_silent = self.is_silent(drive);
+        if self.is_spared(drive)
+            && let Ok(buf) = self.read_around(geometry, column, &sectors, Patience::Prompt, &check).await
         {
             return Ok((buf, Source::Spared));
         }
-        let direct = match self.read_or_remember(geometry, column, &sectors, Patience::Prompt).await {
+        // Others have been asked already.
+        let patience = if is_known_silent { Patience::Patient } else { Patience::Prompt };
+        let direct = match self.read_or_remember(geometry, column, &sectors, patience).await {
             Err(DeviceError::TimedOut) => {
-                if let Ok(buf) = self.read_around(geometry, column, &sectors, &check).await {
+                let around = self.read_around(geometry, column, &sectors, Patience::Prompt, &check);
+                if let Ok(buf) = around.await {
                     return Ok((buf, Source::Spared));
                 }
                 self.read_or_remember(geometry, column, &sectors, Patience::Patient).await
@@ -44,7 +49,7 @@ impl<D: Device> Array<D> {
             Ok(_) => Source::Lie,
             Err(_) => Source::Missing,
         };
-        let buf = match self.read_around(geometry, column, &sectors, &check).await {
+        let buf = match self.read_around(geometry, column, &sectors, Patience::Patient, &check).await {
             Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
                 self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
             }
@@ -94,7 +99,7 @@ impl<D: Device> Array<D> {
     }
 
     /// The same, or what is remembered of them.
-    async fn read_or_remember(
+    pub(super) async fn read_or_remember(
         &self,
         geometry: &Geometry,
         column: usize,
@@ -114,6 +119,9 @@ impl<D: Device> Array<D> {
                     all[place(next)..][..SECTOR_BYTES].copy_from_slice(&bytes);
                     next += 1;
                 }
+                Next::Wait if patience == Patience::Prompt && self.is_silent(chunk.drive) => {
+                    return Err(DeviceError::TimedOut);
+                }
                 Next::Wait => self.recent.arrival().await,
                 Next::Read(part) => {
                     let claim = self.recent.claim(chunk, part.clone());
@@ -130,6 +138,11 @@ impl<D: Device> Array<D> {
     /// Whether a read should go to others, if they can answer it.
     fn is_spared(&self, drive: DriveId) -> bool {
         self.working(drive).is_some_and(|member| member.silence.is_long() || member.speed.is_spared())
+    }
+
+    /// Whether a drive owes answers and gives none.
+    fn is_silent(&self, drive: DriveId) -> bool {
+        self.working(drive).is_some_and(|member| member.silence.is_long())
     }
 
     /// Has the drive read, and now and then looks how long that takes.
@@ -168,49 +181,60 @@ impl<D: Device> Array<D> {
     }
 
     /// The column from the others: from as many as it takes, and if `check` does not accept that, in every way that there is with
-    /// all of them.
+    /// all of them. Drives that do not answer are waited for last, and only by who is patient.
     async fn read_around(
         &self,
         geometry: &Geometry,
         column: usize,
         sectors: &Range<u32>,
+        patience: Patience,
         check: impl Fn(&[u8]) -> bool,
     ) -> Result<AlignedBuf, ReadError> {
-        let missing = self.missing(geometry);
-        let others = (0..geometry.columns.len()).filter(|other| *other != column);
-        let is_spared = |other: &usize| {
-            self.working(geometry.columns[*other].drive).is_some_and(|member| member.is_slow())
-        };
-        let present = others.clone().filter(|other| !missing.has(*other));
-        let (spared, prompt): (Vec<usize>, Vec<usize>) = present.partition(is_spared);
-        let enough: ColumnMask = prompt.into_iter().chain(spared).take(geometry.data()).collect();
-        let mut read = self.read_columns(geometry, sectors, enough).await;
+        let (enough, rest) = self.sources(geometry, column);
+        let mut read: Vec<_> = geometry.columns.iter().map(|_| Err(DeviceError::Gone)).collect();
+        self.read_columns(geometry, sectors, enough, Patience::Prompt, &mut read).await;
         if let Ok(out) = reconstructed(geometry, column, &read, &check) {
             return Ok(out);
         }
-        let rest: ColumnMask = others.filter(|other| !enough.has(*other)).collect();
-        let more = self.read_columns(geometry, sectors, rest).await;
-        for (column, more) in more.into_iter().enumerate().filter(|(column, _)| rest.has(*column)) {
-            read[column] = more;
+        self.read_columns(geometry, sectors, rest, Patience::Prompt, &mut read).await;
+        let with_all = reconstructed(geometry, column, &read, &check);
+        let late: ColumnMask =
+            (0..read.len()).filter(|column| matches!(read[*column], Err(DeviceError::TimedOut))).collect();
+        if with_all.is_ok() || patience == Patience::Prompt || late.count() == 0 {
+            return with_all;
         }
+        self.read_columns(geometry, sectors, late, Patience::Patient, &mut read).await;
         reconstructed(geometry, column, &read, check)
     }
 
-    /// Some columns' sectors, remembered or read; `Err` for the others, and where a drive is missing or refuses.
+    /// Which others a column is best made of, and which are left: drives that are lost, and slow ones, come last.
+    fn sources(&self, geometry: &Geometry, column: usize) -> (ColumnMask, ColumnMask) {
+        let missing = self.missing(geometry);
+        let others = (0..geometry.columns.len()).filter(|other| *other != column);
+        let is_slow = |other: &usize| {
+            self.working(geometry.columns[*other].drive).is_some_and(|member| member.is_slow())
+        };
+        let present = others.clone().filter(|other| !missing.has(*other));
+        let (slow, prompt): (Vec<usize>, Vec<usize>) = present.partition(is_slow);
+        let enough: ColumnMask = prompt.into_iter().chain(slow).take(geometry.data()).collect();
+        (enough, others.filter(|other| !enough.has(*other)).collect())
+    }
+
+    /// Puts the sectors of `wanted` columns into `read`, remembered or read; `Err` where a drive is missing or refuses.
     async fn read_columns(
         &self,
         geometry: &Geometry,
         sectors: &Range<u32>,
         wanted: ColumnMask,
-    ) -> Vec<Result<AlignedBuf, DeviceError>> {
-        let read = |column: usize| async move {
-            if wanted.has(column) {
-                self.read_or_remember(geometry, column, sectors, Patience::Patient).await
-            } else {
-                Err(DeviceError::Gone)
-            }
+        patience: Patience,
+        read: &mut [Result<AlignedBuf, DeviceError>],
+    ) {
+        let one = |column| async move {
+            (column, self.read_or_remember(geometry, column, sectors, patience).await)
         };
-        join_all((0..geometry.columns.len()).map(read)).await
+        for (column, came) in join_all((0..read.len()).filter(|column| wanted.has(*column)).map(one)).await {
+            read[column] = came;
+        }
     }
 
     /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`

@@ -85,9 +85,14 @@ impl Recent {
         }
     }
 
-    /// Returns when sectors have come, or will not.
+    /// Returns when sectors have come, or will not, or may not for long.
     pub async fn arrival(&self) {
         self.arrived.notified().await;
+    }
+
+    /// A drive has become silent: what waits for its sectors may want to have them otherwise.
+    pub fn silence(&self) {
+        self.arrived.notify_waiters();
     }
 
     /// These sectors are being read by whoever has the claim.

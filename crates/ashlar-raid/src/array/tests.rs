@@ -292,9 +292,14 @@ impl Device for Hangs {
 
 /// Four drives with rows on them, of which the one of column 2 hangs from now on.
 fn hanging() -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
+    hanging_of(geometry(4, 1))
+}
+
+/// The same with rows of another shape.
+fn hanging_of(geometry: Geometry) -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let array = Array::new((0..4).map(|_| Some(Rc::new(Member::new(Hangs::new(), layout)))).collect());
-    let geometry = geometry(4, 1);
+    let drive = |_| Some(Rc::new(Member::new(Hangs::new(), layout)));
+    let array = Array::new((0..geometry.columns.len()).map(drive).collect());
     let written = now(array.write_rows(&geometry, 0, rows(&geometry).into_iter()));
     assert_eq!(written, Ok(MissingColumns(ColumnMask::default())));
     let member = array.member(DriveId(2)).expect("a member");
@@ -330,6 +335,53 @@ fn reads_do_not_wait_for_a_drive_that_does_not_answer() {
     member.device.go_on();
     assert!(poll(probe).is_ready() && !member.is_slow());
     assert_eq!(now(read()).expect("it answers again").1, Source::Direct);
+}
+
+/// They waited for it as long as it was not given up, if it was among those that were asked first.
+#[test]
+fn what_is_lost_comes_from_those_who_answer_where_another_one_hangs() {
+    let (array, geometry, _member) = hanging_of(geometry(6, 2));
+    array.give_up(DriveId(0), DeviceError::Gone);
+    let right = rows(&geometry)[0].slice(..SECTOR_BYTES);
+    let read = || array.read_checked(&geometry, 0, 0..1, |read| read[..] == right[..]);
+    let mut waits = pin!(read());
+    assert!(poll(waits.as_mut()).is_pending(), "it may only be late");
+    look_until_silent(&array);
+    assert!(matches!(poll(waits), Poll::Ready(Ok((_, Source::Missing)))));
+    assert!(matches!(poll(pin!(read())), Poll::Ready(Ok((_, Source::Missing)))));
+}
+
+/// Reads that went around a slow drive came to one that hangs, and stayed there.
+#[test]
+fn a_slow_drive_is_read_itself_where_another_one_hangs() {
+    let (array, geometry, _member) = hanging();
+    let slow = array.member(DriveId(0)).expect("a member");
+    while !slow.is_slow() {
+        slow.speed.judge(Some(true));
+    }
+    let read = || array.read_checked(&geometry, 0, 0..1, |_| true);
+    now(read()).expect("one in sixteen goes to the slow one");
+    let mut waits = pin!(read());
+    assert!(poll(waits.as_mut()).is_pending(), "the other one may only be late");
+    look_until_silent(&array);
+    assert!(matches!(poll(waits), Poll::Ready(Ok((_, Source::Direct)))));
+    for _ in 0..20 {
+        assert!(matches!(poll(pin!(read())), Poll::Ready(Ok((_, Source::Direct)))));
+    }
+}
+
+/// Who waited for what another read was to bring did not see that the drive had become silent.
+#[test]
+fn who_waits_for_the_read_of_another_goes_on_when_the_drive_is_silent() {
+    let (array, geometry, _member) = hanging();
+    array.recent.begin();
+    let patient = array.read_or_remember(&geometry, 2, &(0..8), Patience::Patient);
+    let mut patient = pin!(patient);
+    let mut prompt = pin!(array.read_or_remember(&geometry, 2, &(0..8), Patience::Prompt));
+    assert!(poll(patient.as_mut()).is_pending() && poll(prompt.as_mut()).is_pending());
+    look_until_silent(&array);
+    assert!(matches!(poll(prompt), Poll::Ready(Err(DeviceError::TimedOut))));
+    assert!(poll(patient).is_pending(), "only this drive may know it");
 }
 
 #[test]

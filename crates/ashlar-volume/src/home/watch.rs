@@ -3,7 +3,7 @@
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use ashlar_block::{Clock, Spawn};
+use ashlar_block::{Clock, Device, Spawn};
 use ashlar_store::{DriveCondition, PoolStatus};
 
 use super::{Home, OpenPool, PoolDrive};
@@ -27,7 +27,7 @@ impl<B: DriveBay> Home<B> {
                     return;
                 }
                 look_at_drives(&bay, &pool).await;
-                part_with_drives(&pool).await;
+                part_with_drives(&pool, &world);
             }
         });
     }
@@ -64,22 +64,26 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
     }
 }
 
-/// Takes the label off drives that the pool has let go of, and lets go of them.
-async fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
+/// Takes the label off drives that the pool has let go of, and lets go of them: in a task of its own, because one that was given
+/// up for its silence may never answer.
+fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
     let Some(pool) = pool.upgrade() else { return };
     for uuid in pool.store.take_departed() {
         let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
         let Some(place) = place else { continue };
         let departed = pool.drives.borrow_mut().remove(place);
-        let spec = &departed.drive.facts.spec;
-        match ashlar_store::wipe(&departed.drive.device, departed.pool_bytes).await {
-            Ok(()) => {
-                tracing::info!(pool = pool.name, drive = spec, "the drive has been removed and is empty")
-            }
-            // It may have been lost long ago.
-            Err(error) => {
-                tracing::warn!(pool = pool.name, drive = spec, %error, "the drive has been removed, and carries its label still");
-            }
+        let name = pool.name.clone();
+        world.spawn(async move { part_with(departed, &name).await });
+    }
+}
+
+async fn part_with<D: Device>(PoolDrive { drive, pool_bytes, .. }: PoolDrive<D>, pool: &str) {
+    let spec = &drive.facts.spec;
+    match ashlar_store::wipe(&drive.device, pool_bytes).await {
+        Ok(()) => tracing::info!(pool, drive = spec, "the drive has been removed and is empty"),
+        // It may have been lost long ago.
+        Err(error) => {
+            tracing::warn!(pool, drive = spec, %error, "the drive has been removed, and carries its label still");
         }
     }
 }

@@ -35,8 +35,8 @@ const DEPTH: u32 = 32;
 /// A drive that is slow, so that a dozen of them are.
 const PROFILE: &str = "rotational = false\nparallel = 64\nread-us = 70\nwrite-us = 20\nflush-us = 5\nread-mb-per-s = 30\n\
     write-mb-per-s = 25\nwrite-cache-mib = 1\nrandom-write-cost = 1.0\n";
-/// Rounds are so many times as long as usual: a drive's cache must not count.
-const LONGER: u32 = 3;
+/// Until what is outstanding has gone through once, and the drives' caches are full.
+const WARM_UP: Duration = Duration::from_millis(300);
 /// What is asked of the drive alone.
 const RAW_BYTES: usize = 1 << 20;
 const RAW_DEPTH: u64 = 4;
@@ -90,11 +90,11 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let progress = Progress::new("bandwidth", 4);
     let profile = ProfileFile::new()?;
     let settings = settings.clone();
-    let round = settings.round * LONGER;
     progress.begin("one drive alone");
     let config = ashlar_reactor::Config::default;
     let spec = profile.spec();
-    let (drive_writes, drive_reads) = ashlar_reactor::run(config(), raw(spec, round * settings.rounds))??;
+    let (drive_writes, drive_reads) =
+        ashlar_reactor::run(config(), raw(spec, settings.round * settings.rounds))??;
     progress.begin("filling a pool");
     let (daemon, server) = start(&profile)?;
     ashlar_reactor::run(config(), async move {
@@ -102,7 +102,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         let of = async |direction| {
             let load = Load::new(direction, BYTES, CONNECTIONS, DEPTH);
             let load = settings.timed(Load { pattern: Pattern::Sequential, ..load });
-            let subject = Subject::volume(&server, Load { duration: round, ..load });
+            let subject = Subject::volume(&server, Load { warm_up: WARM_UP, ..load });
             rounds::measure(&[subject], settings.rounds).await.map(|mut measured| measured.remove(0))
         };
         progress.begin("sequential reads and writes");
