@@ -157,8 +157,10 @@ impl Run {
                 outcome.drives_returned += 1;
                 outcome.columns_kept += returned.columns_kept;
             }),
-            // It fails still; or it was renamed, and the power was cut before the pool knew.
-            Err(ReturnError::Add(AddError::Drive(_)) | ReturnError::Another(_)) => {}
+            // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
+            Err(
+                ReturnError::Add(AddError::Drive(_)) | ReturnError::Another(_) | ReturnError::NoAnswer(_),
+            ) => {}
             Err(ReturnError::Add(AddError::Pool(error))) if may_fail(&error) => {}
             Err(error) => return Err(format!("{drive} comes back: {error}")),
         }

@@ -23,7 +23,7 @@ pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
 pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
-pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift};
+pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift, within};
 
 /// Bytes of one logical block: the unit of compression, of checksums and of the map.
 pub const BLOCK_BYTES: usize = 4096;

@@ -1,6 +1,8 @@
 //! Time, chance and tasks: everything else that a store needs from outside.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::Device;
@@ -24,6 +26,16 @@ pub trait Clock {
     fn unix_seconds(&self) -> u64;
     /// Ends no sooner than `duration` from now.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static;
+}
+
+/// What `work` comes to. `None`: it has taken longer than `limit`, and is dropped.
+pub async fn within<T>(clock: &impl Clock, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut timer) = (pin!(work), pin!(clock.sleep(limit)));
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => timer.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }
 
 /// Chance. Cryptographic in the real world, seeded in a simulation.

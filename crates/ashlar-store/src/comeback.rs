@@ -12,13 +12,13 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{DeviceError, DriveId, DriveUuid, IoError, World};
+use ashlar_block::{DeviceError, DriveId, DriveUuid, IoError, World, within};
 use ashlar_raid::Member;
 
 use crate::create::{random_uuid, write_superblock};
 use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
-use crate::members::{FoundDrive, has_gone_another_way, read_roots};
+use crate::members::{FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, read_roots};
 use crate::pool::Pool;
 use crate::recover::OpenError;
 use crate::types::Lsn;
@@ -41,6 +41,9 @@ pub enum ReturnError {
         "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
     )]
     Diverged(DriveId),
+    /// It hangs.
+    #[error("{0} has not answered for {seconds} s: try again once it does", seconds = OPEN_ANSWER_MAX.as_secs())]
+    NoAnswer(DriveId),
     /// It cannot have a new number, or cannot be written.
     #[error("{0}")]
     Add(#[from] AddError),
@@ -112,9 +115,14 @@ impl<W: World> Pool<W> {
         if (superblock.drive, superblock.drive_uuid) != (drive, record.uuid) {
             return Err(ReturnError::Another(drive));
         }
-        let complete_below = self.complete_below(&record, &device).await?;
+        let no_answer = || ReturnError::NoAnswer(drive);
+        let complete_below = self.complete_below(&record, &device);
+        let complete_below =
+            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
         let superblock = self.renamed(superblock)?;
-        write_superblock(&device, &superblock).await?;
+        // Where it is not waited for it may be written yet: as if the machine had lost its power behind it.
+        let written = write_superblock(&device, &superblock);
+        within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or_else(no_answer)??;
         self.running()?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);

@@ -1,8 +1,9 @@
 //! Which drives a pool is opened with: the newest root, and who belongs to it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, PoolUuid};
+use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, within};
 use futures_util::future::join_all;
 
 use crate::create::FIRST_ROOT;
@@ -32,16 +33,18 @@ pub enum OpenPolicy {
     Degraded,
 }
 
+/// How long a drive that is to be opened may take for each thing that is asked of it. Disks that have to spin up answer within half
+/// of it.
+pub const OPEN_ANSWER_MAX: Duration = Duration::from_secs(30);
+
 /// The valid roots of one drive, newest last.
 pub(crate) async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
-    let mut roots = Vec::new();
-    for slot in 0..SLOT_COUNT {
+    let slots = (0..SLOT_COUNT).map(|slot| async move {
         let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
-        if read.is_err() {
-            continue;
-        }
-        roots.extend(Root::decode(&buf).ok().filter(|root| root.pool == pool));
-    }
+        read.ok().and_then(|()| Root::decode(&buf).ok())
+    });
+    let roots = join_all(slots).await.into_iter().flatten();
+    let mut roots: Vec<Root> = roots.filter(|root| root.pool == pool).collect();
     roots.sort_by_key(|root| root.generation);
     roots
 }
@@ -108,8 +111,9 @@ pub(crate) struct Chosen<D> {
     pub missing: Vec<DriveId>,
 }
 
-/// Finds the newest root, and who belongs to it.
+/// Finds the newest root, and who belongs to it. A drive that does not answer is as good as not given.
 pub(crate) async fn choose<D: Device>(
+    clock: &impl Clock,
     drives: Vec<FoundDrive<D>>,
     policy: OpenPolicy,
 ) -> Result<Chosen<D>, OpenError> {
@@ -122,7 +126,15 @@ pub(crate) async fn choose<D: Device>(
         return Err(OpenError::Cloned(clone.superblock.drive));
     }
     let parity = drives[0].superblock.level().parity();
-    let roots = join_all(drives.iter().map(|drive| read_roots(&drive.device, pool))).await;
+    let read = |drive: FoundDrive<D>| async move {
+        let Some(roots) = within(clock, OPEN_ANSWER_MAX, read_roots(&drive.device, pool)).await else {
+            tracing::warn!("{} does not answer: it is left out", drive.superblock.drive);
+            return None;
+        };
+        Some((drive, roots))
+    };
+    let (drives, roots): (Vec<_>, Vec<_>) =
+        join_all(drives.into_iter().map(read)).await.into_iter().flatten().unzip();
     let root = newest_root(&own_roots(&drives, &roots)).ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
     agree(&chosen, &diverged, parity, policy)?;
@@ -229,7 +241,10 @@ impl<D> Chosen<D> {
 }
 
 /// The segment table of the root.
-pub(crate) async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Table, OpenError> {
+pub(crate) async fn read_table<D: Device>(
+    clock: &impl Clock,
+    chosen: &Chosen<D>,
+) -> Result<Table, OpenError> {
     let table = chosen.root.table;
     for drive in &chosen.members {
         let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
@@ -237,7 +252,8 @@ pub(crate) async fn read_table<D: Device>(chosen: &Chosen<D>) -> Result<Table, O
         if table.bytes > drive.superblock.table_bytes {
             continue;
         }
-        let (read, buf) = drive.device.read(offset, AlignedBuf::stale(bytes)).await;
+        let read = drive.device.read(offset, AlignedBuf::stale(bytes));
+        let Some((read, buf)) = within(clock, OPEN_ANSWER_MAX, read).await else { continue };
         if read.is_ok() && crc32c(&buf[..table.bytes as usize]) == table.crc {
             return Ok(decode_table(&buf[..table.bytes as usize], table.entries, table.resting)?);
         }

@@ -136,8 +136,8 @@ pub(crate) async fn open<W: World>(
     options: Options,
     policy: OpenPolicy,
 ) -> Result<(Rc<Pool<W>>, Opened), OpenError> {
-    let chosen = choose(drives, policy).await?;
-    let table = read_table(&chosen).await?;
+    let chosen = choose(world, drives, policy).await?;
+    let table = read_table(world, &chosen).await?;
     let mut opened = Opened {
         stale: chosen.stale.clone(),
         missing: chosen.missing.clone(),

@@ -5,6 +5,7 @@ mod support;
 
 use std::io::Write;
 use std::net::Shutdown;
+use std::thread;
 
 use ashlar_nvme::fabrics::{AuthTransfer, CNTLID_DYNAMIC, ConnectData, FabricsCommand};
 use ashlar_nvme::io::{BlockRange, IoCommand};
@@ -293,12 +294,17 @@ fn cve_2026_23148_an_identifier_is_free_as_soon_as_its_answer_is_sent() {
 #[test]
 fn spdk_1996_discovery_and_then_a_connection() {
     let rig = Rig::start();
-    for _ in 0..20 {
-        let discovery = Queue::admin(rig.discovery, support::DISCOVERY, support::HOST);
-        let mut admin = rig.admin();
-        drop(discovery);
-        assert_eq!(admin.property(offset::CSTS), 1);
-    }
+    let (discovery, io) = (rig.discovery, rig.io);
+    let connect = move || {
+        for _ in 0..20 {
+            let discovery = Queue::admin(discovery, support::DISCOVERY, support::HOST);
+            let mut admin = Queue::admin(io, support::SUBSYSTEM, support::HOST);
+            drop(discovery);
+            assert_eq!(admin.property(offset::CSTS), 1);
+        }
+    };
+    let hosts: Vec<_> = (0..4).map(|_| thread::spawn(connect)).collect();
+    hosts.into_iter().for_each(|host| host.join().expect("each is served"));
     eventually("every host is gone", || rig.target.connected_hosts().is_empty());
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid};
 use ashlar_store::{DriveCondition, OpenPolicy, Options};
+use futures_util::future::join_all;
 
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
@@ -299,15 +300,15 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         Ok(uuid)
     }
 
-    /// Closes all pools, for the end of the daemon. Returns those that could not be closed well.
+    /// Closes all pools, for the end of the daemon, side by side: one whose drives hang keeps no other from it. Returns those
+    /// that could not be closed well.
     pub async fn close_all(&self) -> Vec<(String, NodeError)> {
-        let mut failed = Vec::new();
-        for report in self.reports().await.unwrap_or_default() {
-            if let Err(error) = self.close_pool(&report.status.uuid.to_string()).await {
-                failed.push((report.status.name, error));
-            }
-        }
-        failed
+        let reports = self.reports().await.unwrap_or_default();
+        let closed = reports.into_iter().map(|report| async move {
+            let closed = self.close_pool(&report.status.uuid.to_string()).await;
+            closed.err().map(|error| (report.status.name, error))
+        });
+        join_all(closed).await.into_iter().flatten().collect()
     }
 
     /// Closes a pool and takes its label off its drives. What it held is lost.

@@ -121,7 +121,8 @@ pub struct ServeArguments {
     /// Where the discovery service listens in addition, as IP:PORT, or none [default: 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
     pub discovery: Option<String>,
-    /// Threads that serve, 1 to 64 [default: a quarter of the processors, at least one]
+    /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are pools gain nothing
+    /// [default: 1]
     #[arg(long, value_name = "N")]
     pub reactors: Option<usize>,
     /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]

@@ -139,7 +139,7 @@ impl Section {
     fn usual_rounds(self) -> (f64, u32) {
         match self {
             // 99th percentiles: shorter rounds have too few operations beyond them, and fewer differ too much.
-            Section::Silent => (2.4, 12),
+            Section::Silent => (20.0, 20),
             // Checkpoints come once in a while: each round is to have some.
             Section::Bandwidth => (15.0, 5),
             _ => (1.0, 5),

@@ -36,7 +36,7 @@ const PASSING_BLOCKS: u64 = 1024;
 const PASSING_MAX: usize = 3;
 /// How long after the load has begun the daemon may be killed.
 const LIFE_MS_MAX: u64 = 900;
-/// How soon a daemon that was killed is to be ready again. Half of the starts are, and none takes longer than what follows: on
+/// How soon a daemon that was killed is to be ready again. Nine of ten starts are, and none takes longer than what follows: on
 /// a machine that is busy some take longer than on one that is not.
 const READY_TARGET: Duration = Duration::from_secs(2);
 const READY_MAX: Duration = Duration::from_secs(15);
@@ -84,6 +84,11 @@ impl Starts {
 }
 
 impl Starts {
+    /// How many took longer than they should.
+    fn late(&self) -> usize {
+        self.0.iter().filter(|took| **took > READY_TARGET).count()
+    }
+
     /// How long one of two took at most, and the longest.
     fn median_and_longest(&self) -> (Duration, Duration) {
         let mut sorted = self.0.clone();
@@ -94,7 +99,7 @@ impl Starts {
 
 impl fmt::Display for Starts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let late = self.0.iter().filter(|took| **took > READY_TARGET).count();
+        let late = self.late();
         let (median, longest) = self.median_and_longest();
         let (median, longest, count) = (median.as_millis(), longest.as_millis(), self.0.len());
         write!(f, "ready again {count} times, after {median} ms (median), {longest} ms (longest); ")?;
@@ -130,8 +135,7 @@ fn what_was_acknowledged_outlives_every_kill() {
     last_check(&place, daemon, &mut administrator, volumes, seed);
     println!("{work:?}; {starts}");
     assert!(work.checkpoints > 0 && work.segments_collected > 0, "too little load: {work:?}");
-    let (median, longest) = starts.median_and_longest();
-    assert!(median < READY_TARGET && longest < READY_MAX, "{starts}");
+    assert!(starts.late() * 10 <= starts.0.len() && starts.median_and_longest().1 < READY_MAX, "{starts}");
 }
 
 fn make_pool(place: &Place, seed: u64) -> (Vec<Volume>, Administrator) {

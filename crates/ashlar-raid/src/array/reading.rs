@@ -25,27 +25,9 @@ impl<D: Device> Array<D> {
         sectors: Range<u32>,
         check: impl Fn(&[u8]) -> bool,
     ) -> Result<(AlignedBuf, Source), ReadError> {
-        let drive = geometry.columns[column].drive;
-        let is_known_silent = self.is_silent(drive);
-        if self.is_spared(drive)
-            && let Ok(buf) = self.read_around(geometry, column, &sectors, Patience::Prompt, &check).await
-        {
-            return Ok((buf, Source::Spared));
-        }
-        // Others have been asked already.
-        let patience = if is_known_silent { Patience::Patient } else { Patience::Prompt };
-        let direct = match self.read_or_remember(geometry, column, &sectors, patience).await {
-            Err(DeviceError::TimedOut) => {
-                let around = self.read_around(geometry, column, &sectors, Patience::Prompt, &check);
-                if let Ok(buf) = around.await {
-                    return Ok((buf, Source::Spared));
-                }
-                self.read_or_remember(geometry, column, &sectors, Patience::Patient).await
-            }
-            direct => direct,
-        };
-        let source = match direct {
-            Ok(buf) if check(&buf) => return Ok((buf, Source::Direct)),
+        let source = match self.read_own(geometry, column, &sectors, &check).await {
+            Ok((buf, Source::Spared)) => return Ok((buf, Source::Spared)),
+            Ok((buf, _)) if check(&buf) => return Ok((buf, Source::Direct)),
             Ok(_) => Source::Lie,
             Err(_) => Source::Missing,
         };
@@ -62,6 +44,35 @@ impl<D: Device> Array<D> {
             self.note_lies(geometry.columns[column].drive, 1);
         }
         Ok((buf, source))
+    }
+
+    /// The column from its own drive, unchecked; or from others while that drive is slow or silent, if `check` accepts those.
+    async fn read_own(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: &Range<u32>,
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<(AlignedBuf, Source), DeviceError> {
+        let drive = geometry.columns[column].drive;
+        let around = || self.read_around(geometry, column, sectors, Patience::Prompt, &check);
+        let is_known_silent = self.is_silent(drive);
+        if self.is_spared(drive)
+            && let Ok(buf) = around().await
+        {
+            return Ok((buf, Source::Spared));
+        }
+        // Others have been asked already.
+        let patience = if is_known_silent { Patience::Patient } else { Patience::Prompt };
+        match self.read_or_remember(geometry, column, sectors, patience).await {
+            Err(DeviceError::TimedOut) => {}
+            direct => return Ok((direct?, Source::Direct)),
+        }
+        if let Ok(buf) = around().await {
+            return Ok((buf, Source::Spared));
+        }
+        let direct = self.read_or_remember(geometry, column, sectors, Patience::Patient).await?;
+        Ok((direct, Source::Direct))
     }
 
     /// One column's sectors from its own drive.

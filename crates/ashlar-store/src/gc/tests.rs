@@ -2,6 +2,7 @@ use ashlar_block::{AlignedBuf, Device, DriveId, Durability, SECTOR_BYTES};
 use ashlar_raid::{ChunkAddr, Geometry, Level};
 
 use super::*;
+use crate::format::location::Location;
 use crate::format::table::Occupancy;
 use crate::testing::{Drives, StillWorld, at_once};
 
@@ -100,4 +101,31 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     at_once(device.write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
     assert_eq!(at_once(pool.read_header(first, 0)).expect("there is a copy"), header);
     assert_eq!(header.incarnation, pool.incarnation);
+}
+
+#[test]
+fn a_header_that_a_misdirected_write_has_brought_elsewhere_is_not_believed() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let append = |byte: u8| {
+        let pages = vec![vec![byte; 100]; 2];
+        at_once(pool.append_pages(Claim::Last, pages)).expect("there is room")[0].location
+    };
+    let mut first = append(1);
+    let second = loop {
+        let next = append(2);
+        if next.segment() == first.segment() {
+            break next;
+        }
+        first = next;
+    };
+    let row = |location: Location| location.sectors().start;
+    let right = at_once(pool.read_header(first.segment(), row(first))).expect("it was written");
+    let column = pool.segments.borrow().get(first.segment()).expect("it is open").geometry.columns[0];
+    let layout = pool.array.member(column.drive).expect("it works").layout;
+    let offset = |location| layout.offset(column.chunk, row(location) * SECTOR_BYTES as u32);
+    let device = &drives.devices[usize::from(column.drive.0)];
+    let (_, elsewhere) = at_once(device.read(offset(second), AlignedBuf::zeroed(SECTOR_BYTES)));
+    at_once(device.write(offset(first), elsewhere.freeze(), Durability::Stable)).expect("a good drive");
+    assert_eq!(at_once(pool.read_header(first.segment(), row(first))).expect("there is a copy"), right);
 }

@@ -25,8 +25,8 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
 
 /// A start that has replayed what it found, and has not yet written a root.
 fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
-    let chosen = at_once(choose(drives.found(), OpenPolicy::Most)).expect("all are there");
-    let table = at_once(read_table(&chosen)).expect("it was written");
+    let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most)).expect("all are there");
+    let table = at_once(read_table(&drives.world, &chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let root = pool.root.borrow().clone();
     at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
@@ -192,8 +192,8 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
         at_once(device.write(offset, spoiled, Durability::Stable)).expect("a good drive");
     }
     drop(pool);
-    let chosen = at_once(choose(drives.found(), OpenPolicy::Most)).expect("all are there");
-    let table = at_once(read_table(&chosen)).expect("it was written");
+    let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most)).expect("all are there");
+    let table = at_once(read_table(&drives.world, &chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");

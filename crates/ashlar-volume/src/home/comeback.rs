@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{DriveId, DriveUuid, PoolUuid};
-use ashlar_store::{DriveCondition, DriveStatus, FoundDrive};
+use ashlar_block::{DriveId, DriveUuid, PoolUuid, within};
+use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, OPEN_ANSWER_MAX};
 
+use super::members::no_answer;
 use super::open::not_opened;
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
@@ -28,14 +29,23 @@ impl<B: DriveBay> Home<B> {
         pool.store.forget_lost(drive).await?;
         let had = pool.take_drive(drive).map(|had| had.drive.facts.spec.clone());
         let spec = at.or(had).ok_or_else(|| NodeError::Whereabouts(drive.to_string()))?;
-        let back = self.open_for_pool(std::slice::from_ref(&spec), false).await?.remove(0);
-        let found = found_on(&self.bay, &back).await?;
+        let found = within(&self.world, OPEN_ANSWER_MAX, self.open_lost(&spec)).await;
+        let (back, found) = found.unwrap_or_else(|| Err(NodeError::Drive(no_answer(&spec))))?;
         let pool_bytes = found.superblock.drive_bytes;
         let returned = pool.store.return_drive(drive, found).await?;
         tracing::info!(pool = pool.name, drive = spec, kept = returned.columns_kept, "the drive is back");
         let (id, uuid) = (returned.drive, returned.uuid);
         pool.drives.borrow_mut().push(PoolDrive { id, uuid, drive: back, pool_bytes });
         Ok(pool.record())
+    }
+
+    async fn open_lost(
+        &self,
+        spec: &String,
+    ) -> Result<(BayDrive<B::Device>, FoundDrive<B::Device>), NodeError> {
+        let drive = self.open_for_pool(std::slice::from_ref(spec), false).await?.remove(0);
+        let found = found_on(&self.bay, &drive).await?;
+        Ok((drive, found))
     }
 
     /// Whether a pool that has halted for want of drives has enough of them with those that are at `specs`. It stays open as it is,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{AlignedBuf, Clock, Device, DriveUuid, PoolUuid};
-use ashlar_store::FoundDrive;
+use ashlar_block::{AlignedBuf, Clock, Device, DriveUuid, PoolUuid, within};
 use ashlar_store::format::root::{MemberState, Root, SLOT_BYTES, SLOT_COUNT};
 use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX};
 use futures_util::future::join_all;
 
 use super::{Home, OpenRequest, PoolDrive};
@@ -65,7 +65,7 @@ impl<B: DriveBay> Home<B> {
         let start = self.world.now();
         let mut said = false;
         while !found.others.is_empty() && self.world.now().since(start) < request.member_wait {
-            let late = found.late(wanted).await;
+            let late = found.late(&self.world, wanted).await;
             if late.is_empty() {
                 break;
             }
@@ -93,7 +93,13 @@ impl<B: DriveBay> Home<B> {
         found
     }
 
+    /// The member that is there, unless it hangs: then the others are opened without it.
     async fn find_member(&self, spec: &String) -> Result<FoundMember<B::Device>, String> {
+        let found = within(&self.world, OPEN_ANSWER_MAX, self.look_for_member(spec)).await;
+        found.unwrap_or_else(|| Err(no_answer(spec)))
+    }
+
+    async fn look_for_member(&self, spec: &String) -> Result<FoundMember<B::Device>, String> {
         let opened = self.open_for_pool(std::slice::from_ref(spec), false).await;
         let drive = opened.map_err(|error| error.to_string())?.remove(0);
         match inspect(&self.bay, &drive.device).await {
@@ -118,13 +124,17 @@ impl<D: Device + Clone> Found<D> {
     }
 
     /// Why drives are not there that the pool counts on; none if it counts on nothing that is not there.
-    async fn late(&self, wanted: Option<&str>) -> Vec<String> {
+    async fn late(&self, clock: &impl Clock, wanted: Option<&str>) -> Vec<String> {
         let why = || self.others.iter().map(|other| other.why.clone()).collect();
         let Some(uuid) = self.pools(wanted).first().map(|(uuid, _)| *uuid) else { return why() };
         let members = self.members.iter().filter(|member| member.superblock.pool == uuid);
         let there: BTreeSet<DriveUuid> = members.clone().map(|member| member.superblock.drive_uuid).collect();
-        let newest = join_all(members.map(|member| newest_root(&member.drive.device, uuid))).await;
-        let newest = newest.into_iter().flatten().max_by_key(|root| root.generation);
+        let newest = members.map(|member| {
+            let newest = newest_root(&member.drive.device, uuid);
+            within(clock, OPEN_ANSWER_MAX, newest)
+        });
+        let newest =
+            join_all(newest).await.into_iter().flatten().flatten().max_by_key(|root| root.generation);
         let counted_on = newest.iter().flat_map(|root| &root.members);
         let mut counted_on = counted_on.filter(|member| member.state == MemberState::Present);
         if counted_on.any(|member| !there.contains(&member.uuid)) { why() } else { Vec::new() }
@@ -157,6 +167,11 @@ impl<D: Device + Clone> Found<D> {
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
         Ok(FoundPool { uuid, name, members, others })
     }
+}
+
+/// What is said of a drive that hangs.
+pub(super) fn no_answer(spec: &str) -> String {
+    format!("{spec}: it has not answered for {} s", OPEN_ANSWER_MAX.as_secs())
 }
 
 /// The newest root of a pool that a drive has.

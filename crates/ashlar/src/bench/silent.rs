@@ -21,11 +21,6 @@ const SILENT: usize = 2000;
 /// Connections, and operations outstanding on each, of the host that works.
 const SHAPES: [(u16, u32); 2] = [(1, 1), (1, 32)];
 const BYTES: u32 = 4 << 10;
-/// A round is cut into so many: what disturbs the machine for a moment spoils the 99th percentile of a short one, and
-/// leaves the others as they are.
-const PIECES: u32 = 4;
-/// As many more rounds than usual, for the same reason.
-const MORE_ROUNDS: u32 = 2;
 
 /// A working connection with and without silent ones.
 #[derive(Clone, Debug, Serialize)]
@@ -66,7 +61,6 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         let progress = Progress::new("silent", SHAPES.len());
         for (connections, depth) in SHAPES {
             let load = settings.timed(Load::new(Direction::Read, BYTES, connections, depth));
-            let load = Load { duration: load.duration / PIECES, ..load };
             progress.begin(&table::load_name(&load));
             report.loads.push(measure_one(&server, load, &settings, &mut report.bytes_each).await?);
         }
@@ -82,11 +76,11 @@ async fn measure_one(
 ) -> anyhow::Result<Compared> {
     let subject = [Subject::volume(server, load)];
     let (mut alone, mut among) = (Rounds::default(), Rounds::default());
-    for _ in 0..settings.rounds * MORE_ROUNDS {
-        alone.extend(rounds::measure(&subject, PIECES).await?);
+    for _ in 0..settings.rounds {
+        alone.extend(rounds::measure(&subject, 1).await?);
         let before = memory::resident_bytes_of_this_process()?;
         let silent = connect_silently(server)?;
-        among.extend(rounds::measure(&subject, PIECES).await?);
+        among.extend(rounds::measure(&subject, 1).await?);
         let taken = memory::resident_bytes_of_this_process()?.saturating_sub(before);
         *bytes_each = (taken / SILENT as u64).max(*bytes_each);
         drop(silent);

@@ -38,9 +38,7 @@ pub fn add(table: &mut Table, load: &str, server: &str, summary: &Summary, more:
 
 /// A ratio and its spread.
 pub fn ratio(ratio: Option<Ratio>) -> String {
-    ratio.map_or("-".to_owned(), |Ratio { median, lowest, highest }| {
-        format!("{median:.2} ({lowest:.2}-{highest:.2})")
-    })
+    ratio.map_or("-".to_owned(), |Ratio { median, low, high }| format!("{median:.2} ({low:.2}-{high:.2})"))
 }
 
 /// A load in words: `4KiB random write, 4 x 32`.

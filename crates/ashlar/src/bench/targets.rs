@@ -235,7 +235,7 @@ impl Verdict {
     /// On the median of a ratio. If its rounds do not agree, it is undecided.
     pub fn of_ratio(target: Target, of: impl Into<String>, ratio: Option<Ratio>) -> Self {
         let verdict = Self::new(target, of, ratio.map(|ratio| ratio.median));
-        let agree = |ratio: Ratio| target.bound.allows(ratio.lowest) == target.bound.allows(ratio.highest);
+        let agree = |ratio: Ratio| target.bound.allows(ratio.low) == target.bound.allows(ratio.high);
         Verdict { met: verdict.met.filter(|_| ratio.is_some_and(agree)), ..verdict }
     }
 

@@ -20,6 +20,9 @@ mod memory;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
+/// Reactors if nobody says otherwise: with two, half of the connections of a single pool are not where it lives, and the hop costs
+/// more than the second processor gives (docs/performance.md, scaling).
+const REACTORS_USUAL: usize = 1;
 /// Longest spin, in microseconds: beyond it a reactor is as good as busy.
 const SPIN_US_MAX: u64 = 10_000;
 /// Least memory for a map.
@@ -95,7 +98,7 @@ impl Config {
     /// The file's or the argument's fault, by name.
     pub fn resolve(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<Self> {
         let file = arguments.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        let reactors = arguments.reactors.or(file.reactors).unwrap_or_else(default_reactors);
+        let reactors = arguments.reactors.or(file.reactors).unwrap_or(REACTORS_USUAL);
         ensure!(
             (1..=REACTORS_MAX).contains(&reactors),
             "reactors is {reactors}: it must be 1 to {REACTORS_MAX}"
@@ -126,10 +129,6 @@ fn read_file(path: &Path) -> anyhow::Result<File> {
         .with_context(|| format!("cannot read the configuration {}", path.display()))?;
     // The error shows the line, the key and what there is.
     toml::from_str(&text).with_context(|| format!("in the configuration {}", path.display()))
-}
-
-fn default_reactors() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 4).clamp(1, REACTORS_MAX))
 }
 
 fn portals(listen: &[String], discovery: &str) -> anyhow::Result<Vec<Portal>> {

@@ -21,8 +21,8 @@ fn what_was_not_measured_is_neither_met_nor_missed() {
 
 #[test]
 fn what_rounds_do_not_agree_on_is_undecided() {
-    let verdict = |lowest, highest| {
-        let ratio = Ratio { median: 0.8, lowest, highest };
+    let verdict = |low, high| {
+        let ratio = Ratio { median: 0.8, low, high };
         Verdict::of_ratio(Target::ECHO_RATE, "", Some(ratio))
     };
     assert_eq!((verdict(0.76, 0.9).met, verdict(0.76, 0.9).word()), (Some(true), "met"));
