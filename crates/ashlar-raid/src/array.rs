@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::faults::{Failure, Faults};
 use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
-use crate::silence::Silence;
+use crate::silence::Silences;
 use crate::slow::Speed;
 use answers::Patience;
 use recent::Recent;
@@ -36,7 +36,7 @@ pub struct Member<D> {
     read_errors: Cell<u64>,
     lies: Cell<u64>,
     speed: Speed,
-    silence: Silence,
+    silence: Silences,
     faults: Faults,
 }
 
@@ -50,7 +50,7 @@ impl<D> Member<D> {
             read_errors: Cell::new(0),
             lies: Cell::new(0),
             speed: Speed::default(),
-            silence: Silence::default(),
+            silence: Silences::default(),
             faults: Faults::default(),
         }
     }
@@ -65,9 +65,14 @@ impl<D> Member<D> {
         self.read_errors.get()
     }
 
-    /// It answers reads much later than the others of the array, or not at all: most of them go to those.
+    /// It answers reads much later than the others of the array, or does not answer at all.
     pub fn is_slow(&self) -> bool {
         self.speed.is_slow() || self.silence.is_long()
+    }
+
+    /// Reads are better answered by others.
+    fn reads_slowly(&self) -> bool {
+        self.speed.is_slow() || self.silence.reads.is_long()
     }
 
     /// Times that the drive gave wrong bytes.
@@ -357,7 +362,8 @@ impl<D: Device> Array<D> {
         bytes: Bytes,
         durability: Durability,
     ) -> Result<(), DeviceError> {
-        self.answer(member, Patience::Patient, member.device.write(offset, bytes, durability)).await?
+        let write = member.device.write(offset, bytes, durability);
+        self.answer(member, &member.silence.writes, Patience::Patient, write).await?
     }
 
     async fn wait_for_room(&self) {
@@ -409,7 +415,8 @@ impl<D: Device> Array<D> {
     /// Makes what was written to a drive durable. A drive that fails is given up.
     pub async fn flush(&self, drive: DriveId) {
         let Some(member) = self.working(drive) else { return };
-        let flushed = self.answer(&member, Patience::Patient, member.device.flush()).await;
+        let flushed =
+            self.answer(&member, &member.silence.writes, Patience::Patient, member.device.flush()).await;
         if let Err(error) = flushed.and_then(|flushed| flushed) {
             self.give_up(drive, error);
         }

@@ -1,8 +1,8 @@
 //! Drives that answer nothing, though they owe answers. A drive that hangs gives no error; that nothing comes is all that tells it
 //! from one that works.
 //!
-//! A drive is silent if it has answered nothing at all for a while, however many answers it owes: one that has much to do is late
-//! with each, but gives some. Time is counted in looks, which somebody takes at equal intervals ([`Array::look`](crate::Array::look)),
+//! A drive is silent if it has answered nothing for a while, however many answers it owes: one that has much to do is late
+//! with each, but gives some. Reads and writes are looked at apart: one whose writes hang may read on, from its cache for instance. Time is counted in looks, which somebody takes at equal intervals ([`Array::look`](crate::Array::look)),
 //! not by a clock: a process that stands still takes none, and blames no drive for it.
 
 use std::cell::{Cell, RefCell};
@@ -18,7 +18,52 @@ pub const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// read what they cannot, take less, but for a few.
 const SILENT_LOOKS: u32 = 4;
 
-/// What a drive owes, and whether it answers.
+/// What a drive owes of each sort, and whether it answers.
+#[derive(Default)]
+pub(crate) struct Silences {
+    pub reads: Silence,
+    /// And flushes.
+    pub writes: Silence,
+}
+
+impl Silences {
+    fn both(&self) -> [&Silence; 2] {
+        [&self.reads, &self.writes]
+    }
+
+    /// Whether it owes answers.
+    pub fn owes(&self) -> bool {
+        self.both().into_iter().any(Silence::owes)
+    }
+
+    /// Looks at what it owes. True: it has become silent, to the one or to the other.
+    pub fn look(&self) -> bool {
+        let [reads, writes] = self.both().map(Silence::look);
+        reads || writes
+    }
+
+    /// Whether it owes answers of one sort and gives none.
+    pub fn is_long(&self) -> bool {
+        self.both().into_iter().any(Silence::is_long)
+    }
+
+    /// Whether it owed answers at the last look, and had given none since the one before.
+    pub fn has_begun(&self) -> bool {
+        self.both().into_iter().any(Silence::has_begun)
+    }
+
+    /// How long it has given no answer of one sort, at least.
+    pub fn lasts(&self) -> Duration {
+        self.reads.lasts().max(self.writes.lasts())
+    }
+
+    /// Wakes those who wait for answers: they need not any more.
+    pub fn wake_all(&self) {
+        self.both().into_iter().for_each(Silence::wake_all);
+    }
+}
+
+/// What a drive owes of one sort.
 #[derive(Default)]
 pub(crate) struct Silence {
     /// Who waits for answers.
@@ -33,13 +78,12 @@ impl Silence {
         self.looks.set(0);
     }
 
-    /// Whether it owes answers.
-    pub fn owes(&self) -> bool {
+    fn owes(&self) -> bool {
         !self.waiting.borrow().is_empty()
     }
 
     /// Looks at what it owes. True: it has become silent.
-    pub fn look(&self) -> bool {
+    fn look(&self) -> bool {
         let looks = if self.owes() { self.looks.get() + 1 } else { 0 };
         self.looks.set(looks);
         looks == SILENT_LOOKS
@@ -50,18 +94,15 @@ impl Silence {
         self.looks.get() >= SILENT_LOOKS
     }
 
-    /// Whether it owed answers at the last look, and had given none since the one before.
-    pub fn has_begun(&self) -> bool {
+    fn has_begun(&self) -> bool {
         self.looks.get() > 0
     }
 
-    /// How long it has given no answer, at least.
-    pub fn lasts(&self) -> Duration {
+    fn lasts(&self) -> Duration {
         LOOK_INTERVAL * self.looks.get().saturating_sub(1)
     }
 
-    /// Wakes those who wait for answers: they need not any more.
-    pub fn wake_all(&self) {
+    fn wake_all(&self) {
         self.waiting.borrow().iter().for_each(|(_, waker)| waker.wake_by_ref());
     }
 }

@@ -45,7 +45,7 @@ impl<W: World> Pool<W> {
                 let pool = &self.identity.name;
                 tracing::warn!(
                     pool,
-                    "{drive} does not answer: reads are answered without it, writes wait for it"
+                    "{drive} does not answer: what others can read is read from them, writes wait for it"
                 );
                 // The others, too: whatever connects them all may have stopped, and no more than this drive is asked now.
                 probes.extend(self.array.working_drives().into_iter().map(|drive| self.array.probe(drive)));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
-use ashlar_store::{DriveCondition, DriveStatus, NewPool};
+use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
 use ashlar_volume::{Door, Nsid, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
@@ -187,6 +187,23 @@ async fn write_all(handles: &Handles) {
         }
     })
     .await;
+}
+
+/// Every start waited for it, for ever, and with it all pools of the machine.
+#[test]
+fn a_pool_is_opened_without_a_drive_that_hangs() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        write_all(&handles).await;
+        node.close_pool("slow").await.expect("it is well");
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        let open = node.open_pool(None, drives("slow", 4), OpenPolicy::Most, Duration::ZERO);
+        open.await.expect("one may be lost");
+        let report = node.report("slow").await.expect("it is open");
+        let notes = report.notes.join("; ");
+        assert!(notes.contains("#slow0: it has not answered for 30 s"), "{notes}");
+        write_all(&handles).await;
+    });
 }
 
 /// Whatever connects them may have stopped: without both nothing could be read.

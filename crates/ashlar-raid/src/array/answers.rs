@@ -10,7 +10,7 @@ use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, SECTOR_BYTES, wait_
 
 use super::{Array, Member};
 use crate::faults::Failure;
-use crate::silence::Debt;
+use crate::silence::{Debt, Silence};
 
 /// How long an answer is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,23 +27,24 @@ impl<D: Device> Array<D> {
     pub(super) async fn answer<T>(
         &self,
         member: &Member<D>,
+        silence: &Silence,
         patience: Patience,
         operation: impl Future<Output = T>,
     ) -> Result<T, DeviceError> {
-        if patience == Patience::Prompt && member.silence.is_long() {
+        if patience == Patience::Prompt && silence.is_long() {
             return Err(DeviceError::TimedOut);
         }
         let mut operation = pin!(operation);
-        let mut debt = Debt::none(&member.silence);
+        let mut debt = Debt::none(silence);
         poll_fn(|cx| {
             if let Poll::Ready(done) = operation.as_mut().poll(cx) {
-                member.silence.ends();
+                silence.ends();
                 return Poll::Ready(Ok(done));
             }
             if member.failure.borrow().is_some() {
                 return Poll::Ready(Err(DeviceError::Gone));
             }
-            if patience == Patience::Prompt && member.silence.is_long() {
+            if patience == Patience::Prompt && silence.is_long() {
                 return Poll::Ready(Err(DeviceError::TimedOut));
             }
             debt.is_owed_to(cx.waker());
@@ -77,12 +78,12 @@ impl<D: Device> Array<D> {
         silent.into_iter().map(|(drive, _)| DriveId(drive as u16)).collect()
     }
 
-    /// Asks a silent drive for something, so that it is seen when it answers again, and not before.
+    /// Asks a drive for something, so that it is seen when it answers reads again, and not before.
     pub async fn probe(&self, drive: DriveId) {
         let Some(member) = self.working(drive) else { return };
         let read = member.device.read(0, AlignedBuf::stale(SECTOR_BYTES));
         // Whatever it says, it says something.
-        let _ = self.answer(&member, Patience::Patient, read).await;
+        let _ = self.answer(&member, &member.silence.reads, Patience::Patient, read).await;
     }
 
     /// Working drives that are silent, with how long they have been, at least.

@@ -96,7 +96,7 @@ impl<D: Device> Array<D> {
         let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
         let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
         let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
-        let read = self.answer(&member, patience, member.device.read(offset, buf));
+        let read = self.answer(&member, &member.silence.reads, patience, member.device.read(offset, buf));
         let (result, buf) = self.measured(&member, read).await?;
         if let Err(error) = result {
             member.read_errors.set(member.read_errors.get() + 1);
@@ -148,12 +148,12 @@ impl<D: Device> Array<D> {
 
     /// Whether a read should go to others, if they can answer it.
     fn is_spared(&self, drive: DriveId) -> bool {
-        self.working(drive).is_some_and(|member| member.silence.is_long() || member.speed.is_spared())
+        self.working(drive).is_some_and(|member| member.silence.reads.is_long() || member.speed.is_spared())
     }
 
-    /// Whether a drive owes answers and gives none.
+    /// Whether a drive does not answer reads.
     fn is_silent(&self, drive: DriveId) -> bool {
-        self.working(drive).is_some_and(|member| member.silence.is_long())
+        self.working(drive).is_some_and(|member| member.silence.reads.is_long())
     }
 
     /// Has the drive read, and now and then looks how long that takes.
@@ -223,7 +223,7 @@ impl<D: Device> Array<D> {
         let missing = self.missing(geometry);
         let others = (0..geometry.columns.len()).filter(|other| *other != column);
         let is_slow = |other: &usize| {
-            self.working(geometry.columns[*other].drive).is_some_and(|member| member.is_slow())
+            self.working(geometry.columns[*other].drive).is_some_and(|member| member.reads_slowly())
         };
         let present = others.clone().filter(|other| !missing.has(*other));
         let (slow, prompt): (Vec<usize>, Vec<usize>) = present.partition(is_slow);

@@ -17,8 +17,9 @@ use crate::geometry::ChunkAddr;
 
 /// Reads that are remembered after the last reconstruction.
 const READS: u32 = 4096;
-/// Sectors that are remembered once they are here: 8 MiB.
-const SECTORS_MAX: usize = 2048;
+/// Sectors that are remembered once they are here: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is wanted
+/// again within that.
+const SECTORS_MAX: usize = 4096;
 /// Shorter reads are no part of a stream.
 const STREAM_SECTORS_MIN: usize = 4;
 

@@ -26,6 +26,20 @@ fn a_drive_that_answers_anything_is_not_silent() {
     assert!(!silence.is_long());
 }
 
+/// A file system that is frozen, a device that has no more room behind it: what was read before is in the cache.
+#[test]
+fn a_drive_that_reads_on_and_does_not_write_is_silent() {
+    let silences = Silences::default();
+    let mut debt = Debt::none(&silences.writes);
+    debt.is_owed_to(Waker::noop());
+    let look = |_| {
+        silences.reads.ends();
+        silences.look()
+    };
+    assert_eq!((0..SILENT_LOOKS).filter(|_| look(())).count(), 1);
+    assert!(silences.is_long() && !silences.reads.is_long());
+}
+
 #[test]
 fn what_nobody_waits_for_any_more_is_not_owed() {
     let silence = Silence::default();
