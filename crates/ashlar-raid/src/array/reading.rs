@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES, copies};
 use futures_util::future::join_all;
 
 use super::answers::Patience;
@@ -128,6 +128,7 @@ impl<D: Device> Array<D> {
             match self.recent.next(chunk, next..sectors.end) {
                 Next::Here(bytes) => {
                     all[place(next)..][..SECTOR_BYTES].copy_from_slice(&bytes);
+                    copies::note(SECTOR_BYTES);
                     next += 1;
                 }
                 Next::Wait if patience == Patience::Prompt && self.is_silent(chunk.drive) => {
@@ -139,6 +140,7 @@ impl<D: Device> Array<D> {
                     let read = self.read_with(geometry, column, &part, patience).await?;
                     claim.fill(&read);
                     all[place(part.start)..place(part.end)].copy_from_slice(&read);
+                    copies::note(read.len());
                     next = part.end;
                 }
             }

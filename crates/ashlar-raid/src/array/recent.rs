@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use ashlar_block::{AlignedBuf, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, SECTOR_BYTES, copies};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
@@ -153,6 +153,7 @@ impl Claim<'_> {
     /// They have come. Those that were written meanwhile are not remembered.
     pub fn fill(self, read: &[u8]) {
         let bytes = AlignedBuf::copy_of(read).freeze();
+        copies::note(read.len());
         let (mut known, mut order) = (self.recent.sectors.borrow_mut(), self.recent.order.borrow_mut());
         for (nth, sector) in self.sectors.clone().enumerate() {
             let key = (self.chunk, sector);
