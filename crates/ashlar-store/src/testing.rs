@@ -14,7 +14,7 @@ use ashlar_block::{
 use ashlar_raid::Level;
 use bytes::Bytes;
 
-use crate::append::StreamId;
+use crate::append::{Appended, StreamId};
 use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::create::{NewPool, create};
@@ -79,18 +79,23 @@ pub fn at_once<T>(work: impl Future<Output = T>) -> T {
 
 /// Writes one incompressible block in a batch of its own, to a volume that there is not.
 pub fn write_block(pool: &Pool<StillWorld>, lba: u64) {
+    let mut appended = append_block(pool, lba);
+    at_once(pool.write_durably(&mut appended)).expect("good drives");
+    for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+        pool.publish_item(item, *pointer);
+    }
+    pool.log.published(appended.lsn);
+}
+
+/// The same, before anything of it is on a drive.
+pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
     let mut block = vec![0; BLOCK_BYTES];
     pool.world.fill_random(&mut block);
     let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
     let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
     let mut items = vec![Item { kind: RecordKind::Write, key, fragment }];
     let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
-    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room");
-    at_once(pool.write_durably(&mut appended)).expect("good drives");
-    for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
-        pool.publish_item(item, *pointer);
-    }
-    pool.log.published(appended.lsn);
+    at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room")
 }
 
 /// Drives that are a pool.

@@ -6,7 +6,7 @@ use super::*;
 use crate::format::root::SLOT_BYTES;
 use crate::format::superblock::Superblock;
 use crate::format::table::{Occupancy, RowExtent, TableEntry};
-use crate::testing::{Drives, StillWorld, at_once, write_block};
+use crate::testing::{Drives, StillWorld, append_block, at_once, write_block};
 
 #[test]
 fn extents_that_touch_are_one() {
@@ -25,12 +25,17 @@ fn use_window(pool: &Pool<StillWorld>, left: u64) {
 
 /// A start that has replayed what it found, and has not yet written a root.
 fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
+    replay(drives).0
+}
+
+/// The same, with what it has found.
+fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most)).expect("all are there");
     let table = at_once(read_table(&drives.world, &chosen)).expect("it was written");
     let pool = assemble(&drives.world, chosen, table, Options::default());
-    let root = pool.root.borrow().clone();
-    at_once(pool.replay(&root, &mut Opened::default())).expect("good drives");
-    pool
+    let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
+    at_once(pool.replay(&root, &mut opened)).expect("good drives");
+    (pool, opened)
 }
 
 /// Segments that a start has for its checkpoint.
@@ -172,6 +177,19 @@ fn starts_from_the_same_root_do_not_share_numbers() {
     assert_ne!(first, replayed(&drives).log.next());
 }
 
+/// The power may end a batch before the one behind it, which hosts may have been told of.
+#[test]
+fn what_lies_behind_a_batch_that_is_not_there_is_found() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let unwritten = append_block(&pool, 0);
+    let mut written = append_block(&pool, 1);
+    at_once(pool.write_durably(&mut written)).expect("good drives");
+    assert!(unwritten.lsn < written.lsn);
+    drop(pool);
+    assert_eq!(replay(&drives).1.replayed, 1);
+}
+
 #[test]
 fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -192,11 +210,7 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
         at_once(device.write(offset, spoiled, Durability::Stable)).expect("a good drive");
     }
     drop(pool);
-    let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most)).expect("all are there");
-    let table = at_once(read_table(&drives.world, &chosen)).expect("it was written");
-    let pool = assemble(&drives.world, chosen, table, Options::default());
-    let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
-    at_once(pool.replay(&root, &mut opened)).expect("good drives");
+    let (pool, opened) = replay(&drives);
     assert_eq!((opened.torn, opened.replayed), (1, 0));
     assert!(pool.log.next() > torn);
 }
