@@ -6,6 +6,7 @@
 
 use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 
+use crate::capacity::marks;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::Pool;
 use crate::segments::Stripe;
@@ -67,6 +68,18 @@ pub enum RemoveError {
         live: u64,
         /// Bytes that may live without it.
         limit: u64,
+    },
+    /// What is no longer alive has to be collected before.
+    #[error(
+        "without {drive} {free} segments would be free, and the pool keeps {kept} for its own work: garbage is being collected, try again in a minute, or add a drive first"
+    )]
+    TooEarly {
+        /// The drive in question.
+        drive: DriveId,
+        /// Segments that would be free without it, as it is now.
+        free: u64,
+        /// Segments that the pool keeps.
+        kept: u64,
     },
     /// The pool cannot be written.
     #[error("{0}")]
@@ -147,8 +160,18 @@ impl<W: World> Pool<W> {
         if left.len() < needed {
             return Err(RemoveError::TooFew { drive, left: left.len(), needed });
         }
-        let (live, limit) = (self.segments.borrow().live().bytes(), self.limit_on(&left));
-        if live > limit { Err(RemoveError::NoRoom { drive, live, limit }) } else { Ok(()) }
+        let segments = self.segments.borrow();
+        let (live, limit) = (segments.live().bytes(), self.limit_on(&left));
+        if live > limit {
+            return Err(RemoveError::NoRoom { drive, live, limit });
+        }
+        // Garbage has room only with the drive, too: without it there has to be enough to collect it.
+        let (free, kept) = (segments.free_on(&left), marks(segments.placeable_when_empty(&left).0).reserve);
+        if free < kept {
+            self.orders.make_room();
+            return Err(RemoveError::TooEarly { drive, free, kept });
+        }
+        Ok(())
     }
 
     /// Lets go of those of the members `before` that the newest root does not name.
@@ -168,3 +191,6 @@ impl<W: World> Pool<W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,23 @@ impl Segments {
         placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 
+    /// Striped segments that would not be in use if only `drives` were there: reserved ones, and those that there would be room
+    /// for, what is reserved beside other drives given back.
+    pub fn free_on(&self, drives: &[DriveId]) -> u64 {
+        let reserved = || self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[id].geometry);
+        let given_back: Vec<DriveId> = reserved()
+            .filter(|geometry| !geometry.lies_on(drives))
+            .flat_map(|geometry| geometry.columns.iter().map(|column| column.drive))
+            .collect();
+        let free = drives.iter().filter_map(|drive| {
+            let back = given_back.iter().filter(|other| *other == drive).count();
+            Some((self.free_chunks.get(drive)?.len() + back) as u64)
+        });
+        let width = self.stripe.columns(Shape::Striped).min(drives.len());
+        placeable(free.collect(), width)
+            + reserved().filter(|geometry| geometry.lies_on(drives)).count() as u64
+    }
+
     /// Whether a segment, however narrow, will have room on `drives` once these are free.
     pub fn has_room_after(&self, freed: &[SegmentId], drives: &[DriveId]) -> bool {
         let freed: BTreeSet<DriveId> = freed
