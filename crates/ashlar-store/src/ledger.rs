@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::format::location::{Location, Pointer};
+use crate::format::location::{Location, Pointer, SegmentId};
+use crate::format::table::Occupancy;
 use crate::segments::Segments;
 use crate::types::Family;
 
@@ -15,6 +16,18 @@ pub struct Usage {
     pub blocks: u64,
     /// Slots that their fragments take.
     pub slots: u64,
+}
+
+/// Fragments of one family that are no longer named, by the segments that they lie in: counted one by one while there is time,
+/// discarded in one turn.
+#[derive(Default)]
+pub struct Discards(BTreeMap<SegmentId, Occupancy>);
+
+impl Discards {
+    /// One more.
+    pub fn add(&mut self, location: Location) {
+        self.0.entry(location.segment()).or_default().add(location);
+    }
 }
 
 /// Counts of all segments and families of a pool.
@@ -46,11 +59,27 @@ impl Ledger {
 
     /// The maps name one block of `family` less.
     pub fn discard(&self, family: Family, location: Location) {
-        self.segments.borrow_mut().discard(location);
+        self.segments.borrow_mut().discard(location.segment(), location.into());
+        self.discard_usage(family, location.into());
+    }
+
+    /// The maps name these blocks of `family` no more.
+    pub fn discard_all(&self, family: Family, discards: Discards) {
+        let mut segments = self.segments.borrow_mut();
+        let mut sum = Occupancy::default();
+        for (id, part) in discards.0 {
+            segments.discard(id, part);
+            sum += part;
+        }
+        self.discard_usage(family, sum);
+    }
+
+    fn discard_usage(&self, family: Family, part: Occupancy) {
         let mut families = self.families.borrow_mut();
         let usage = families.entry(family).or_default();
-        usage.blocks = usage.blocks.checked_sub(1).expect("a family's blocks are discarded once");
-        usage.slots = usage.slots.checked_sub(location.slots()).expect("a family's slots are discarded once");
+        usage.blocks =
+            usage.blocks.checked_sub(part.fragments).expect("a family's blocks are discarded once");
+        usage.slots = usage.slots.checked_sub(part.slots).expect("a family's slots are discarded once");
     }
 
     /// The maps' own structure names one page more.
@@ -60,7 +89,7 @@ impl Ledger {
 
     /// The maps' own structure names one page less.
     pub fn discard_page(&self, pointer: Pointer) {
-        self.segments.borrow_mut().discard(pointer.location);
+        self.segments.borrow_mut().discard(pointer.location.segment(), pointer.location.into());
     }
 
     /// What a family stores.

@@ -1,6 +1,7 @@
 //! The map's own upkeep: distributing buffers, merging runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use ashlar_block::{IoError, World};
 
@@ -8,6 +9,7 @@ use crate::format::location::Pointer;
 use crate::format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
+use crate::ledger::Discards;
 use crate::lookup::map_unreadable;
 use crate::pages::{AppendError, PAGES_IN_A_TURN};
 use crate::pool::Pool;
@@ -24,7 +26,7 @@ const COMPACTED_PAGES_MAX: usize = 64;
 #[derive(Default)]
 struct Merged {
     values: BTreeMap<(u32, Layer), Value>,
-    hidden: Vec<Pointer>,
+    hidden: Discards,
     cuts: Vec<(Layer, u32, u32)>,
 }
 
@@ -35,23 +37,25 @@ impl Merged {
         self.values.retain(|(block, layer), value| {
             let lba = group.first_block().plus(u64::from(*block));
             let keep = !known(&Key { family: group.family, lba, layer: *layer });
-            hidden.extend(value.filter(|_| !keep));
+            if let (Some(pointer), false) = (value, keep) {
+                hidden.add(pointer.location);
+            }
             keep
         });
     }
 
-    /// Adds the next older run.
-    fn add_pages(&mut self, entries: &[PageEntry]) {
+    /// Adds a page of the next older run.
+    fn add_page(&mut self, entries: &[PageEntry]) {
         for entry in entries {
             let cut = self
                 .cuts
                 .iter()
                 .any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
             let key = (entry.block, entry.layer);
-            if cut || self.values.contains_key(&key) {
-                self.hidden.extend(entry.value);
-            } else {
-                self.values.insert(key, entry.value);
+            match (self.values.entry(key), entry.value) {
+                (Entry::Vacant(newest), value) if !cut => _ = newest.insert(value),
+                (_, Some(hidden)) => self.hidden.add(hidden.location),
+                (_, None) => {}
             }
         }
     }
@@ -193,7 +197,7 @@ impl<W: World> Pool<W> {
         self.with_shard(id, |shard| {
             shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
         });
-        merged.hidden.into_iter().for_each(|pointer| self.ledger.discard(group.family, pointer.location));
+        self.ledger.discard_all(group.family, merged.hidden);
         for page in runs.iter().flat_map(Run::pages) {
             self.ledger.discard_page(page.pointer);
         }
@@ -209,7 +213,10 @@ impl<W: World> Pool<W> {
                     // Not all at once: the cache bounds what of them is in memory.
                     for few in pages.chunks(PAGES_IN_A_TURN) {
                         let few = self.read_pages(few, async |page| self.read_map_page(page.pointer).await);
-                        few.await.map_err(map_unreadable)?.iter().for_each(|page| merged.add_pages(page));
+                        for page in few.await.map_err(map_unreadable)? {
+                            merged.add_page(&page);
+                            self.world.yield_now().await;
+                        }
                     }
                 }
             }

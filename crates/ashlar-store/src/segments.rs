@@ -315,14 +315,14 @@ impl Segments {
         }
     }
 
-    /// The maps name one fragment less. A stale name of a segment that is gone counts for nothing.
-    pub fn discard(&mut self, location: Location) {
-        if let Some(segment) = self.entries.get_mut(&location.segment())
+    /// The maps name so much less of a segment. A stale name of one that is gone counts for nothing.
+    pub fn discard(&mut self, id: SegmentId, part: Occupancy) {
+        if let Some(segment) = self.entries.get_mut(&id)
             && segment.state != SegmentState::Condemned
         {
-            let left = segment.live.without(location);
-            segment.live = left.unwrap_or_else(|| panic!("{location:?} discarded once too often"));
-            self.live = self.live.without(location).expect("all are no less than one segment's");
+            let left = segment.live.minus(part);
+            segment.live = left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));
+            self.live = self.live.minus(part).expect("all are no less than one segment's");
         }
     }
 

@@ -61,11 +61,6 @@ impl Occupancy {
         self.fragments += 1;
     }
 
-    /// One fragment less. `None` if there is none.
-    pub fn without(self, location: Location) -> Option<Self> {
-        self.minus(Occupancy { slots: location.slots(), fragments: 1 })
-    }
-
     /// What is left when a part of it goes. `None` if that is no part of it.
     pub fn minus(self, part: Occupancy) -> Option<Self> {
         let slots = self.slots.checked_sub(part.slots)?;
@@ -75,6 +70,13 @@ impl Occupancy {
     /// What it takes of data columns, records in headers included.
     pub fn bytes(self) -> u64 {
         self.slots * SLOT_BYTES as u64 + self.fragments * RECORD_BYTES as u64
+    }
+}
+
+/// Of one fragment.
+impl From<Location> for Occupancy {
+    fn from(location: Location) -> Self {
+        Occupancy { slots: location.slots(), fragments: 1 }
     }
 }
 

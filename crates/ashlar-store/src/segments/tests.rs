@@ -91,7 +91,7 @@ fn a_segment_is_reclaimable_only_when_nothing_needs_it() {
     segments.borrow_mut().seal(id, 1);
     segments.borrow_mut().credit(location);
     assert!(!reclaimable(1000), "the map names it");
-    segments.borrow_mut().discard(location);
+    segments.borrow_mut().discard(id, location.into());
     assert!(!reclaimable(128), "a batch in it is to be replayed");
     let (pin, _) = pin(&segments, id).expect("it exists");
     assert!(!reclaimable(1000), "it is being read");
@@ -106,9 +106,9 @@ fn stale_names_of_condemned_and_freed_segments_count_for_nothing() {
     let location = Location::new(id, 0, 64, 100, Codec::Lz4);
     segments.credit(location);
     segments.condemn(id);
-    segments.discard(location);
+    segments.discard(id, location.into());
     segments.free(id);
-    segments.discard(location);
+    segments.discard(id, location.into());
     segments.credit(location);
 }
 
