@@ -42,7 +42,11 @@ pub enum ReturnError {
     )]
     Diverged(DriveId),
     /// It hangs.
-    #[error("{0} has not answered for {seconds} s: try again once it does", seconds = OPEN_ANSWER_MAX.as_secs())]
+    #[error(
+        "{0} has not answered for {seconds} s: try again once it does. If it is another drive to the pool then, because it has \
+         got its new name late: ashlar pool replace takes it as a new one",
+        seconds = OPEN_ANSWER_MAX.as_secs()
+    )]
     NoAnswer(DriveId),
     /// It cannot have a new number, or cannot be written.
     #[error("{0}")]

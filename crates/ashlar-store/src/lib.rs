@@ -65,7 +65,7 @@ pub use catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
 pub use leave::{FailError, RemoveError};
 pub use ledger::Usage;
-pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy};
+pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
 pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
 pub use progress::{Obstacle, Progress};

@@ -38,7 +38,7 @@ pub enum OpenPolicy {
 pub const OPEN_ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// The valid roots of one drive, newest last.
-pub(crate) async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
+pub async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
     let slots = (0..SLOT_COUNT).map(|slot| async move {
         let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
         read.ok().and_then(|()| Root::decode(&buf).ok())

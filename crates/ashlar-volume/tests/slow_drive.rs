@@ -145,13 +145,10 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
         wait_at_most(&node, Some(Duration::from_secs(2))).await;
         with_faults(&handles, SLOW, |faults| faults.stall()).await;
         write_all(&handles).await;
-        let report = node.report("slow").await.expect("it is open");
-        let failed = |drive: &DriveStatus| match &drive.condition {
-            DriveCondition::Failed(why) => Some(why.to_string()),
-            _ => None,
-        };
-        let failed: Vec<String> = report.status.drives.iter().filter_map(failed).collect();
-        assert!(matches!(&failed[..], [why] if why.contains("has answered nothing for 2 s")), "{failed:?}");
+        let drives = node.report("slow").await.expect("it is open").status.drives;
+        // It is not among them any more if what it had has been restored meanwhile.
+        let others = drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
+        assert_eq!(others, 3, "{drives:?}");
     });
 }
 
@@ -160,21 +157,41 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
 fn a_drive_that_came_back_and_hangs_again_is_given_up_again() {
     drive(async {
         let (node, handles) = two_pools().await;
-        wait_at_most(&node, Some(Duration::from_secs(2))).await;
-        let mut drives = node.report("slow").await.expect("it is open").status.drives.into_iter();
-        let first = drives.next().expect("there are four").drive.0.to_string();
-        with_faults(&handles, SLOW, |faults| faults.stall()).await;
         write_all(&handles).await;
+        let first = node.report("slow").await.expect("it is open").status.drives.remove(0).drive;
+        keep_what_is_lost(&node, &handles).await;
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        write_one(&handles).await;
         with_faults(&handles, SLOW, |faults| faults.resume()).await;
-        node.return_drive("slow", first, None, |_| Some(SLOW.to_owned())).await.expect("it answers again");
+        let back = node.return_drive("slow", first.0.to_string(), None, |_| Some(SLOW.to_owned()));
+        back.await.expect("it answers again");
         with_faults(&handles, SLOW, |faults| faults.stall()).await;
-        assert_ne!(
-            node.report("slow").await.expect("it is open").status.drives.len(),
-            4,
-            "it has two numbers yet"
-        );
-        write_all(&handles).await;
+        let drives = node.report("slow").await.expect("it is open").status.drives;
+        assert_eq!(drives.len(), 5, "it has two numbers yet: {drives:?}");
+        write_one(&handles).await;
     });
+}
+
+/// A rebuild takes so long that what a drive had is not restored before it is back: of each step's time, which is long because
+/// another drive is slow, the hundredfold is left to hosts.
+async fn keep_what_is_lost(node: &TestNode, handles: &Handles) {
+    let change = SettingsChange {
+        recon_prio: Some(1),
+        io_timeout: Some(Some(Duration::from_secs(2))),
+        ..SettingsChange::default()
+    };
+    node.set_pool("slow", change).await.expect("it is well");
+    with_faults(handles, "mem:128MiB#slow1", |faults| faults.slow_down(Duration::from_millis(50))).await;
+}
+
+/// Writes and reads one chunk of the slow pool.
+async fn write_one(handles: &Handles) {
+    at_door(handles, 0, |door| async move {
+        let slow = open(&door, 1);
+        write(&slow, 0, 7).await;
+        check(&slow, 0, 7).await;
+    })
+    .await;
 }
 
 /// Writes and reads every chunk of the slow pool.

@@ -31,6 +31,8 @@ impl<D: Device> Array<D> {
         patience: Patience,
         operation: impl Future<Output = T>,
     ) -> Result<T, DeviceError> {
+        // Before the drive is asked at all: it has enough that it does not answer, and to give up an operation costs its buffer
+        // until it does.
         if patience == Patience::Prompt && silence.is_long() {
             return Err(DeviceError::TimedOut);
         }

@@ -94,28 +94,30 @@ impl Segments {
 
     /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        if self.numbers.are_gone() {
-            return 0;
-        }
-        let free = drives.iter().filter_map(|drive| Some(self.free_chunks.get(drive)?.len() as u64));
-        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+        self.placeable_with(drives, &[])
     }
 
     /// Striped segments that would not be in use if only `drives` were there: reserved ones, and those that there would be room
     /// for, what is reserved beside other drives given back.
     pub fn free_on(&self, drives: &[DriveId]) -> u64 {
-        let reserved = || self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[id].geometry);
-        let given_back: Vec<DriveId> = reserved()
-            .filter(|geometry| !geometry.lies_on(drives))
-            .flat_map(|geometry| geometry.columns.iter().map(|column| column.drive))
-            .collect();
+        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[id].geometry);
+        let (within, beyond): (Vec<_>, Vec<_>) = reserved.partition(|geometry| geometry.lies_on(drives));
+        let columns = beyond.into_iter().flat_map(|geometry| &geometry.columns);
+        let given_back: Vec<DriveId> = columns.map(|column| column.drive).collect();
+        self.placeable_with(drives, &given_back) + within.len() as u64
+    }
+
+    /// The same, with a chunk more for each time that a drive is among `given_back`. These give back their numbers, too, but not
+    /// before a root says so.
+    fn placeable_with(&self, drives: &[DriveId], given_back: &[DriveId]) -> u64 {
+        if self.numbers.are_gone() {
+            return 0;
+        }
         let free = drives.iter().filter_map(|drive| {
             let back = given_back.iter().filter(|other| *other == drive).count();
             Some((self.free_chunks.get(drive)?.len() + back) as u64)
         });
-        let width = self.stripe.columns(Shape::Striped).min(drives.len());
-        placeable(free.collect(), width)
-            + reserved().filter(|geometry| geometry.lies_on(drives)).count() as u64
+        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 
     /// Whether a segment, however narrow, will have room on `drives` once these are free.

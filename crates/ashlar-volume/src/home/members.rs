@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{AlignedBuf, Clock, Device, DriveUuid, PoolUuid, within};
-use ashlar_store::format::root::{MemberState, Root, SLOT_BYTES, SLOT_COUNT};
+use ashlar_block::{Clock, Device, DriveUuid, PoolUuid, within};
+use ashlar_store::format::root::MemberState;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX};
+use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX, read_roots};
 use futures_util::future::join_all;
 
 use super::{Home, OpenRequest, PoolDrive};
@@ -129,12 +129,12 @@ impl<D: Device + Clone> Found<D> {
         let Some(uuid) = self.pools(wanted).first().map(|(uuid, _)| *uuid) else { return why() };
         let members = self.members.iter().filter(|member| member.superblock.pool == uuid);
         let there: BTreeSet<DriveUuid> = members.clone().map(|member| member.superblock.drive_uuid).collect();
-        let newest = members.map(|member| {
-            let newest = newest_root(&member.drive.device, uuid);
-            within(clock, OPEN_ANSWER_MAX, newest)
+        let roots = members.map(|member| {
+            let roots = read_roots(&member.drive.device, uuid);
+            within(clock, OPEN_ANSWER_MAX, roots)
         });
-        let newest =
-            join_all(newest).await.into_iter().flatten().flatten().max_by_key(|root| root.generation);
+        let roots = join_all(roots).await.into_iter().flatten().flatten();
+        let newest = roots.max_by_key(|root| root.generation);
         let counted_on = newest.iter().flat_map(|root| &root.members);
         let mut counted_on = counted_on.filter(|member| member.state == MemberState::Present);
         if counted_on.any(|member| !there.contains(&member.uuid)) { why() } else { Vec::new() }
@@ -172,14 +172,4 @@ impl<D: Device + Clone> Found<D> {
 /// What is said of a drive that hangs.
 pub(super) fn no_answer(spec: &str) -> String {
     format!("{spec}: it has not answered for {} s", OPEN_ANSWER_MAX.as_secs())
-}
-
-/// The newest root of a pool that a drive has.
-async fn newest_root<D: Device>(device: &D, pool: PoolUuid) -> Option<Root> {
-    let slots = (0..SLOT_COUNT).map(|slot| async move {
-        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(SLOT_BYTES)).await;
-        read.ok().and_then(|()| Root::decode(&buf).ok())
-    });
-    let roots = join_all(slots).await.into_iter().flatten();
-    roots.filter(|root| root.pool == pool).max_by_key(|root| root.generation)
 }

@@ -166,8 +166,8 @@ impl Figures for Report {
             "{table}\n\n\
              null: a volume that keeps nothing. CPU: the server's processor time for an operation. RATE: operations\n\
              per processor second beside the row above it; P50 behind it: the latency beside that row's. Both are\n\
-             medians of ratios round by round, with the lowest and the highest round. Spinning: for up to {} µs\n\
-             before a sleep. Digests: of headers and data.",
+             medians of ratios round by round, with what another run may show (one in twenty is beyond). Spinning:\n\
+             for up to {} µs before a sleep. Digests: of headers and data.",
             SPIN.as_micros()
         )
     }
