@@ -15,6 +15,7 @@ use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
+use crate::members::{columns_lost, losses};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments, Shape};
@@ -143,15 +144,18 @@ impl<W: World> Pool<W> {
     fn members<'a>(
         &self,
         generation: RootGeneration,
-        table: impl Iterator<Item = &'a TableEntry>,
+        table: impl Iterator<Item = &'a TableEntry> + Clone,
     ) -> Result<Vec<MemberRecord>, CheckpointError> {
         let mut members = self.members_now(generation);
         let parity = self.segments.borrow().stripe().parity;
         if self.could_restore() {
-            members = released(members, &self.leaving.borrow(), parity, table, generation);
+            members = released(members, &self.leaving.borrow(), parity, table.clone(), generation);
         }
-        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
-        let lost = absent.map(|member| member.uuid).collect::<BTreeSet<_>>().len();
+        let absent = || members.iter().filter(|member| member.state == MemberState::Absent);
+        let drives: BTreeSet<DriveId> = absent().map(|member| member.drive).collect();
+        let missed: BTreeSet<_> =
+            absent().filter(|member| member.since == generation).map(|member| member.uuid).collect();
+        let lost = missed.len().max(columns_lost(&drives, table.map(|entry| &*entry.geometry)));
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
     }
 
@@ -379,10 +383,8 @@ impl<W: World> Pool<W> {
         let offset = Superblock::root_offset(root.generation.0);
         self.root_begun.replace(root.clone());
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
-        let gone = |member: &&MemberRecord| {
-            member.state != MemberState::Released && self.array.working(member.drive).is_none()
-        };
-        let lost = root.identities(root.members.iter().filter(gone).map(|member| member.drive));
+        let is_gone = |drive: DriveId| self.array.working(drive).is_none();
+        let lost = losses(root, is_gone, noted.table.values().map(|entry| &*entry.geometry));
         let parity = self.segments.borrow().stripe().parity;
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
     }

@@ -18,7 +18,7 @@ use ashlar_raid::Member;
 use crate::create::{random_uuid, write_superblock};
 use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
-use crate::members::{FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, read_roots};
+use crate::members::{FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, losses, read_roots, table_on};
 use crate::pool::Pool;
 use crate::recover::OpenError;
 use crate::types::Lsn;
@@ -115,14 +115,14 @@ impl<W: World> Pool<W> {
         let _adding = self.adding.lock().await;
         self.running()?;
         let record = self.lost_member(drive).await?;
-        let FoundDrive { superblock, device } = found;
-        if (superblock.drive, superblock.drive_uuid) != (drive, record.uuid) {
+        if (found.superblock.drive, found.superblock.drive_uuid) != (drive, record.uuid) {
             return Err(ReturnError::Another(drive));
         }
         let no_answer = || ReturnError::NoAnswer(drive);
-        let complete_below = self.complete_below(&record, &device);
+        let complete_below = self.complete_below(&record, &found);
         let complete_below =
             within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
+        let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
         // Where it is not waited for it may be written yet: as if the machine had lost its power behind it.
         let written = write_superblock(&device, &superblock);
@@ -154,13 +154,22 @@ impl<W: World> Pool<W> {
     }
 
     /// Below which batches all that was written is on the drive, by its own newest root.
-    async fn complete_below(&self, member: &MemberRecord, device: &W::Device) -> Result<Lsn, ReturnError> {
+    async fn complete_below(
+        &self,
+        member: &MemberRecord,
+        found: &FoundDrive<W::Device>,
+    ) -> Result<Lsn, ReturnError> {
         let drive = member.drive;
-        let roots = read_roots(device, self.identity.pool).await;
+        let roots = read_roots(&found.device, self.identity.pool).await;
+        let table = match roots.last() {
+            Some(own) => table_on(&self.world, found, own).await.and_then(Result::ok),
+            None => None,
+        };
         let root = self.root.borrow();
         let is_on_line = |own: &&Root| root.descends_from(own.incarnation(), own.generation);
         let parity = self.identity.level.parity();
-        let has_diverged = |own: &&Root| !is_on_line(own) && has_gone_another_way(own, &root, parity);
+        let has_diverged =
+            |own: &&Root| !is_on_line(own) && has_gone_another_way(own, table.as_ref(), &root, parity);
         if roots.last().as_ref().is_some_and(has_diverged) {
             return Err(ReturnError::Diverged(drive));
         }
@@ -205,7 +214,9 @@ fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>)
         root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
     let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
     let members = root.identities(root.counted());
-    if root.identities(missing.iter().copied()) <= parity {
+    let segments = pool.segments.borrow();
+    let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
+    if losses(root, |drive| !there.contains(&drive), geometries) <= parity {
         return Ok(());
     }
     Err(OpenError::TooManyMissing { missing, members, parity })

@@ -8,6 +8,7 @@ use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 
 use crate::capacity::marks;
 use crate::format::root::{MemberRecord, MemberState};
+use crate::members::losses;
 use crate::pool::Pool;
 use crate::segments::Stripe;
 
@@ -101,12 +102,11 @@ impl<W: World> Pool<W> {
         Ok(self.checkpoint_now().await?)
     }
 
-    /// How many drives would be lost with `more` of them. One that came back, and has not got all that it missed, is one drive
-    /// under two numbers.
+    /// What would be lost with `more` drives, to be compared with the parity of the pool's level.
     pub fn lost_with(&self, more: &[DriveId]) -> usize {
-        let root = self.root.borrow();
-        let is_lost = |drive: &DriveId| self.array.working(*drive).is_none() || more.contains(drive);
-        root.identities(root.counted().filter(is_lost))
+        let is_lost = |drive: DriveId| self.array.working(drive).is_none() || more.contains(&drive);
+        let segments = self.segments.borrow();
+        losses(&self.root.borrow(), is_lost, segments.iter().map(|(_, segment)| &*segment.geometry))
     }
 
     /// A drive that has had too many faults, if nothing is lost by giving it up: all others are there, all that lives has its

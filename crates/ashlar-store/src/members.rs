@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_raid::Geometry;
 use futures_util::future::join_all;
 
 use crate::create::FIRST_ROOT;
-use crate::format::codec::crc32c;
+use crate::format::codec::{Malformed, crc32c};
 use crate::format::root::{MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
 use crate::format::superblock::Superblock;
 use crate::format::table::{Table, decode_table};
@@ -87,16 +88,45 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 
 /// Whether the line of `own` could have opened the pool with `others`, none of which is on the newest root's line. If it
 /// could not, nothing was ever acknowledged on it: its root came to few drives, and the power failed before it came to
-/// the others. A drive that `own` names absent was never on its line again.
-fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
-    let on_line = others.iter().filter(|drive| takes_part_in(own, **drive));
-    on_line.count() + parity >= own.identities(own.counted())
+/// the others. A drive that `own` names absent was never on its line again. Without its table anything may be.
+fn could_have_opened(own: &Root, table: Option<&Table>, others: &[DriveId], parity: usize) -> bool {
+    let is_lost = |drive: DriveId| !(others.contains(&drive) && takes_part_in(own, drive));
+    let geometries = table.iter().flat_map(|table| &table.entries).map(|entry| &*entry.geometry);
+    losses(own, is_lost, geometries) <= parity
 }
 
-/// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged something under `own`.
-pub(crate) fn has_gone_another_way(own: &Root, root: &Root, parity: usize) -> bool {
+/// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged something under `own`, whose table
+/// this is if it is known.
+pub(crate) fn has_gone_another_way(own: &Root, table: Option<&Table>, root: &Root, parity: usize) -> bool {
     let elsewhere: Vec<DriveId> = own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
-    went_on_without(own, root) && could_have_opened(own, &elsewhere, parity)
+    went_on_without(own, root) && could_have_opened(own, table, &elsewhere, parity)
+}
+
+/// What a pool with this root and such segments has lost with drives, to be compared with the parity of its level. Two things may
+/// not be more than that: the columns of any segment that are lost, or data are; and the drives that the root says are there, or
+/// those may have gone on as the pool by themselves. Drives that were lost one after the other, each once what the one before had
+/// was on others, are no more together than one.
+pub(crate) fn losses<'a>(
+    root: &Root,
+    is_lost: impl Fn(DriveId) -> bool,
+    geometries: impl Iterator<Item = &'a Geometry>,
+) -> usize {
+    let lost: BTreeSet<DriveId> = root.counted().filter(|drive| is_lost(*drive)).collect();
+    let missed = root.identities(lost.iter().copied().filter(|drive| takes_part_in(root, *drive)));
+    missed.max(columns_lost(&lost, geometries))
+}
+
+/// The most columns that any segment has on these drives.
+pub(crate) fn columns_lost<'a>(
+    lost: &BTreeSet<DriveId>,
+    geometries: impl Iterator<Item = &'a Geometry>,
+) -> usize {
+    if lost.is_empty() {
+        return 0;
+    }
+    let on_them =
+        |geometry: &Geometry| geometry.columns.iter().filter(|column| lost.contains(&column.drive)).count();
+    geometries.map(on_them).max().unwrap_or(0)
 }
 
 /// Which drives the pool is opened with.
@@ -111,12 +141,12 @@ pub(crate) struct Chosen<D> {
     pub missing: Vec<DriveId>,
 }
 
-/// Finds the newest root, and who belongs to it. A drive that does not answer is as good as not given.
+/// Finds the newest root with its table, and who belongs to it. A drive that does not answer is as good as not given.
 pub(crate) async fn choose<D: Device>(
     clock: &impl Clock,
     drives: Vec<FoundDrive<D>>,
     policy: OpenPolicy,
-) -> Result<Chosen<D>, OpenError> {
+) -> Result<(Chosen<D>, Table), OpenError> {
     let pools: BTreeSet<PoolUuid> = drives.iter().map(|drive| drive.superblock.pool).collect();
     let Some(pool) = pools.first().copied().filter(|_| pools.len() == 1) else {
         return Err(OpenError::NotOnePool(pools.len()));
@@ -137,9 +167,22 @@ pub(crate) async fn choose<D: Device>(
         join_all(drives.into_iter().map(read)).await.into_iter().flatten().unzip();
     let root = newest_root(&own_roots(&drives, &roots)).ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
-    agree(&chosen, &diverged, parity, policy)?;
-    chosen.stale.extend(diverged.iter().map(|(drive, _)| *drive));
-    Ok(chosen)
+    let table = read_table(clock, &chosen).await;
+    let with_table = |(drive, root)| async move {
+        let table = table_on(clock, &drive, root).await.and_then(Result::ok);
+        Line { drive: drive.superblock.drive, root, table }
+    };
+    let lines = join_all(diverged.into_iter().map(with_table)).await;
+    agree(&chosen, table.as_ref().ok(), &lines, parity, policy)?;
+    chosen.stale.extend(lines.iter().map(|line| line.drive));
+    Ok((chosen, table?))
+}
+
+/// A drive that may have gone another way, with its own newest root and the table of that.
+struct Line<'a> {
+    drive: DriveId,
+    root: &'a Root,
+    table: Option<Table>,
 }
 
 /// A drive and its own newest root.
@@ -163,8 +206,12 @@ fn newest_root<'a>(own_roots: &[OwnRoot<'a>]) -> Option<&'a Root> {
     newest.max_by_key(|root| (root.generation, is_whole(root), holders(root)))
 }
 
-/// Whom the newest root believes; and the drives of other lines.
-fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<OwnRoot<'_>>) {
+/// Whom the newest root believes; and the drives of other lines, each with its own newest root.
+fn sort_out<D>(
+    drives: Vec<FoundDrive<D>>,
+    roots: &[Vec<Root>],
+    root: Root,
+) -> (Chosen<D>, Vec<(FoundDrive<D>, &Root)>) {
     let mut chosen =
         Chosen { root, members: Vec::new(), behind: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
@@ -177,7 +224,7 @@ fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (
                 }
                 chosen.members.push(drive);
             }
-            (Standing::Diverged, Some(own)) => diverged.push((drive.superblock.drive, own)),
+            (Standing::Diverged, Some(own)) => diverged.push((drive, own)),
             _ => chosen.stale.push(drive.superblock.drive),
         }
     }
@@ -189,7 +236,8 @@ fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (
 /// Whether the pool may be opened with those that were chosen.
 fn agree<D>(
     chosen: &Chosen<D>,
-    diverged: &[OwnRoot<'_>],
+    table: Option<&Table>,
+    lines: &[Line<'_>],
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
@@ -202,13 +250,14 @@ fn agree<D>(
     // Neither on the newest root's line nor stale: of another line, or not given.
     let elsewhere: Vec<DriveId> =
         chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
-    let too_many = chosen.root.identities(missing()) > parity;
+    let too_many = chosen.losses(table) > parity;
     // What lines there are is certain once all drives are given; nobody is to give up one of them before.
-    if too_many && elsewhere.len() > diverged.len() {
+    if too_many && elsewhere.len() > lines.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
-    if let Some((drive, _)) = diverged.iter().find(|(_, own)| could_have_opened(own, &elsewhere, parity)) {
-        return Err(OpenError::Diverged { drive: *drive });
+    let could_have = |line: &&Line<'_>| could_have_opened(line.root, line.table.as_ref(), &elsewhere, parity);
+    if let Some(line) = lines.iter().find(could_have) {
+        return Err(OpenError::Diverged { drive: line.drive });
     }
     if too_many {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
@@ -225,6 +274,13 @@ fn agree<D>(
 }
 
 impl<D> Chosen<D> {
+    /// What the pool is without. Where no drive has the table, every drive that is missing may be of one segment.
+    fn losses(&self, table: Option<&Table>) -> usize {
+        let is_missing = |drive: DriveId| self.missing.contains(&drive);
+        let Some(table) = table else { return self.root.identities(self.missing.iter().copied()) };
+        losses(&self.root, is_missing, table.entries.iter().map(|entry| &*entry.geometry))
+    }
+
     /// Whether a drive is missing; not only a number of one that is there under another.
     fn lacks_a_drive(&self) -> bool {
         let there = || self.members.iter().map(|member| member.superblock.drive);
@@ -241,24 +297,32 @@ impl<D> Chosen<D> {
 }
 
 /// The segment table of the root.
-pub(crate) async fn read_table<D: Device>(
-    clock: &impl Clock,
-    chosen: &Chosen<D>,
-) -> Result<Table, OpenError> {
-    let table = chosen.root.table;
+async fn read_table<D: Device>(clock: &impl Clock, chosen: &Chosen<D>) -> Result<Table, OpenError> {
     for drive in &chosen.members {
-        let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
-        let offset = drive.superblock.table_offset(table.area);
-        if table.bytes > drive.superblock.table_bytes {
-            continue;
-        }
-        let read = drive.device.read(offset, AlignedBuf::stale(bytes));
-        let Some((read, buf)) = within(clock, OPEN_ANSWER_MAX, read).await else { continue };
-        if read.is_ok() && crc32c(&buf[..table.bytes as usize]) == table.crc {
-            return Ok(decode_table(&buf[..table.bytes as usize], table.entries, table.resting)?);
+        if let Some(table) = table_on(clock, drive, &chosen.root).await {
+            return Ok(table?);
         }
     }
     Err(OpenError::NoTable(chosen.root.generation))
+}
+
+/// The segment table of a root, if this drive has it.
+pub(crate) async fn table_on<D: Device>(
+    clock: &impl Clock,
+    drive: &FoundDrive<D>,
+    root: &Root,
+) -> Option<Result<Table, Malformed>> {
+    let table = root.table;
+    if table.bytes > drive.superblock.table_bytes {
+        return None;
+    }
+    let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
+    let offset = drive.superblock.table_offset(table.area);
+    let (read, buf) =
+        within(clock, OPEN_ANSWER_MAX, drive.device.read(offset, AlignedBuf::stale(bytes))).await?;
+    let content = &buf[..table.bytes as usize];
+    let is_it = read.is_ok() && crc32c(content) == table.crc;
+    is_it.then(|| decode_table(content, table.entries, table.resting))
 }
 
 #[cfg(test)]

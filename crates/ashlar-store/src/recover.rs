@@ -22,7 +22,7 @@ use crate::format::root::Root;
 use crate::format::table::{SegmentState, Table};
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
-use crate::members::{Chosen, FoundDrive, OpenPolicy, choose, read_table};
+use crate::members::{Chosen, FoundDrive, OpenPolicy, choose};
 use crate::options::{Options, REPLAY_RECORD_BYTES};
 use crate::pool::{Identity, Parts, Pool, clock_of};
 use crate::scan::{Expected, Found, Generation, Image};
@@ -136,8 +136,7 @@ pub(crate) async fn open<W: World>(
     options: Options,
     policy: OpenPolicy,
 ) -> Result<(Rc<Pool<W>>, Opened), OpenError> {
-    let chosen = choose(world, drives, policy).await?;
-    let table = read_table(world, &chosen).await?;
+    let (chosen, table) = choose(world, drives, policy).await?;
     let mut opened = Opened {
         stale: chosen.stale.clone(),
         missing: chosen.missing.clone(),

@@ -1,8 +1,12 @@
-use ashlar_raid::DriveLayout;
+use std::rc::Rc;
+
+use ashlar_raid::{ChunkAddr, DriveLayout};
 
 use super::*;
+use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, TableRoot};
 use crate::format::superblock::Secret;
+use crate::format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 use crate::types::{Incarnation, Lsn, RootGeneration};
 
 fn superblock(drive: u16) -> Superblock {
@@ -107,12 +111,48 @@ fn a_drive_that_was_opened_without_the_others_is_not_merged_with_them() {
     assert_eq!(standing(&newest, &superblock(0), Some(&alone)), Standing::Diverged);
 }
 
+/// A segment on each of these sets of drives.
+fn table_on_sets(sets: &[&[u16]]) -> Table {
+    let entry = |(index, drives): (usize, &&[u16])| TableEntry {
+        id: SegmentId(index as u32),
+        state: SegmentState::Sealed,
+        kind: SegmentKind::Data,
+        geometry: Rc::new(Geometry::new(
+            drives.iter().map(|drive| ChunkAddr { drive: DriveId(*drive), chunk: 0 }).collect(),
+            1,
+        )),
+        first_lsn: Lsn(0),
+        last_lsn: Lsn(0),
+        live: Occupancy::default(),
+        sealed_at: 0,
+        rows: 0,
+        accepted: Vec::new(),
+    };
+    Table { entries: sets.iter().enumerate().map(entry).collect(), resting: BTreeSet::new() }
+}
+
+/// A table with a segment on all members of the root.
+fn whole_table(root: &Root) -> Table {
+    let drives: Vec<u16> = root.counted().map(|drive| drive.0).collect();
+    table_on_sets(&[&drives])
+}
+
+fn with_tables<'a>(diverged: Vec<(FoundDrive<()>, &'a Root)>) -> Vec<Line<'a>> {
+    let line = |(drive, root): (FoundDrive<()>, &'a Root)| Line {
+        drive: drive.superblock.drive,
+        root,
+        table: Some(whole_table(root)),
+    };
+    diverged.into_iter().map(line).collect()
+}
+
 /// What becomes of a pool when these drives are given, each with its newest root.
 fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), OpenError> {
     let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
     let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
     let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
-    agree(&chosen, &diverged, parity, OpenPolicy::Degraded)
+    let table = whole_table(newest);
+    agree(&chosen, Some(&table), &with_tables(diverged), parity, OpenPolicy::Degraded)
 }
 
 /// What becomes of a pool whose members with this root are given, under this policy.
@@ -120,7 +160,7 @@ fn verdict_under(policy: OpenPolicy, given: &[u16], root: &Root) -> Result<(), O
     let drives = given.iter().map(|drive| FoundDrive { superblock: superblock(*drive), device: () });
     let roots = vec![vec![root.clone()]; given.len()];
     let (chosen, diverged) = sort_out(drives.collect(), &roots, root.clone());
-    agree(&chosen, &diverged, 2, policy)
+    agree(&chosen, Some(&whole_table(root)), &with_tables(diverged), 2, policy)
 }
 
 #[test]
@@ -155,7 +195,8 @@ fn a_drive_that_is_there_under_a_new_number_is_not_missing() {
     let roots = vec![vec![came_back.clone()]; 4];
     let (chosen, diverged) = sort_out(drives, &roots, came_back.clone());
     assert_eq!(chosen.missing, [DriveId(3)]);
-    assert!(agree(&chosen, &diverged, 2, OpenPolicy::Whole).is_ok());
+    let (table, lines) = (whole_table(&came_back), with_tables(diverged));
+    assert!(agree(&chosen, Some(&table), &lines, 2, OpenPolicy::Whole).is_ok());
 }
 
 #[test]
@@ -163,9 +204,11 @@ fn a_line_that_too_few_drives_are_on_never_acknowledged_anything() {
     // Drive 1 alone got the root that names drive 2 absent, and then was away itself.
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
     let alone = root(&[(1, 1)], 22, &[2]);
-    assert!(!could_have_opened(&alone, &[DriveId(1)], 1));
-    assert!(!could_have_opened(&alone, &[DriveId(1), DriveId(2)], 1), "it has named drive 2 absent");
-    assert!(could_have_opened(&alone, &[DriveId(0), DriveId(1)], 1));
+    let table = whole_table(&alone);
+    let could_have = |others: &[DriveId]| could_have_opened(&alone, Some(&table), others, 1);
+    assert!(!could_have(&[DriveId(1)]));
+    assert!(!could_have(&[DriveId(1), DriveId(2)]), "it has named drive 2 absent");
+    assert!(could_have(&[DriveId(0), DriveId(1)]));
     assert!(verdict(&[(0, &newest), (1, &alone), (2, &newest)], &newest, 1).is_ok());
 }
 
@@ -197,12 +240,15 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
 #[test]
 fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
-    assert!(!has_gone_another_way(&root(&[(1, 1)], 22, &[2]), &newest, 1));
+    let has_gone = |own: &Root, newest: &Root, parity| {
+        has_gone_another_way(own, Some(&whole_table(own)), newest, parity)
+    };
+    assert!(!has_gone(&root(&[(1, 1)], 22, &[2]), &newest, 1));
     // Drives 1 and 2 of four, two of which may be lost, have gone on.
     let newest = root_of(4, &[(2, 21), (1, 1)], 30, &[1, 2]);
     let other = root_of(4, &[(3, 21), (1, 1)], 22, &[0, 3]);
-    assert!(has_gone_another_way(&other, &newest, 2));
-    assert!(!has_gone_another_way(&other, &newest, 1));
+    assert!(has_gone(&other, &newest, 2));
+    assert!(!has_gone(&other, &newest, 1));
 }
 
 /// The last drive that was given was believed, and all others were to be given up.
@@ -229,4 +275,23 @@ fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_t
         assert_eq!(newest_root(&own).expect("there are some").incarnation(), Incarnation(2));
         assert!(verdict(&given, &newest, 1).is_ok());
     }
+}
+
+/// A new drive that failed while what an old one had was being restored, on it among others, counted as a second loss: the pool
+/// halted, and could not be opened any more, though every segment had all that it needs.
+#[test]
+fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
+    let known = root_of(5, &[(1, 1)], 20, &[3, 4]);
+    let apart = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 2, 4]]);
+    let together = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 3, 4]]);
+    let is_gone = |drive: DriveId| drive.0 >= 3;
+    let lost = |root: &Root, table: &Table, is_lost: &dyn Fn(DriveId) -> bool| {
+        losses(root, is_lost, table.entries.iter().map(|entry| &*entry.geometry))
+    };
+    assert_eq!(lost(&known, &apart, &is_gone), 1);
+    assert_eq!(lost(&known, &together, &is_gone), 2);
+    // Of two that were there at the last root nobody knows that they have not gone on by themselves.
+    assert_eq!(lost(&root_of(5, &[(1, 1)], 20, &[]), &apart, &is_gone), 2);
+    assert_eq!(lost(&known, &apart, &|drive| drive.0 >= 2), 2);
+    assert_eq!(lost(&known, &apart, &|_| false), 0);
 }

@@ -30,8 +30,8 @@ fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
 
 /// The same, with what it has found.
 fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
-    let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most)).expect("all are there");
-    let table = at_once(read_table(&drives.world, &chosen)).expect("it was written");
+    let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most));
+    let (chosen, table) = chosen.expect("all are there");
     let pool = assemble(&drives.world, chosen, table, Options::default());
     let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
