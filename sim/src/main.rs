@@ -299,4 +299,6 @@ mod cramped;
 #[cfg(test)]
 mod halting;
 #[cfg(test)]
+mod successor;
+#[cfg(test)]
 mod tests;
