@@ -253,6 +253,10 @@ impl Drives {
         self.coming = self.beyond(held);
         let before = std::mem::take(&mut self.suspects);
         self.suspects = &lost & &self.bad;
+        if self.suspects.len() > self.bad_max {
+            // No segment has lost columns on all of them, or the pool would have stopped: it needs those that are back.
+            self.suspects = &self.suspects - &online;
+        }
         self.bad = &self.bad - &self.released;
         let healed = before.difference(&(&self.suspects | &self.released)).count() as u64;
         self.healed = healed > 0;

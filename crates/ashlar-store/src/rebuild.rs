@@ -25,7 +25,7 @@ use crate::segments::{NewPlace, Segment, Segments};
 use crate::share::TimeShare;
 use crate::types::Lsn;
 use latency::Holding;
-use policy::{Damaged, RebuildTask, most_endangered};
+use policy::{Damaged, Queue, RebuildTask};
 
 /// When it is looked again whether there is room.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
@@ -39,6 +39,8 @@ const READY_POLL: Duration = Duration::from_millis(200);
 /// What is known of the rebuild between two steps.
 #[derive(Default)]
 pub(crate) struct Rebuild {
+    /// Segments to restore.
+    queue: RefCell<Queue>,
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
     share: TimeShare,
@@ -69,18 +71,29 @@ impl<W: World> Pool<W> {
         unreleased: &'a [DriveId],
         floor: Lsn,
     ) -> impl Iterator<Item = Damaged> + 'a {
-        let now = self.world.now();
-        let parity = self.identity.level.parity();
-        let postponed = self.rebuild.postponed.borrow().clone();
-        segments.iter().filter_map(move |(id, segment)| {
-            let (columns, own_parity) = (segment.columns_on(unreleased), segment.geometry.parity());
-            let is_thin = own_parity < parity;
-            let waits = segment.last_lsn >= floor || postponed.get(&id).is_some_and(|until| *until > now);
-            let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
-            let is_empty = segment.is_reclaimable(floor);
-            let spare = own_parity.saturating_sub(self.array.missing(&segment.geometry).count());
-            (columns > 0 || is_thin).then_some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
-        })
+        segments.iter().filter_map(move |(id, segment)| self.damage(id, segment, unreleased, floor))
+    }
+
+    /// What a segment lacks, if it does.
+    fn damage(
+        &self,
+        id: SegmentId,
+        segment: &Segment,
+        unreleased: &[DriveId],
+        floor: Lsn,
+    ) -> Option<Damaged> {
+        let (columns, own_parity) = (segment.columns_on(unreleased), segment.geometry.parity());
+        let is_thin = own_parity < self.identity.level.parity();
+        if columns == 0 && !is_thin {
+            return None;
+        }
+        let is_postponed =
+            || self.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
+        let waits = segment.last_lsn >= floor || is_postponed();
+        let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
+        let is_empty = segment.is_reclaimable(floor);
+        let spare = own_parity.saturating_sub(self.array.missing(&segment.geometry).count());
+        Some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
     }
 
     /// What is to be done about drives that are lost or leaving. `drives`: where to it may be moved.
@@ -100,8 +113,13 @@ impl<W: World> Pool<W> {
         };
         // One of which something cannot be read must not keep the others waiting.
         let could_be_restored = |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment);
-        let candidates = self.damaged(segments, &unreleased, floor).filter(could_be_restored);
-        if let Some(next) = most_endangered(candidates, begun) {
+        let next = self.rebuild.queue.borrow_mut().next(
+            &unreleased,
+            begun,
+            |id| self.damage(id, segments.get(id)?, &unreleased, floor).filter(could_be_restored),
+            || self.damaged(segments, &unreleased, floor).filter(could_be_restored),
+        );
+        if let Some(next) = next {
             let moves = could_move(&next);
             return Some(if moves { RebuildTask::Move(next.id) } else { RebuildTask::Collect(next.id) });
         }

@@ -1,5 +1,7 @@
 //! What is rebuilt next: pure functions of what is damaged.
 
+use ashlar_block::DriveId;
+
 use crate::format::location::SegmentId;
 
 /// What is to be done about drives that are lost or leaving.
@@ -29,13 +31,46 @@ pub(crate) struct Damaged {
     pub is_ready: bool,
 }
 
-/// The segment to restore next: the one that is nearest to being lost; among those the one that has begun.
-pub(crate) fn most_endangered(
-    damaged: impl Iterator<Item = Damaged>,
-    begun: Option<SegmentId>,
-) -> Option<Damaged> {
-    let ready = damaged.filter(|segment| segment.is_ready && !segment.is_empty);
-    ready.min_by_key(|segment| (segment.spare, begun != Some(segment.id), segment.id))
+impl Damaged {
+    fn can_be_restored(&self) -> bool {
+        self.is_ready && !self.is_empty
+    }
+}
+
+/// The segments to restore, in order: those first that are nearest to being lost; among those the one that has begun. There may be
+/// hundreds of thousands, and each is restored in steps: they are looked for once for each loss, and again when all are done.
+#[derive(Default)]
+pub(crate) struct Queue {
+    /// The drives that they lie on, and are not to.
+    unreleased: Vec<DriveId>,
+    /// The next one last.
+    segments: Vec<SegmentId>,
+}
+
+impl Queue {
+    /// The segment to restore next. `damage`: what a segment lacks now; `search`: all that lack something.
+    pub fn next<S: Iterator<Item = Damaged>>(
+        &mut self,
+        unreleased: &[DriveId],
+        begun: Option<SegmentId>,
+        damage: impl Fn(SegmentId) -> Option<Damaged>,
+        search: impl FnOnce() -> S,
+    ) -> Option<Damaged> {
+        if self.unreleased != unreleased {
+            self.unreleased = unreleased.to_vec();
+            self.segments.clear();
+        }
+        while let Some(id) = self.segments.last() {
+            if let Some(next) = damage(*id).filter(Damaged::can_be_restored) {
+                return Some(next);
+            }
+            self.segments.pop();
+        }
+        let mut found: Vec<Damaged> = search().filter(Damaged::can_be_restored).collect();
+        found.sort_unstable_by_key(|segment| (segment.spare, begun != Some(segment.id), segment.id));
+        self.segments = found.iter().rev().map(|segment| segment.id).collect();
+        found.first().copied()
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,12 @@ fn steps_have_their_percent_of_the_time() {
 }
 
 #[test]
+fn a_step_that_has_waited_for_a_drive_does_not_hold_up_the_next_for_long() {
+    assert_eq!(pause_after(Duration::from_secs(20), 50), STEP_COUNTED_MAX);
+    assert_eq!(pause_after(Duration::from_secs(20), 1), 99 * STEP_COUNTED_MAX);
+}
+
+#[test]
 fn a_pause_that_a_step_has_asked_for_is_not_cut_short_by_its_share() {
     let share = TimeShare::default();
     share.pause(at(0), Duration::from_secs(1));
