@@ -51,6 +51,9 @@ pub struct Drives {
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
+    /// Those of them that are back, where more than the level survives are suspects: one more was away for a while, and the pool
+    /// could do without it. They do nothing wrong.
+    back: BTreeSet<usize>,
     /// Drives that the pool needs no more, members or not.
     released: BTreeSet<usize>,
     /// Drives that the pool began to take when its last start was cut: it may need them, or not know them.
@@ -81,6 +84,7 @@ impl Drives {
             hangs: plan.hangs,
             liars: plan.liars.iter().copied().collect(),
             suspects: BTreeSet::new(),
+            back: BTreeSet::new(),
             released: BTreeSet::new(),
             coming: BTreeSet::new(),
             parity: plan.level.parity(),
@@ -186,10 +190,11 @@ impl Drives {
         }
         // What a healed drive lacks, if it does, is missed when another is away.
         let away_once_in = if self.healed { 2 } else { 8 };
-        self.away = self.bad.iter().copied().filter(|_| rng.below(away_once_in) == 0).collect();
+        let may_be_away = &self.bad - &self.back;
+        self.away = may_be_away.into_iter().filter(|_| rng.below(away_once_in) == 0).collect();
         self.away.extend(self.released.difference(&self.coming).filter(|_| rng.below(2) == 0));
         for (drive, platter) in self.platters.iter().enumerate() {
-            let bad = self.bad.contains(&drive) && rng.below(3) > 0;
+            let bad = self.bad.contains(&drive) && !self.back.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
             let faults = if bad && self.hangs { faults.with(Fault::Hang, rare(rng, 1500)) } else { faults };
             let lies = self.liars.contains(&drive);
@@ -202,7 +207,8 @@ impl Drives {
     pub fn overdraw(&mut self, rng: &mut XorShift) -> bool {
         // One that knows the newest root has to be left.
         let knowing = self.needed().count().saturating_sub(self.suspects.len() + 1);
-        if knowing == 0 || self.suspects.len() < self.bad_max.max(1) || !self.liars.is_empty() {
+        let may_be = self.suspects.len() >= self.bad_max.max(1) && self.back.is_empty();
+        if knowing == 0 || !may_be || !self.liars.is_empty() {
             return false;
         }
         self.heal();
@@ -238,7 +244,8 @@ impl Drives {
             self.make_one_bad(rng);
         }
         // A liar that is there is one of those that others are reconstructed from.
-        self.away = if rng.below(2) == 0 { self.bad.clone() } else { &self.bad - &self.liars };
+        self.away =
+            if rng.below(2) == 0 { &self.bad - &self.back } else { &(&self.bad - &self.back) - &self.liars };
     }
 
     /// After a start that ended with drives in these conditions (`None`: it did not come to that). Returns how many healed.
@@ -253,10 +260,9 @@ impl Drives {
         self.coming = self.beyond(held);
         let before = std::mem::take(&mut self.suspects);
         self.suspects = &lost & &self.bad;
-        if self.suspects.len() > self.bad_max {
-            // No segment has lost columns on all of them, or the pool would have stopped: it needs those that are back.
-            self.suspects = &self.suspects - &online;
-        }
+        // No segment has lost columns on all of them, or the pool would have stopped. It needs those that are back.
+        let too_many = self.suspects.len() > self.bad_max;
+        self.back = if too_many { &self.suspects & &online } else { BTreeSet::new() };
         self.bad = &self.bad - &self.released;
         let healed = before.difference(&(&self.suspects | &self.released)).count() as u64;
         self.healed = healed > 0;
