@@ -163,6 +163,56 @@ fn a_drive_whose_flush_has_failed_is_not_believed_when_the_next_succeeds() {
     assert!(array.working(DriveId(0)).is_none());
 }
 
+/// A drive that refuses to read a part of it.
+struct Scratched {
+    drive: MemoryDevice,
+    scratch: Range<u64>,
+}
+
+impl Device for Scratched {
+    fn size_bytes(&self) -> u64 {
+        self.drive.size_bytes()
+    }
+
+    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        if offset < self.scratch.end && self.scratch.start < offset + buf.len() as u64 {
+            return (Err(DeviceError::Os { op: DeviceOp::Read, offset, errno: 5 }), buf);
+        }
+        self.drive.read(offset, buf).await
+    }
+
+    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        self.drive.write(offset, data, durability).await
+    }
+
+    async fn flush(&self) -> Result<(), DeviceError> {
+        self.drive.flush().await
+    }
+
+    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.drive.discard(offset, bytes).await
+    }
+}
+
+/// Each of its sectors was one more, and nine of them cost the drive that a scrub was about to make right.
+#[test]
+fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
+    let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
+    let (first, sector) = (layout.offset(0, 0), SECTOR_BYTES as u64);
+    let scratch = first + 3 * sector..first + 12 * sector;
+    let drive = || Scratched { drive: MemoryDevice::new(4 << 20), scratch: scratch.clone() };
+    let member = |_| Some(Rc::new(Member::new(drive(), layout)));
+    let array = Array::new((0..3).map(member).collect()).with_clock(|| Nanos(0));
+    array.set_fault_threshold(NonZeroU32::new(2));
+    let geometry = geometry(3, 1);
+    assert!(now(array.read_sectors(&geometry, 0, &(0..16))).is_err());
+    let each = now(array.read_each(&geometry, 0, 0..16));
+    let refused: Vec<usize> = (0..16).filter(|row| each[*row].is_none()).collect();
+    assert_eq!((refused, array.faulty_drive()), ((3..12).collect(), None));
+    assert!(now(array.read_sectors(&geometry, 0, &(8..9))).is_err());
+    assert_eq!(array.faulty_drive(), Some(DriveId(0)), "what is asked for another time is another fault");
+}
+
 /// A drive that takes a time for each read.
 struct TakesItsTime {
     drive: MemoryDevice,
