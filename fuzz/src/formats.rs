@@ -118,7 +118,11 @@ pub fn root_seeds() -> Vec<Seed> {
         written_at: 1,
         unclean_starts: 2,
         table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
-        members: vec![member(0, MemberState::Present), member(1, MemberState::Absent)],
+        members: vec![
+            member(0, MemberState::Present),
+            member(1, MemberState::Absent),
+            member(2, MemberState::Released),
+        ],
         line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],
         catalog: Some(pointer()),
         shards: vec![ShardRoot { index_height: 1, index: Some(pointer()), deltas: None }; 64],
@@ -130,7 +134,14 @@ pub fn root_seeds() -> Vec<Seed> {
 }
 
 fn member(number: u16, state: MemberState) -> MemberRecord {
-    MemberRecord { drive: DriveId(number), uuid: DriveUuid([3; 16]), state, since: RootGeneration(70) }
+    let made_good = state == MemberState::Released;
+    MemberRecord {
+        drive: DriveId(number),
+        uuid: DriveUuid([3; 16]),
+        state,
+        made_good,
+        since: RootGeneration(70),
+    }
 }
 
 // --- segment table ------------------------------------------------------------------------------------------

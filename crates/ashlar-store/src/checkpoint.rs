@@ -159,7 +159,7 @@ impl<W: World> Pool<W> {
         let (drives, leaving) = (self.drives(), self.leaving.borrow());
         let joining = self.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
-            (_, Some(Joining { record, was })) if was == Some(member.uuid) => {
+            (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
                 MemberRecord { uuid: record.uuid, ..*member }
             }
             (MemberState::Absent | MemberState::Released, _) => *member,
@@ -170,8 +170,13 @@ impl<W: World> Pool<W> {
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
         let root = self.root.borrow();
+        let makes_good = joining.and_then(|joining| joining.makes_good);
+        let made_good = |member: MemberRecord| MemberRecord {
+            made_good: member.made_good || makes_good == Some(member.uuid),
+            ..member
+        };
         let joins = joining.map(|joining| joining.record);
-        root.members.iter().map(changed).chain(joins).collect()
+        root.members.iter().map(changed).map(made_good).chain(joins).collect()
     }
 
     // --- step 2 -------------------------------------------------------------------------------------------------
