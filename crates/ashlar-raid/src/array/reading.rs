@@ -207,7 +207,7 @@ impl<D: Device> Array<D> {
             members.iter().flatten().filter(|member| member.failure.borrow().is_none()).collect();
         let medians: Vec<_> = working.iter().map(|member| member.speed.median(now)).collect();
         for (member, slow) in working.iter().zip(slow_ones(&medians)) {
-            member.speed.judge(slow);
+            member.speed.judge(slow, now);
         }
     }
 
