@@ -384,9 +384,12 @@ pub fn catalog_seeds() -> Vec<Seed> {
         io_timeout: Some(Duration::from_secs(5)),
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
+    catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();
     catalog.rebalance_below = Some(Lsn(77));
+    (catalog.rebuilt_bytes, catalog.rebalanced_bytes) = (1 << 30, 1 << 20);
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance and of silent drives is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8)].to_vec();
+    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent drives, of drives that a scrub has
+    // found something on and of how far rebuild and rebalance are is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

@@ -110,6 +110,8 @@ impl<W: World> Pool<W> {
         self.members(generation, table.values())?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        catalog.rebuilt_bytes = self.rebuild.done.bytes();
+        catalog.rebalanced_bytes = self.rebalance.done.bytes();
         let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
         Ok(Noted {

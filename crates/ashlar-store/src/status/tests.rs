@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use ashlar_block::{Device, DeviceError, MemoryDevice};
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 /// A pool that loses drives, gets others and restores what it can.
 struct Fortunes {
@@ -36,14 +36,16 @@ impl Fortunes {
         at_once(self.pool.ordered_checkpoint());
     }
 
+    /// Whether there was something to restore.
+    fn restore_some(&self) -> bool {
+        self.pool.rebuild_at_once();
+        let next =
+            self.pool.next_rebuild(&self.pool.segments.borrow(), self.pool.log.floor(), &self.pool.homes());
+        next.map(|task| at_once(self.pool.rebuild_step(task)).expect("good drives")).is_some()
+    }
+
     fn restore(&self) {
-        let next = || {
-            self.pool.rebuild_at_once();
-            self.pool.next_rebuild(&self.pool.segments.borrow(), self.pool.log.floor(), &self.pool.homes())
-        };
-        while let Some(task) = next() {
-            at_once(self.pool.rebuild_step(task)).expect("good drives");
-        }
+        while self.restore_some() {}
         assert!(self.pool.unreleased().is_empty(), "all is restored");
     }
 
@@ -138,4 +140,28 @@ fn a_drive_that_made_up_for_another_and_is_lost_itself_is_missed_once() {
     assert!(pool.is_reduced());
     pool.add(None);
     assert!(!pool.is_reduced());
+}
+
+/// It was said to be at 0 percent again.
+#[test]
+fn how_far_a_rebuild_is_outlives_a_restart() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    for lba in 0..64 {
+        write_block(&pool.pool, lba);
+    }
+    pool.pool.seal_all();
+    pool.lose(1);
+    let rebuilt = |pool: &Fortunes| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
+    while rebuilt(&pool) == 0 {
+        assert!(pool.restore_some(), "there is something to restore");
+    }
+    at_once(pool.pool.checkpoint(false)).expect("one may be lost");
+    let before = rebuilt(&pool);
+    pool.drives.devices.remove(1);
+    pool.pool = pool.drives.open();
+    assert_eq!(rebuilt(&pool), before);
+    assert!(before > 0);
+    pool.restore();
+    pool.lose(2);
+    assert_eq!(rebuilt(&pool), 0, "the next one is counted anew");
 }
