@@ -118,7 +118,11 @@ pub fn root_seeds() -> Vec<Seed> {
         written_at: 1,
         unclean_starts: 2,
         table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
-        members: vec![member(0, MemberState::Present), member(1, MemberState::Absent)],
+        members: vec![
+            member(0, MemberState::Present),
+            member(1, MemberState::Absent),
+            member(2, MemberState::Released),
+        ],
         line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],
         catalog: Some(pointer()),
         shards: vec![ShardRoot { index_height: 1, index: Some(pointer()), deltas: None }; 64],
@@ -130,7 +134,14 @@ pub fn root_seeds() -> Vec<Seed> {
 }
 
 fn member(number: u16, state: MemberState) -> MemberRecord {
-    MemberRecord { drive: DriveId(number), uuid: DriveUuid([3; 16]), state, since: RootGeneration(70) }
+    let made_good = state == MemberState::Released;
+    MemberRecord {
+        drive: DriveId(number),
+        uuid: DriveUuid([3; 16]),
+        state,
+        made_good,
+        since: RootGeneration(70),
+    }
 }
 
 // --- segment table ------------------------------------------------------------------------------------------
@@ -373,9 +384,12 @@ pub fn catalog_seeds() -> Vec<Seed> {
         io_timeout: Some(Duration::from_secs(5)),
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
+    catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();
     catalog.rebalance_below = Some(Lsn(77));
+    (catalog.rebuilt_bytes, catalog.rebalanced_bytes) = (1 << 30, 1 << 20);
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance and of silent drives is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8)].to_vec();
+    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent drives, of drives that a scrub has
+    // found something on and of how far rebuild and rebalance are is its end.
+    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

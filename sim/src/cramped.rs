@@ -125,7 +125,7 @@ impl Cramped {
             self.ask_for_a_checkpoint().await;
         }
         let platter = SharedPlatter::new(METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES));
-        let added = self.pool.add_drive(SimDrive::new(&self.world, &platter)).await;
+        let added = self.pool.add_drive(SimDrive::new(&self.world, &platter), None).await;
         added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
         self.platters.push(platter);
         self.world.sleep(10 * REBUILD).await;

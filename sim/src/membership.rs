@@ -117,7 +117,7 @@ impl Run {
         let Some((platter, spare)) = spare else { return Ok(()) };
         self.wait_a_little().await;
         self.members.expect(pool, platter);
-        match pool.add_drive(spare).await {
+        match pool.add_drive(spare, None).await {
             Ok(_) => self.known.count(|outcome| outcome.drives_added += 1),
             Err(AddError::Drive(DeviceError::NoSpace { .. })) if self.plan.sparse => {}
             Err(AddError::Pool(error)) if may_fail(&error) => {}

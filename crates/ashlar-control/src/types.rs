@@ -63,8 +63,10 @@ pub struct Pool {
     pub uuid: String,
     /// 0, 1, 1x3, 5, 6, 7.3 or N+M; empty while it is unavailable.
     pub level: String,
-    /// How it is: `online`, `degraded`, `rebuilding`, `rebalancing`, `scrubbing`, `reduced` (all is safe, on fewer drives than it was made of),
-    /// `read-only`, `full`, `out-of-room`, `unavailable`, `volatile`.
+    /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with `rebuilding` (that is being restored) or
+    /// `need-rebuild` (it is not: `rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a
+    /// drive that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it had), `read-only`, `full`,
+    /// `out-of-room`, `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only or unavailable.
     pub problem: Option<String>,
@@ -124,11 +126,11 @@ pub struct Pool {
 /// How far a rebuild or a rebalance is.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
-    /// Part that is done.
+    /// Part that is done, by this daemon and those before it.
     pub percent: f64,
     /// Bytes of columns that are to be restored, or to be elsewhere.
     pub bytes_left: u64,
-    /// Seconds until it is done, if it goes on as it does. Null: it has only begun.
+    /// Seconds until it is done, if it goes on as in the last half minute. Null: it has only begun, or was begun anew by a start.
     pub eta_s: Option<u64>,
     /// What keeps it from going on. Null: nothing.
     pub obstacle: Option<Obstacle>,
@@ -165,7 +167,7 @@ pub struct Scrub {
     pub repaired: u64,
     /// Those that could not be.
     pub unrepaired: u64,
-    /// Drives on which there were any. Of a scrub before the daemon's start only the sums are known.
+    /// Drives on which there were any.
     pub drives: Vec<ScrubbedDrive>,
 }
 
@@ -236,8 +238,11 @@ pub struct PoolDrive {
     pub spec: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
-    /// How it is: `online`, `failed`, `absent`, `released` (lost, and all that lived on it is on others), `slow` (it answers much
-    /// later than the others of its pool, and most reads are reconstructed from those), `stale`, `sparse`.
+    /// How it is: `online`, `failed`, `absent`, `returned` (it came back under the name in `problem`, and what it missed is being
+    /// restored), `released` (lost, and all that lived on it is on others), `evacuating` (what lives on it goes to others, and then it
+    /// is no member any more), `slow` (it answers much later than the others of its pool, and most reads are reconstructed from
+    /// those), `stale` (it is there, and not believed, because the pool went on without it), `sparse` (a file without all its room on the
+    /// file system), `unknown` (its pool is not open).
     pub states: Vec<String>,
     /// Why it has failed.
     pub problem: Option<String>,

@@ -240,10 +240,13 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// A drive that works and has had too many faults.
+    /// A drive that works and has had too many faults of late.
     pub fn faulty_drive(&self) -> Option<DriveId> {
-        let is_faulty =
-            |member: &Rc<Member<D>>| member.faults.are_too_many() && member.failure.borrow().is_none();
+        let (clock, threshold) = (self.clock.as_ref()?, self.fault_threshold.get()?);
+        let now = clock();
+        let is_faulty = |member: &Rc<Member<D>>| {
+            member.faults.are_too_many(now, threshold) && member.failure.borrow().is_none()
+        };
         let index = self.members.borrow().iter().position(|member| member.as_ref().is_some_and(is_faulty))?;
         Some(DriveId(index as u16))
     }

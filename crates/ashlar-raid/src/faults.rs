@@ -36,32 +36,34 @@ pub enum Failure {
 pub(crate) struct Faults {
     /// When they were, as many as the threshold asks for.
     last: RefCell<VecDeque<Nanos>>,
-    /// As many as that were within the window once.
-    too_many: Cell<bool>,
+    /// With the last one they were too many.
+    were_too_many: Cell<bool>,
 }
 
 impl Faults {
     /// One more. True: with it they have become too many.
     pub fn note(&self, now: Nanos, threshold: NonZeroU32) -> bool {
-        let threshold = threshold.get() as usize;
         let mut last = self.last.borrow_mut();
         last.push_back(now);
-        while last.len() > threshold {
+        while last.len() > threshold.get() as usize {
             last.pop_front();
         }
-        let are_close = last.len() == threshold && now.since(last[0]) <= FAULT_WINDOW;
-        are_close && !self.too_many.replace(true)
+        drop(last);
+        let are_too_many = self.are_too_many(now, threshold);
+        !self.were_too_many.replace(are_too_many) && are_too_many
     }
 
-    /// They are, or have been, as many within the window as the threshold.
-    pub fn are_too_many(&self) -> bool {
-        self.too_many.get()
+    /// They are as many within the window as the threshold. Those that are older say nothing any more of a drive that could not be
+    /// given up then.
+    pub fn are_too_many(&self, now: Nanos, threshold: NonZeroU32) -> bool {
+        let last = self.last.borrow();
+        last.len() == threshold.get() as usize && now.since(last[0]) <= FAULT_WINDOW
     }
 
     /// They are forgotten.
     pub fn forget(&self) {
         self.last.borrow_mut().clear();
-        self.too_many.set(false);
+        self.were_too_many.set(false);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Drives that answer much later than their peers: who they are, by comparing, and which reads still go to them.
 //!
 //! A drive is compared with the others of its pool, never with a figure of its own: whoever has only spinning drives has no slow
-//! one among them. Only reads count. A write is answered once all its columns are written, whoever is slow.
+//! one among them. Only reads count. A write is answered once all its columns are written, whoever is slow: of a drive that is
+//! slow to write alone nobody knows.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 use hdrhistogram::Histogram;
 
-/// How long answers are counted before drives are compared.
+/// How long answers are counted before drives are compared, at least.
 pub(crate) const WINDOW: Duration = Duration::from_secs(5);
 
 /// Windows in a row that make a drive slow, and well again: once is chance, or a drive that tidies up.
@@ -23,7 +24,10 @@ const SLOWER_BY_MIN: Duration = Duration::from_millis(1);
 /// Answers that say something about a drive.
 const ANSWERS_MIN: u64 = 8;
 
-/// Of so many reads one is measured.
+/// How long answers are kept that are too few to compare: by then the drive may be another one.
+const KEPT_MAX: Duration = Duration::from_secs(30);
+
+/// Of so many reads one is measured, once enough are for this window.
 const MEASURED_ONCE_IN: u32 = 4;
 
 /// Of so many reads of a slow drive one goes to it all the same: it may be well by now.
@@ -34,8 +38,10 @@ const ANSWER_US_MAX: u64 = 60_000_000;
 
 /// How fast a drive answers.
 pub(crate) struct Speed {
-    /// Of this window, in microseconds.
+    /// Since it was judged last, in microseconds.
     answers: RefCell<Histogram<u32>>,
+    /// When the first of them came.
+    first_answer: Cell<Option<Nanos>>,
     reads: Cell<u32>,
     /// Since when the oldest of those that are measured waits for its answer.
     waiting_since: Cell<Option<Nanos>>,
@@ -49,6 +55,7 @@ impl Default for Speed {
         let answers = Histogram::new_with_bounds(1, ANSWER_US_MAX, 1).expect("bounds that can be");
         Speed {
             answers: RefCell::new(answers),
+            first_answer: Cell::new(None),
             reads: Cell::new(0),
             waiting_since: Cell::new(None),
             strikes: Cell::new(0),
@@ -67,9 +74,10 @@ impl Speed {
         self.is_slow.get() && !self.next_read().is_multiple_of(PROBED_ONCE_IN)
     }
 
-    /// Whether the next read is to be measured: of a slow drive all that still go to it.
+    /// Whether the next read is to be measured: of a slow drive all that still go to it, and all where there are few.
     pub fn is_measured(&self) -> bool {
-        self.is_slow.get() || self.next_read().is_multiple_of(MEASURED_ONCE_IN)
+        let all = self.is_slow.get() || self.answers.borrow().len() < ANSWERS_MIN;
+        all || self.next_read().is_multiple_of(MEASURED_ONCE_IN)
     }
 
     fn next_read(&self) -> u32 {
@@ -91,9 +99,13 @@ impl Speed {
         self.waiting_since.get().map(|since| now.since(since)).filter(|owed| *owed >= WINDOW / 2)
     }
 
-    /// The window has ended: was it slow in it? `None`: nobody knows.
-    pub fn judge(&self, slow: Option<bool>) {
-        self.answers.borrow_mut().reset();
+    /// The window has ended: was it slow in it? `None`: nobody knows yet, and it goes on, though not for ever.
+    pub fn judge(&self, slow: Option<bool>, now: Nanos) {
+        let are_old = self.first_answer.get().is_some_and(|first| now.since(first) >= KEPT_MAX);
+        if slow.is_some() || are_old {
+            self.answers.borrow_mut().reset();
+            self.first_answer.set(None);
+        }
         let strikes = match slow {
             Some(true) => (self.strikes.get() + 1).min(WINDOWS),
             Some(false) => self.strikes.get().saturating_sub(1),
@@ -115,6 +127,7 @@ pub(crate) struct Question<'a> {
 impl Question<'_> {
     /// It has been answered.
     pub fn answered(self, now: Nanos) {
+        self.of.first_answer.set(self.of.first_answer.get().or(Some(now)));
         self.of.answers.borrow_mut().saturating_record(now.since(self.asked).as_micros() as u64);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ashlar_block::{Lba, VolumeId};
+use ashlar_block::{DriveId, Lba, VolumeId};
 use bytes::Bytes;
 
 use crate::format::codec::{Malformed, Reader, Writer};
@@ -105,6 +105,10 @@ pub struct Catalog {
     pub scrub: ScrubRecord,
     /// Somebody wants what was written before this to be spread over all drives.
     pub rebalance_below: Option<Lsn>,
+    /// Bytes that the rebuild which goes on has written.
+    pub rebuilt_bytes: u64,
+    /// The same of the rebalance.
+    pub rebalanced_bytes: u64,
 }
 
 impl Catalog {
@@ -119,8 +123,9 @@ impl Catalog {
     /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
     /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
     /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
-    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`. What was
-    /// written before there were scrubs, or one of the last four, ends before those.
+    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`; of the last scrub
+    /// `drives with findings (2)`, each `drive (2) | wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`, and `bytes rebuilt (8) |
+    /// bytes rebalanced (8)`. What was written before there were scrubs, or one of the last five, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -147,6 +152,8 @@ impl Catalog {
         w.u32(fault_threshold.map_or(0, NonZeroU32::get));
         w.u64(self.rebalance_below.map_or(0, |below| below.0));
         w.u64(io_timeout.map_or(0, |timeout| timeout.as_millis() as u64));
+        put_scrubbed_drives(&mut w, &self.scrub.drives);
+        w.u64(self.rebuilt_bytes).u64(self.rebalanced_bytes);
         w.0
     }
 
@@ -158,12 +165,23 @@ impl Catalog {
         let usages = (0..r.u32()?)
             .map(|_| Ok((Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? })))
             .collect::<Result<_, Malformed>>()?;
-        let mut settings = Settings { recon_prio: r.u8()?, ..Settings::default() };
-        let mut scrub = ScrubRecord::default();
+        let mut catalog = Catalog { volumes, next_id, usages, ..Catalog::default() };
+        catalog.settings.recon_prio = r.u8()?;
+        catalog.take_later(&mut r)?;
+        let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
+        if !is_prio(catalog.settings.recon_prio) || !is_prio(catalog.settings.scrub_prio) {
+            return Err(r.malformed());
+        }
+        Ok(catalog)
+    }
+
+    /// Takes what catalogs have not always had, as far as this one has it.
+    fn take_later(&mut self, r: &mut Reader<'_>) -> Result<(), Malformed> {
+        let settings = &mut self.settings;
         if !r.rest().is_empty() {
             settings.scrub_prio = r.u8()?;
             settings.scrub_interval = Some(r.u64()?).filter(|seconds| *seconds > 0).map(Duration::from_secs);
-            scrub = take_scrub(&mut r)?;
+            self.scrub = take_scrub(r)?;
         }
         if !r.rest().is_empty() {
             settings.recon_p99 = Some(r.u64()?).filter(|micros| *micros > 0).map(Duration::from_micros);
@@ -171,33 +189,50 @@ impl Catalog {
         if !r.rest().is_empty() {
             settings.fault_threshold = NonZeroU32::new(r.u32()?);
         }
-        let mut rebalance_below = None;
         if !r.rest().is_empty() {
-            rebalance_below = Some(Lsn(r.u64()?)).filter(|below| below.0 > 0);
+            self.rebalance_below = Some(Lsn(r.u64()?)).filter(|below| below.0 > 0);
         }
         if !r.rest().is_empty() {
             settings.io_timeout = Some(r.u64()?).filter(|millis| *millis > 0).map(Duration::from_millis);
         }
-        let is_prio = |prio: u8| (1..=PRIO_MAX).contains(&prio);
-        if !is_prio(settings.recon_prio) || !is_prio(settings.scrub_prio) {
-            return Err(r.malformed());
+        if !r.rest().is_empty() {
+            self.scrub.drives = take_scrubbed_drives(r)?;
+            (self.rebuilt_bytes, self.rebalanced_bytes) = (r.u64()?, r.u64()?);
         }
-        Ok(Catalog { volumes, next_id, usages, settings, scrub, rebalance_below })
+        Ok(())
     }
 }
 
 fn put_scrub(w: &mut Writer, scrub: &ScrubRecord) {
-    let ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings } = *scrub;
-    w.u64(counted_from).u64(started_at).u64(finished_at).u64(bytes_checked);
-    let Findings { wrong, unreadable, repaired, unrepaired } = findings;
-    w.u64(wrong).u64(unreadable).u64(repaired).u64(unrepaired);
+    let ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings, .. } = scrub;
+    w.u64(*counted_from).u64(*started_at).u64(*finished_at).u64(*bytes_checked);
+    put_findings(w, *findings);
 }
 
 fn take_scrub(r: &mut Reader<'_>) -> Result<ScrubRecord, Malformed> {
     let (counted_from, started_at, finished_at, bytes_checked) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
-    let (wrong, unreadable, repaired, unrepaired) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
-    let findings = Findings { wrong, unreadable, repaired, unrepaired };
-    Ok(ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings })
+    let (findings, drives) = (take_findings(r)?, BTreeMap::new());
+    Ok(ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings, drives })
+}
+
+fn put_scrubbed_drives(w: &mut Writer, drives: &BTreeMap<DriveId, Findings>) {
+    w.u16(drives.len() as u16);
+    for (drive, findings) in drives {
+        w.u16(drive.0);
+        put_findings(w, *findings);
+    }
+}
+
+fn take_scrubbed_drives(r: &mut Reader<'_>) -> Result<BTreeMap<DriveId, Findings>, Malformed> {
+    (0..r.u16()?).map(|_| Ok((DriveId(r.u16()?), take_findings(r)?))).collect()
+}
+
+fn put_findings(w: &mut Writer, Findings { wrong, unreadable, repaired, unrepaired }: Findings) {
+    w.u64(wrong).u64(unreadable).u64(repaired).u64(unrepaired);
+}
+
+fn take_findings(r: &mut Reader<'_>) -> Result<Findings, Malformed> {
+    Ok(Findings { wrong: r.u64()?, unreadable: r.u64()?, repaired: r.u64()?, unrepaired: r.u64()? })
 }
 
 fn take_volume(r: &mut Reader<'_>) -> Result<(VolumeId, VolumeEntry), Malformed> {

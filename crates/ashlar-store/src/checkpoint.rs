@@ -111,6 +111,8 @@ impl<W: World> Pool<W> {
         self.members(generation, table.values())?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        catalog.rebuilt_bytes = self.rebuild.done.bytes();
+        catalog.rebalanced_bytes = self.rebalance.done.bytes();
         let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
         Ok(Noted {
@@ -163,7 +165,7 @@ impl<W: World> Pool<W> {
         let (drives, leaving) = (self.drives(), self.leaving.borrow());
         let joining = self.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
-            (_, Some(Joining { record, was })) if was == Some(member.uuid) => {
+            (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
                 MemberRecord { uuid: record.uuid, ..*member }
             }
             (MemberState::Absent | MemberState::Released, _) => *member,
@@ -174,8 +176,13 @@ impl<W: World> Pool<W> {
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
         let root = self.root.borrow();
+        let makes_good = joining.and_then(|joining| joining.makes_good);
+        let made_good = |member: MemberRecord| MemberRecord {
+            made_good: member.made_good || makes_good == Some(member.uuid),
+            ..member
+        };
         let joins = joining.map(|joining| joining.record);
-        root.members.iter().map(changed).chain(joins).collect()
+        root.members.iter().map(changed).map(made_good).chain(joins).collect()
     }
 
     // --- step 2 -------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ impl<W: World> Pool<W> {
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout));
-        self.join(&superblock, Some(record.uuid));
+        self.join(&superblock, Some(record.uuid), None);
         let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
         self.try_unreadable_again();
         self.rebuild_at_once();

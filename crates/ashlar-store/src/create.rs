@@ -284,6 +284,7 @@ fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -
         drive: superblock.drive,
         uuid: superblock.drive_uuid,
         state: MemberState::Present,
+        made_good: false,
         since: FIRST_ROOT,
     };
     Root {

@@ -26,6 +26,8 @@ impl<W: World> Pool<W> {
         let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
         let catalog = Catalog::decode(&bytes)?;
         self.ledger.load(catalog.usages.clone());
+        self.rebuild.done.resume(catalog.rebuilt_bytes);
+        self.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;
         *self.catalog_pages.borrow_mut() =
             pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();

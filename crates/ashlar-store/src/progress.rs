@@ -1,6 +1,7 @@
 //! How far something is that moves what lives.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use ashlar_block::Nanos;
@@ -17,21 +18,31 @@ pub enum Obstacle {
 /// How far a rebuild or a rebalance is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
-    /// Bytes of columns that have been written.
+    /// Bytes of columns that have been written, also by earlier starts.
     pub bytes_done: u64,
     /// Bytes of columns that are to be.
     pub bytes_left: u64,
-    /// When it will be done if it goes on like this. None: it has only begun.
+    /// When it will be done if it goes on as in the last half minute. None: it has only begun.
     pub remaining: Option<Duration>,
     /// Met since the last bytes were written.
     pub obstacle: Option<Obstacle>,
 }
 
-/// What has been done since it began, or since the pool was opened.
+/// Over how much of the last time the pace is measured: it changes with what a rebuild may have of the time.
+const PACE_WINDOW: Duration = Duration::from_secs(30);
+
+/// The longest time that is told, in seconds: a hundred years.
+const REMAINING_MAX: f64 = 3.2e9;
+
+/// How far marks of it are from each other.
+const MARK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What has been done since it began.
 #[derive(Default)]
 pub(crate) struct Done {
     bytes: Cell<u64>,
-    since: Cell<Option<Nanos>>,
+    /// How much that was at some times of late. The first is as long ago as the pace is measured over, once it has gone on so long.
+    marks: RefCell<VecDeque<(Nanos, u64)>>,
     obstacle: Cell<Option<Obstacle>>,
 }
 
@@ -40,9 +51,23 @@ impl Done {
     pub fn add(&self, bytes: u64, now: Nanos) {
         self.bytes.set(self.bytes.get() + bytes);
         self.obstacle.set(None);
-        if self.since.get().is_none() {
-            self.since.set(Some(now));
+        let mut marks = self.marks.borrow_mut();
+        if marks.back().is_none_or(|(last, _)| now.since(*last) >= MARK_INTERVAL) {
+            marks.push_back((now, self.bytes.get()));
         }
+        while marks.len() > 2 && now.since(marks[1].0) >= PACE_WINDOW {
+            marks.pop_front();
+        }
+    }
+
+    /// So much was done before the pool was opened.
+    pub fn resume(&self, bytes: u64) {
+        self.bytes.set(bytes);
+    }
+
+    /// Bytes that have been written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
     /// It does not go on by itself at once.
@@ -50,23 +75,36 @@ impl Done {
         self.obstacle.set(Some(obstacle));
     }
 
-    /// Whether any have been.
+    /// Whether any have been, since the pool was opened.
     pub fn has_begun(&self) -> bool {
-        self.since.get().is_some()
+        !self.marks.borrow().is_empty()
     }
 
     /// It is over: the next one is counted anew.
     pub fn forget(&self) {
         self.bytes.set(0);
-        self.since.set(None);
+        self.marks.borrow_mut().clear();
         self.obstacle.set(None);
     }
 
     /// How far it is with so many bytes left.
     pub fn progress(&self, bytes_left: u64, now: Nanos) -> Progress {
-        let bytes_done = self.bytes.get();
-        let time = self.since.get().map_or(Duration::ZERO, |since| now.since(since));
-        let remaining = (bytes_done > 0).then(|| time.mul_f64(bytes_left as f64 / bytes_done as f64));
-        Progress { bytes_done, bytes_left, remaining, obstacle: self.obstacle.get() }
+        let pace = self.bytes_per_second(now);
+        let remaining =
+            pace.map(|pace| Duration::from_secs_f64((bytes_left as f64 / pace).min(REMAINING_MAX)));
+        Progress { bytes_done: self.bytes.get(), bytes_left, remaining, obstacle: self.obstacle.get() }
+    }
+
+    /// How fast it goes, by what was done of late. Where so little is done that there are hardly marks, they may be older.
+    fn bytes_per_second(&self, now: Nanos) -> Option<f64> {
+        let marks = self.marks.borrow();
+        let all_but_last = marks.iter().rev().skip(1);
+        let (since, before) =
+            all_but_last.clone().find(|(at, _)| now.since(*at) >= PACE_WINDOW).or(all_but_last.last())?;
+        let (bytes, seconds) = (self.bytes.get() - before, now.since(*since).as_secs_f64());
+        (bytes > 0).then_some(bytes as f64 / seconds)
     }
 }
+
+#[cfg(test)]
+mod tests;

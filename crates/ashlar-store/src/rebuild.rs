@@ -188,15 +188,16 @@ impl<W: World> Pool<W> {
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
-                match self.collect(id).await? {
-                    Collected::Unmovable => {
-                        self.rebuild.done.meets(Obstacle::Unreadable);
-                        return Ok(());
-                    }
-                    Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
-                    Collected::Emptied => {}
+                let collected = self.collect(id).await?;
+                if matches!(collected, Collected::Unmovable) {
+                    self.rebuild.done.meets(Obstacle::Unreadable);
+                    return Ok(());
                 }
+                // Before the checkpoint, which may end the rebuild and what is counted of it.
                 self.rebuild.done.add(bytes, self.world.now());
+                if matches!(collected, Collected::LeftToCheckpoint) {
+                    self.ordered_checkpoint().await;
+                }
                 Ok(())
             }
             RebuildTask::Settle => {

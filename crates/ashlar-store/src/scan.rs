@@ -82,18 +82,10 @@ impl<'a, W: World> Image<'a, W> {
             columns.push(match read {
                 Ok(buf) => Column::Whole(buf),
                 Err(DeviceError::Gone) => Column::Parts(rows.clone().map(|_| None).collect()),
-                Err(_) => Column::Parts(self.read_by_sector(column, rows.clone()).await),
+                Err(_) => Column::Parts(self.pool.array.read_each(self.geometry, column, rows.clone()).await),
             });
         }
         columns
-    }
-
-    async fn read_by_sector(&self, column: usize, rows: std::ops::Range<u32>) -> Vec<Option<AlignedBuf>> {
-        let mut parts = Vec::new();
-        for row in rows {
-            parts.push(self.pool.array.read_sectors(self.geometry, column, &(row..row + 1)).await.ok());
-        }
-        parts
     }
 
     /// One sector, as its drive gave it. Its rows must have been loaded.

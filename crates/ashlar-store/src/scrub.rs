@@ -133,8 +133,14 @@ impl<W: World> Pool<W> {
         record.counted_from = now;
         if state == ScrubState::Finished {
             report.part_done = 1.0;
-            let ScrubReport { started_at, bytes_checked, findings, .. } = report;
-            *record = ScrubRecord { started_at, finished_at: now, bytes_checked, findings, ..*record };
+            *record = ScrubRecord {
+                counted_from: now,
+                started_at: report.started_at,
+                finished_at: now,
+                bytes_checked: report.bytes_checked,
+                findings: report.findings,
+                drives: report.drives.clone(),
+            };
         }
         let Findings { wrong, unreadable, repaired, unrepaired } = report.findings;
         let (pool, bytes) = (&self.identity.name, report.bytes_checked);
@@ -142,6 +148,8 @@ impl<W: World> Pool<W> {
             pool, bytes, wrong, unreadable, repaired, unrepaired, drives = ?report.drives, "scrub: {state:?}"
         );
         self.scrub.last.replace(Some(report));
+        // What it has found is to be known after a power cut, and an idle pool has no other reason for a checkpoint.
+        self.checkpoint_soon();
     }
 
     /// The scrub that is under way, or else the last one.

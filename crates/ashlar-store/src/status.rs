@@ -5,7 +5,6 @@ use ashlar_raid::{Failure, Level, Member};
 
 use crate::capacity::Space;
 use crate::catalog::Settings;
-use crate::create::FIRST_ROOT;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::pool::{Counters, Pool};
 use crate::progress::Progress;
@@ -75,7 +74,7 @@ pub struct PoolStatus {
     pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one.
     pub scrub: Option<ScrubReport>,
-    /// More drives were released than were added: nothing lacks redundancy, and there is less room than there was.
+    /// A drive was released for which none was added: nothing lacks redundancy, and there is less room than there was.
     pub is_reduced: bool,
     /// What an operator has chosen.
     pub settings: Settings,
@@ -99,9 +98,7 @@ impl PoolStatus {
 }
 
 fn is_reduced(members: &[MemberRecord]) -> bool {
-    let released = members.iter().filter(|member| member.state == MemberState::Released).count();
-    let added = |member: &&MemberRecord| member.state.takes_part() && member.since > FIRST_ROOT;
-    released > members.iter().filter(added).count()
+    members.iter().any(|member| member.state == MemberState::Released && !member.made_good)
 }
 
 impl<W: World> Pool<W> {
@@ -175,3 +172,6 @@ impl<W: World> Pool<W> {
         goes_on.then(|| self.rebuild.done.progress(bytes_left, self.world.now()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,12 +138,17 @@ impl<W: World> Store<W> {
         Ok(id)
     }
 
-    /// Takes a drive into the pool; what it held is lost. It is a member when this returns.
+    /// Takes a drive into the pool; what it held is lost. It is a member when this returns. `instead_of`: the member that it is
+    /// for; without that it makes up for any that is lost.
     ///
     /// # Errors
     /// [`AddError`]; the pool is as it was, unless it cannot be written itself.
-    pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
-        self.pool.add_drive(device).await
+    pub async fn add_drive(
+        &self,
+        device: W::Device,
+        instead_of: Option<DriveId>,
+    ) -> Result<DriveUuid, AddError> {
+        self.pool.add_drive(device, instead_of).await
     }
 
     /// Gives a drive up as if it had been pulled; what lives on it is rebuilt on the others.

@@ -284,6 +284,13 @@ impl<W: World> Pool<W> {
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
+    /// Orders a checkpoint that nobody waits for.
+    pub fn checkpoint_soon(&self) {
+        let (answer, _) = oneshot::channel();
+        self.orders.checkpoints_wanted.borrow_mut().push(answer);
+        self.orders.ring();
+    }
+
     /// The maps have taken what a batch says. What it held back may be had now.
     pub fn published(&self, batch: Lsn) {
         self.log.published(batch);

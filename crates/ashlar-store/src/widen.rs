@@ -53,12 +53,19 @@ pub(crate) struct Joining {
     pub record: MemberRecord,
     /// The identity that the drive had before it was lost. What it missed under its old numbers has the new one from then on.
     pub was: Option<DriveUuid>,
+    /// The identity of the lost member that it makes up for.
+    pub makes_good: Option<DriveUuid>,
 }
 
 impl<W: World> Pool<W> {
     /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
-    /// well, and rebuilds go to it.
-    pub async fn add_drive(&self, device: W::Device) -> Result<DriveUuid, AddError> {
+    /// well, and rebuilds go to it. `instead_of`: the member that it is for. Without that it makes up for one that is lost, if one
+    /// is, and no other drive does yet.
+    pub async fn add_drive(
+        &self,
+        device: W::Device,
+        instead_of: Option<DriveId>,
+    ) -> Result<DriveUuid, AddError> {
         let _adding = self.adding.lock().await;
         self.running()?;
         let size_bytes = device.size_bytes();
@@ -69,9 +76,23 @@ impl<W: World> Pool<W> {
         write_superblock(&device, &superblock).await?;
         self.running()?;
         self.array.add(drive, Member::new(device, layout));
-        self.join(&superblock, None);
+        let mut open_losses = self.open_losses().into_iter();
+        let makes_good = open_losses.find(|lost| instead_of.is_none_or(|old| old == lost.drive));
+        self.join(&superblock, None, makes_good.map(|lost| lost.uuid));
         self.checkpoint_now().await?;
         Ok(superblock.drive_uuid)
+    }
+
+    /// Members that are lost and for which no drive was added. First those that are released: the others may come back yet.
+    fn open_losses(&self) -> Vec<MemberRecord> {
+        let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
+        let is_open = |lost: &&MemberRecord| {
+            let works = |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
+            !lost.made_good && !leaving.contains(&lost.drive) && !root.members.iter().any(works)
+        };
+        let mut open: Vec<MemberRecord> = root.members.iter().filter(is_open).copied().collect();
+        open.sort_by_key(|lost| (lost.state != MemberState::Released, lost.since));
+        open
     }
 
     /// A number that no member has: a new one, as long as there are any.
@@ -137,11 +158,12 @@ impl<W: World> Pool<W> {
     }
 
     /// The next root names the drive, and may have segments on it. `was`: the identity that it had, if it comes back.
-    pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>) {
+    /// `makes_good`: that of the lost member that it makes up for, if it is a new one.
+    pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);
-        let record = MemberRecord { drive, uuid, state: MemberState::Present, since };
-        self.joining.set(Some(Joining { record, was }));
+        let record = MemberRecord { drive, uuid, state: MemberState::Present, made_good: false, since };
+        self.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);
         self.segments.borrow_mut().add_drive(drive, superblock.layout.chunk_count, stripe);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_block::{DriveUuid, PoolUuid};
+use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 use ashlar_store::{DriveCondition, OpenPolicy, Options};
 use futures_util::future::join_all;
 
@@ -135,9 +135,21 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn add_drive(&self, pool: &str, spec: String, force: bool) -> Result<PoolRecord, NodeError> {
+        self.add_drive_instead(pool, None, spec, force).await
+    }
+
+    async fn add_drive_instead(
+        &self,
+        pool: &str,
+        old: Option<DriveId>,
+        spec: String,
+        force: bool,
+    ) -> Result<PoolRecord, NodeError> {
         check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
         let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.add_drive(uuid, spec, force).await }).await?
+        self.courier
+            .call(home, move |home| async move { home.add_drive(uuid, old, spec, force).await })
+            .await?
     }
 
     /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it was given.
@@ -187,7 +199,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
         let old = drive_named(&self.report(pool).await?, &name)?.status.clone();
-        let record = self.add_drive(pool, spec.clone(), force).await?;
+        let record = self.add_drive_instead(pool, Some(old.drive), spec.clone(), force).await?;
         if matches!(
             old.condition,
             DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_)

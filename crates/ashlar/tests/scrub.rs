@@ -76,6 +76,10 @@ fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
     assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["lies"]), (1, &name, &lies.into()), "{found}");
     let text = place.ok(&["pool", "show", "tank"]);
     assert!(text.contains(&format!("{lies} wrong, 0 unreadable, {lies} repaired, 0 not repaired")), "{text}");
+    // Also to whoever asks in the morning.
+    daemon.terminate();
+    let daemon = place.start();
+    assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["drives"], found["drives"]);
     // Nothing is left to be found, and any other drive may go.
     let again = scrub(&place);
     assert_eq!((&again["wrong"], &again["drives"]), (&0.into(), &Value::Array(Vec::new())), "{again}");

@@ -66,6 +66,28 @@ fn a_spare_is_taken_for_each_drive_that_is_lost() {
     daemon.terminate();
 }
 
+/// A drive that had come back before passed for one that was added: the pool was not `reduced`, and took no spare.
+#[test]
+fn a_spare_is_taken_for_what_is_restored_on_fewer_drives() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.ok(&["drive", "return", "tank/drive-1"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    place.ok(&["drive", "fail", "tank/drive-2", "--yes"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(place.pool_states("tank"), ["online", "reduced"]);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
+    place.wait_until("the spare is taken", |place| is_member(place, DRIVES));
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    daemon.kill();
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    daemon.terminate();
+}
+
 #[test]
 fn spares_outlive_the_daemon_and_are_taken_by_the_next_one() {
     let place = Place::new();

@@ -9,7 +9,7 @@ use crate::types::{Pool, PoolDrive, Progress, Severity};
 /// Events about hosts of one look: many that come and go do not push everything else out of the log.
 const HOST_EVENTS_MAX: usize = 16;
 /// States of pools that say nothing on their own, or that other events tell of.
-const SILENT_STATES: [&str; 4] = ["online", "rebuilding", "rebalancing", "volatile"];
+const SILENT_STATES: [&str; 5] = ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile"];
 /// What a drive of a pool that is not open is.
 const UNKNOWN: &str = "unknown";
 const ONLINE: &str = "online";

@@ -15,6 +15,15 @@ use crate::slow::{WINDOW, slow_ones};
 /// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
 const PIECEWISE_SECTORS_MAX: usize = 3;
 
+/// What a refused read says of its drive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// That it has one more fault.
+    News,
+    /// Nothing: a larger read of the same place was refused before, and one bad place is one fault, however large it is.
+    Known,
+}
+
 impl<D: Device> Array<D> {
     /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
     /// `check` accepts them.
@@ -82,7 +91,23 @@ impl<D: Device> Array<D> {
         column: usize,
         sectors: &Range<u32>,
     ) -> Result<AlignedBuf, DeviceError> {
-        self.read_with(geometry, column, sectors, Patience::Patient).await
+        self.read_with(geometry, column, sectors, Patience::Patient, Refusal::News).await
+    }
+
+    /// Sectors of one column, one by one, that its drive has refused to read at once; `None` for those that it refuses again.
+    pub async fn read_each(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        sectors: Range<u32>,
+    ) -> Vec<Option<AlignedBuf>> {
+        let mut each = Vec::with_capacity(sectors.len());
+        for row in sectors {
+            let one = row..row + 1;
+            let read = self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known);
+            each.push(read.await.ok());
+        }
+        each
     }
 
     async fn read_with(
@@ -91,6 +116,7 @@ impl<D: Device> Array<D> {
         column: usize,
         sectors: &Range<u32>,
         patience: Patience,
+        refusal: Refusal,
     ) -> Result<AlignedBuf, DeviceError> {
         let addr = geometry.columns[column];
         let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
@@ -102,7 +128,8 @@ impl<D: Device> Array<D> {
             member.read_errors.set(member.read_errors.get() + 1);
             match &error {
                 DeviceError::Gone => self.give_up(addr.drive, error.clone()),
-                _ => self.note_fault(&member),
+                _ if refusal == Refusal::News => self.note_fault(&member),
+                _ => {}
             }
             return Err(error);
         }
@@ -118,7 +145,7 @@ impl<D: Device> Array<D> {
         patience: Patience,
     ) -> Result<AlignedBuf, DeviceError> {
         if !self.recent.wants(sectors.len()) {
-            return self.read_with(geometry, column, sectors, patience).await;
+            return self.read_with(geometry, column, sectors, patience, Refusal::News).await;
         }
         let chunk = geometry.columns[column];
         let mut all = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
@@ -137,7 +164,7 @@ impl<D: Device> Array<D> {
                 Next::Wait => self.recent.arrival().await,
                 Next::Read(part) => {
                     let claim = self.recent.claim(chunk, part.clone());
-                    let read = self.read_with(geometry, column, &part, patience).await?;
+                    let read = self.read_with(geometry, column, &part, patience, Refusal::News).await?;
                     claim.fill(&read);
                     all[place(part.start)..place(part.end)].copy_from_slice(&read);
                     copies::note(read.len());
@@ -180,7 +207,7 @@ impl<D: Device> Array<D> {
             members.iter().flatten().filter(|member| member.failure.borrow().is_none()).collect();
         let medians: Vec<_> = working.iter().map(|member| member.speed.median(now)).collect();
         for (member, slow) in working.iter().zip(slow_ones(&medians)) {
-            member.speed.judge(slow);
+            member.speed.judge(slow, now);
         }
     }
 
@@ -272,7 +299,12 @@ impl<D: Device> Array<D> {
 
     /// Every way to have one sector: as it is, then reconstructed.
     async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
-        let read = self.read_all(geometry, &(row..row + 1)).await;
+        let one = row..row + 1;
+        let read = join_all(
+            (0..geometry.columns.len())
+                .map(|column| self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known)),
+        )
+        .await;
         let others: ColumnMask = (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).collect();
         let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
         let reconstructed = choices(others, geometry.data()).map(|sources| {

@@ -1,3 +1,5 @@
+mod slow;
+
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -163,22 +165,21 @@ fn a_drive_whose_flush_has_failed_is_not_believed_when_the_next_succeeds() {
     assert!(array.working(DriveId(0)).is_none());
 }
 
-/// A drive that takes a time for each read.
-struct TakesItsTime {
+/// A drive that refuses to read a part of it.
+struct Scratched {
     drive: MemoryDevice,
-    clock: Rc<Cell<u64>>,
-    read_us: Cell<u64>,
-    reads: Cell<u64>,
+    scratch: Range<u64>,
 }
 
-impl Device for TakesItsTime {
+impl Device for Scratched {
     fn size_bytes(&self) -> u64 {
         self.drive.size_bytes()
     }
 
     async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        self.clock.set(self.clock.get() + self.read_us.get() * 1000);
-        self.reads.set(self.reads.get() + 1);
+        if offset < self.scratch.end && self.scratch.start < offset + buf.len() as u64 {
+            return (Err(DeviceError::Os { op: DeviceOp::Read, offset, errno: 5 }), buf);
+        }
         self.drive.read(offset, buf).await
     }
 
@@ -195,52 +196,23 @@ impl Device for TakesItsTime {
     }
 }
 
-/// Reads every column of a stripe in turn for so many seconds. Returns how often the column of `watched` was spared.
-fn read_for(array: &Array<TakesItsTime>, clock: &Cell<u64>, seconds: u64, watched: usize) -> (u64, u64) {
-    let (geometry, end) = (geometry(4, 1), clock.get() + seconds * 1_000_000_000);
-    let (mut reads, mut spared) = (0, 0);
-    while clock.get() < end {
-        for column in 0..4 {
-            let right = rows(&geometry)[column].slice(..SECTOR_BYTES);
-            let read = now(array.read_checked(&geometry, column, 0..1, |read| read[..] == right[..]));
-            let (_, source) = read.expect("all drives are there");
-            reads += u64::from(column == watched);
-            spared += u64::from(column == watched && source == Source::Spared);
-        }
-    }
-    (reads, spared)
-}
-
+/// Each of its sectors was one more, and nine of them cost the drive that a scrub was about to make right.
 #[test]
-fn a_drive_that_is_slow_is_found_within_half_a_minute_and_read_around_until_it_is_well() {
-    let clock = Rc::new(Cell::new(0));
+fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let drive = || TakesItsTime {
-        drive: MemoryDevice::new(4 << 20),
-        clock: clock.clone(),
-        read_us: Cell::new(100),
-        reads: Cell::new(0),
-    };
-    let members = (0..4).map(|_| Some(Rc::new(Member::new(drive(), layout)))).collect();
-    let time = clock.clone();
-    let array = Array::new(members).with_clock(move || Nanos(time.get()));
-    let geometry = geometry(4, 1);
-    let written = now(array.write_rows(&geometry, 0, rows(&geometry).into_iter()));
-    assert_eq!(written, Ok(MissingColumns(ColumnMask::default())));
-    let slow = || array.member(DriveId(2)).expect("a member");
-    assert_eq!(read_for(&array, &clock, 30, 2).1, 0);
-    slow().device.read_us.set(20_000);
-    read_for(&array, &clock, 30, 2);
-    assert!(
-        slow().is_slow()
-            && (0..4).filter(|drive| array.member(DriveId(*drive)).unwrap().is_slow()).count() == 1
-    );
-    let (reads, spared) = read_for(&array, &clock, 10, 2);
-    assert_eq!(spared * 16 / reads, 15, "one read in sixteen looks whether it is well");
-    slow().device.read_us.set(100);
-    read_for(&array, &clock, 30, 2);
-    assert!(!slow().is_slow());
-    assert_eq!(read_for(&array, &clock, 5, 2).1, 0);
+    let (first, sector) = (layout.offset(0, 0), SECTOR_BYTES as u64);
+    let scratch = first + 3 * sector..first + 12 * sector;
+    let drive = || Scratched { drive: MemoryDevice::new(4 << 20), scratch: scratch.clone() };
+    let member = |_| Some(Rc::new(Member::new(drive(), layout)));
+    let array = Array::new((0..3).map(member).collect()).with_clock(|| Nanos(0));
+    array.set_fault_threshold(NonZeroU32::new(2));
+    let geometry = geometry(3, 1);
+    assert!(now(array.read_sectors(&geometry, 0, &(0..16))).is_err());
+    let each = now(array.read_each(&geometry, 0, 0..16));
+    let refused: Vec<usize> = (0..16).filter(|row| each[*row].is_none()).collect();
+    assert_eq!((refused, array.faulty_drive()), ((3..12).collect(), None));
+    assert!(now(array.read_sectors(&geometry, 0, &(8..9))).is_err());
+    assert_eq!(array.faulty_drive(), Some(DriveId(0)), "what is asked for another time is another fault");
 }
 
 /// A drive that answers nothing while it hangs.
@@ -357,7 +329,7 @@ fn a_slow_drive_is_read_itself_where_another_one_hangs() {
     let (array, geometry, _member) = hanging();
     let slow = array.member(DriveId(0)).expect("a member");
     while !slow.is_slow() {
-        slow.speed.judge(Some(true));
+        slow.speed.judge(Some(true), Nanos(0));
     }
     let read = || array.read_checked(&geometry, 0, 0..1, |_| true);
     now(read()).expect("one in sixteen goes to the slow one");

@@ -28,7 +28,7 @@ fn a_drive_is_slow_after_three_windows_and_well_after_three_more() {
     let speed = Speed::default();
     let mut seen = Vec::new();
     for slow in [true, true, false, true, true, false, true, false, false, false] {
-        speed.judge(Some(slow));
+        speed.judge(Some(slow), Nanos(0));
         seen.push(speed.is_slow());
     }
     assert_eq!(seen, [false, false, false, false, true, true, true, true, true, false]);
@@ -37,8 +37,8 @@ fn a_drive_is_slow_after_three_windows_and_well_after_three_more() {
 #[test]
 fn what_nobody_knows_changes_nothing() {
     let speed = Speed::default();
-    (0..3).for_each(|_| speed.judge(Some(true)));
-    (0..9).for_each(|_| speed.judge(None));
+    (0..3).for_each(|_| speed.judge(Some(true), Nanos(0)));
+    (0..9).for_each(|_| speed.judge(None, Nanos(0)));
     assert!(speed.is_slow());
 }
 
@@ -64,7 +64,26 @@ fn a_drive_owes_no_answer_to_who_has_gone() {
 fn of_sixteen_reads_of_a_slow_drive_one_goes_to_it() {
     let speed = Speed::default();
     assert!((0..100).all(|_| !speed.is_spared()));
-    (0..3).for_each(|_| speed.judge(Some(true)));
+    (0..3).for_each(|_| speed.judge(Some(true), Nanos(0)));
     let spared = (0..1600).filter(|_| speed.is_spared()).count();
     assert_eq!(spared, 1500);
+}
+
+/// They were thrown away with each window: below six reads a second nothing was ever compared.
+#[test]
+fn answers_that_are_too_few_are_kept_and_not_for_ever() {
+    let (speed, at) = (Speed::default(), |seconds: u64| Nanos(seconds * 1_000_000_000));
+    let answer = |seconds| {
+        assert!(speed.is_measured(), "while there are few all are");
+        speed.ask(at(seconds)).answered(Nanos(at(seconds).0 + 3_000_000));
+    };
+    (1..8).for_each(answer);
+    speed.judge(None, at(8));
+    answer(9);
+    assert!(speed.median(at(10)).is_some());
+    assert!((0..8).filter(|_| speed.is_measured()).count() == 2, "there are enough");
+    speed.judge(None, at(29));
+    assert!(speed.median(at(29)).is_some(), "nobody knew, for the others gave none");
+    speed.judge(None, at(32));
+    assert_eq!(speed.median(at(32)), None);
 }

@@ -1,11 +1,13 @@
 use super::*;
 
-/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, and of a rebalance.
+/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, of a rebalance, and of what was found and done
+/// by drives and bytes.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
 const THRESHOLD_BYTES: usize = 4;
 const TIMEOUT_BYTES: usize = 8;
 const REBALANCE_BYTES: usize = 8;
 const LATENCY_BYTES: usize = 8;
+const DETAIL_BYTES: usize = 2 + (2 + 4 * 8) + 2 * 8;
 
 #[test]
 fn a_catalog_reads_back() {
@@ -35,20 +37,31 @@ fn a_catalog_reads_back() {
             finished_at: 4,
             bytes_checked: 1 << 40,
             findings: Findings { wrong: 3, unreadable: 1, repaired: 2, unrepaired: 2 },
+            drives: BTreeMap::from([(
+                DriveId(2),
+                Findings { wrong: 2, unreadable: 1, repaired: 2, unrepaired: 1 },
+            )]),
         },
         rebalance_below: Some(Lsn(99)),
+        rebuilt_bytes: 1 << 33,
+        rebalanced_bytes: 1 << 34,
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_timeout = bytes.len() - TIMEOUT_BYTES;
+    let before_details = bytes.len() - DETAIL_BYTES;
+    let before_timeout = before_details - TIMEOUT_BYTES;
     let before_rebalances = before_timeout - REBALANCE_BYTES;
     let before_threshold = before_rebalances - THRESHOLD_BYTES;
     let before_latency = before_threshold - LATENCY_BYTES;
     let before_scrubs = before_latency - SCRUB_BYTES;
-    let whole = [before_timeout, before_rebalances, before_threshold, before_latency, before_scrubs];
+    let whole =
+        [before_details, before_timeout, before_rebalances, before_threshold, before_latency, before_scrubs];
     let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
     let mut old = catalog.clone();
+    (old.scrub.drives, old.rebuilt_bytes, old.rebalanced_bytes) = (BTreeMap::new(), 0, 0);
+    let without = Catalog::decode(&bytes[..before_details]);
+    assert_eq!(without, Ok(old.clone()), "as it was before a scrub's drives were remembered");
     old.settings.io_timeout = Settings::default().io_timeout;
     let without = Catalog::decode(&bytes[..before_timeout]);
     assert_eq!(without, Ok(old.clone()), "as it was before drives were given up for their silence");
@@ -67,6 +80,8 @@ fn a_catalog_reads_back() {
         settings: Settings { recon_prio: 10, ..Settings::default() },
         scrub: ScrubRecord::default(),
         rebalance_below: None,
+        rebuilt_bytes: 0,
+        rebalanced_bytes: 0,
         ..catalog
     };
     assert_eq!(Catalog::decode(&bytes[..before_scrubs]), Ok(old), "as it was before there were scrubs");

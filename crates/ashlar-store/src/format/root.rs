@@ -12,6 +12,8 @@ const MAGIC: &[u8; 8] = b"ASHLROOT";
 const CRC_AT: usize = 8;
 const COVERED_FROM: usize = 12;
 const FLAG_CLEAN: u64 = 1;
+/// In a member's state.
+const FLAG_MADE_GOOD: u8 = 0x80;
 
 /// Slots on each drive; root `generation` goes to slot `generation` mod this.
 pub const SLOT_COUNT: u64 = 8;
@@ -58,6 +60,8 @@ pub struct MemberRecord {
     pub uuid: DriveUuid,
     /// Whether it takes part.
     pub state: MemberState,
+    /// It does not, and a drive was added that makes up for it.
+    pub made_good: bool,
     /// The root that said first that it takes part, or that it does not any more.
     pub since: RootGeneration,
 }
@@ -139,7 +143,8 @@ impl Root {
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
-            w.u8(member.state.code()).u64(member.since.0);
+            let flag = if member.made_good { FLAG_MADE_GOOD } else { 0 };
+            w.u8(member.state.code() | flag).u64(member.since.0);
         }
         w.u16(self.line.len() as u16);
         for (incarnation, first) in &self.line {
@@ -239,14 +244,19 @@ fn take_table(r: &mut Reader<'_>) -> Result<TableRoot, Malformed> {
 
 fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
     let (drive, uuid) = (DriveId(r.u16()?), DriveUuid(r.array()?));
-    let state = match r.u8()? {
+    let byte = r.u8()?;
+    let made_good = byte & FLAG_MADE_GOOD != 0;
+    let state = match byte & !FLAG_MADE_GOOD {
         0 => MemberState::Present,
         1 => MemberState::Absent,
         2 => MemberState::Released,
         3 => MemberState::Leaving,
         _ => return Err(r.malformed()),
     };
-    Ok(MemberRecord { drive, uuid, state, since: RootGeneration(r.u64()?) })
+    if made_good && state.takes_part() {
+        return Err(r.malformed());
+    }
+    Ok(MemberRecord { drive, uuid, state, made_good, since: RootGeneration(r.u64()?) })
 }
 
 fn take_shard(r: &mut Reader<'_>) -> Result<ShardRoot, Malformed> {

@@ -57,6 +57,7 @@ fn root() -> Root {
             drive: DriveId(0),
             uuid: DriveUuid([3; 16]),
             state: MemberState::Absent,
+            made_good: true,
             since: RootGeneration(70),
         }],
         line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],

@@ -40,7 +40,7 @@ fn filled(drives: &Drives) -> Rc<Pool<StillWorld>> {
 fn add_drives(drives: &mut Drives, pool: &Pool<StillWorld>, count: usize) {
     for _ in 0..count {
         let device = MemoryDevice::new(drives.devices[0].size_bytes());
-        with_checkpoint(pool, pool.add_drive(device.clone())).expect("it fits");
+        with_checkpoint(pool, pool.add_drive(device.clone(), None)).expect("it fits");
         drives.devices.push(device);
     }
 }

@@ -54,7 +54,7 @@ pub struct ScrubReport {
     pub bytes_checked: u64,
     /// On all drives, and what is known to be lost without a drive that would be to blame.
     pub findings: Findings,
-    /// Drives on which something was not as it should be. Of a scrub before the last start only the sum is known.
+    /// Drives on which something was not as it should be.
     pub drives: BTreeMap<DriveId, Findings>,
 }
 
@@ -82,7 +82,7 @@ impl ScrubReport {
 }
 
 /// What of scrubs goes where the pool goes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ScrubRecord {
     /// When the time to the next one began, in Unix seconds: the end of the last one, or the pool's first start. 0: never.
     pub counted_from: u64,
@@ -94,6 +94,8 @@ pub struct ScrubRecord {
     pub bytes_checked: u64,
     /// What it found.
     pub findings: Findings,
+    /// On which drives.
+    pub drives: BTreeMap<DriveId, Findings>,
 }
 
 impl ScrubRecord {
@@ -105,6 +107,7 @@ impl ScrubRecord {
             part_done: 1.0,
             bytes_checked: self.bytes_checked,
             findings: self.findings,
+            drives: self.drives.clone(),
             ..ScrubReport::new(self.started_at)
         })
     }

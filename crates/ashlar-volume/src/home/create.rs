@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, DriveUuid, PoolUuid};
+use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid};
 use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
@@ -148,20 +148,21 @@ impl<B: DriveBay> Home<B> {
         in_use
     }
 
-    /// Takes a blank drive into a pool, or any with `force`. Returns what is to be remembered of the pool.
+    /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered of the pool.
     ///
     /// # Errors
     /// [`NodeError`]; a file that was made for it is gone again.
     pub async fn add_drive(
         &self,
         uuid: PoolUuid,
+        old: Option<DriveId>,
         spec: String,
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
-        match self.add_to(&pool.store, &drives[0], force).await {
+        match self.add_to(&pool.store, &drives[0], old, force).await {
             Ok(drive_uuid) => {
                 let drive = drives.into_iter().next().expect("one was asked for");
                 let id =
@@ -182,13 +183,14 @@ impl<B: DriveBay> Home<B> {
         &self,
         store: &Store<B::World>,
         drive: &BayDrive<B::Device>,
+        old: Option<DriveId>,
         force: bool,
     ) -> Result<DriveUuid, NodeError> {
         if !force {
             self.check_blank(drive).await?;
         }
         let spec = drive.facts.spec.clone();
-        let added = store.add_drive(drive.device.clone()).await;
+        let added = store.add_drive(drive.device.clone(), old).await;
         added.map_err(|error| NodeError::AddDrive { spec, error })
     }
 

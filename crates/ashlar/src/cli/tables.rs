@@ -49,7 +49,7 @@ fn states(states: &[String]) -> Cell {
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
     if has(&["unavailable", "failed", "read-only", "out-of-room", "full"]) {
         cell.fg(Color::Red)
-    } else if has(&["degraded", "absent", "stale", "slow"]) {
+    } else if has(&["degraded", "absent", "returned", "stale", "slow"]) {
         cell.fg(Color::Yellow)
     } else {
         cell.fg(Color::Green)

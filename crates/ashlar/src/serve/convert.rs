@@ -118,10 +118,13 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let status = &report.status;
     let is_volatile =
         report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile));
+    let is_degraded = status.is_degraded();
+    let goes_on = is_going_on(status.rebuild.as_ref(), is_read_only);
     let states = [
-        ("online", !is_read_only && !status.is_degraded()),
-        ("degraded", status.is_degraded()),
-        ("rebuilding", status.rebuild.is_some() && status.is_degraded()),
+        ("online", !is_read_only && !is_degraded),
+        ("degraded", is_degraded),
+        ("rebuilding", is_degraded && goes_on),
+        ("need-rebuild", is_degraded && !goes_on),
         ("rebalancing", status.rebalance.is_some()),
         ("scrubbing", status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)),
         ("evacuating", status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)),
@@ -132,6 +135,11 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("volatile", is_volatile),
     ];
     states.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned()).collect()
+}
+
+/// Whether something is being rebuilt now, and not only to be.
+fn is_going_on(rebuild: Option<&ashlar_store::Progress>, is_read_only: bool) -> bool {
+    !is_read_only && rebuild.is_some_and(|progress| progress.obstacle.is_none())
 }
 
 fn counters(status: &PoolStatus) -> PoolCounters {
@@ -292,3 +300,6 @@ pub fn portal(portal: &Portal) -> WirePortal {
         .to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use ashlar_block::{Device, DeviceError, MemoryDevice};
+
+use super::*;
+use crate::testing::{Drives, StillWorld, at_once, write_block};
+
+/// A pool that loses drives, gets others and restores what it can.
+struct Fortunes {
+    drives: Drives,
+    pool: Rc<Pool<StillWorld>>,
+}
+
+impl Fortunes {
+    fn new(level: Level, count: usize) -> Self {
+        let drives = Drives::new(level, count);
+        let pool = drives.open();
+        Fortunes { drives, pool }
+    }
+
+    /// Does the work, and the checkpoints that it orders.
+    fn ordered<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        loop {
+            match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(done) => return done,
+                Poll::Pending => at_once(self.pool.ordered_checkpoint()),
+            }
+        }
+    }
+
+    fn lose(&self, drive: u16) {
+        self.pool.array.give_up(DriveId(drive), DeviceError::Gone);
+        at_once(self.pool.ordered_checkpoint());
+    }
+
+    /// Whether there was something to restore.
+    fn restore_some(&self) -> bool {
+        self.pool.rebuild_at_once();
+        let next =
+            self.pool.next_rebuild(&self.pool.segments.borrow(), self.pool.log.floor(), &self.pool.homes());
+        next.map(|task| at_once(self.pool.rebuild_step(task)).expect("good drives")).is_some()
+    }
+
+    fn restore(&self) {
+        while self.restore_some() {}
+        assert!(self.pool.unreleased().is_empty(), "all is restored");
+    }
+
+    fn add(&mut self, instead_of: Option<u16>) {
+        let device = MemoryDevice::new(self.drives.devices[0].size_bytes());
+        self.drives.devices.push(device.clone());
+        self.ordered(self.pool.add_drive(device, instead_of.map(DriveId))).expect("a good drive");
+    }
+
+    fn bring_back(&self, drive: u16) {
+        let is_it = |found: &crate::members::FoundDrive<MemoryDevice>| found.superblock.drive.0 == drive;
+        let found = self.drives.found().into_iter().find(is_it).expect("it is there");
+        self.ordered(self.pool.return_drive(DriveId(drive), found)).expect("it is a member");
+    }
+
+    /// Whether it is reduced, now and after a restart.
+    fn is_reduced(&mut self) -> bool {
+        let now = self.pool.status().is_reduced;
+        self.pool = self.drives.open();
+        assert_eq!(self.pool.status().is_reduced, now, "after a restart");
+        now
+    }
+}
+
+/// It had joined after the pool was made, and so it passed for a drive that was added: the next loss was not seen.
+#[test]
+fn a_drive_that_came_back_makes_up_for_no_other_one() {
+    let mut five = Fortunes::new(Level::RAID5, 5);
+    five.lose(1);
+    five.bring_back(1);
+    five.restore();
+    assert!(!five.is_reduced());
+    five.lose(2);
+    five.restore();
+    assert!(five.is_reduced());
+    five.add(None);
+    assert!(!five.is_reduced());
+}
+
+#[test]
+fn an_added_drive_makes_up_for_one_that_is_lost_before_or_after_all_is_restored() {
+    for restored_first in [false, true] {
+        let mut pool = Fortunes::new(Level::RAID5, 5);
+        pool.lose(0);
+        if restored_first {
+            pool.restore();
+            assert!(pool.is_reduced());
+        }
+        pool.add(None);
+        pool.restore();
+        assert!(!pool.is_reduced());
+        // And for one only.
+        pool.lose(3);
+        pool.restore();
+        assert!(pool.is_reduced());
+    }
+}
+
+#[test]
+fn a_drive_that_was_added_while_none_was_lost_is_missed_like_the_others() {
+    let mut pool = Fortunes::new(Level::RAID5, 4);
+    pool.add(None);
+    pool.lose(2);
+    pool.restore();
+    assert!(pool.is_reduced());
+    pool.ordered(pool.pool.remove_drive(DriveId(2))).expect("it was released");
+    assert!(!pool.is_reduced(), "whoever forgets a drive does without");
+}
+
+#[test]
+fn a_drive_that_replaces_another_makes_up_for_that_one_alone() {
+    let mut pool = Fortunes::new(Level::RAID6, 6);
+    pool.lose(0);
+    pool.lose(1);
+    pool.add(Some(1));
+    pool.restore();
+    assert!(pool.is_reduced(), "there is one less");
+    pool.add(Some(2));
+    assert!(pool.is_reduced(), "it is for one that works");
+    pool.bring_back(0);
+    pool.restore();
+    assert!(!pool.is_reduced());
+}
+
+#[test]
+fn a_drive_that_made_up_for_another_and_is_lost_itself_is_missed_once() {
+    let mut pool = Fortunes::new(Level::RAID6, 6);
+    pool.lose(0);
+    pool.add(None);
+    pool.lose(6);
+    pool.restore();
+    assert!(pool.is_reduced());
+    pool.add(None);
+    assert!(!pool.is_reduced());
+}
+
+/// It was said to be at 0 percent again.
+#[test]
+fn how_far_a_rebuild_is_outlives_a_restart() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    for lba in 0..64 {
+        write_block(&pool.pool, lba);
+    }
+    pool.pool.seal_all();
+    pool.lose(1);
+    let rebuilt = |pool: &Fortunes| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
+    while rebuilt(&pool) == 0 {
+        assert!(pool.restore_some(), "there is something to restore");
+    }
+    at_once(pool.pool.checkpoint(false)).expect("one may be lost");
+    let before = rebuilt(&pool);
+    pool.drives.devices.remove(1);
+    pool.pool = pool.drives.open();
+    assert_eq!(rebuilt(&pool), before);
+    assert!(before > 0);
+    pool.restore();
+    pool.lose(2);
+    assert_eq!(rebuilt(&pool), 0, "the next one is counted anew");
+}
