@@ -109,9 +109,15 @@ impl Shared {
     ) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
+        let member = self.node.member_named(&pool, &request.drive).await.map_err(api_error)?;
         let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
-        tokio::spawn(self.clone().forget_removed(uuid.clone()));
+        if removal == Removal::Cancel {
+            // Whoever replaces it may be about to note that a drive has come for it.
+            let _changing = self.changing.lock().await;
+            self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()))?;
+        }
+        tokio::spawn(self.clone().forget_removed(uuid));
         Ok(convert::pool(&report, &self.memory()))
     }
 
