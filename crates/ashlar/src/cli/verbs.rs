@@ -258,12 +258,7 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             print(output, &pool, tables::pool)
         }
-        DriveCommand::Return { drive, at } => {
-            let (pool, name) = pool_and_drive(&drive)?;
-            let at = at.map(|at| absolute(&at)).transpose()?;
-            let request = ReturnDrive { drive: name.to_owned(), at };
-            change_pool(client, Method::POST, pool, "/return-drive", &request, output).await
-        }
+        DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,
         DriveCommand::LabelClear { drive, force, yes } => {
             let drive = absolute(&drive)?;
             confirm(&format!("The pool on {drive} will lose this drive. Clear its label?"), yes, || Ok(()))?;
@@ -272,6 +267,27 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
         }
     }
+}
+
+/// A drive comes back under a new number: where it is tells under which.
+async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Output) -> anyhow::Result<()> {
+    let (pool, name) = pool_and_drive(drive)?;
+    let (path, at) = (path_of_pool(pool)?, at.map(absolute).transpose()?);
+    let before: Pool = client.get(&path).await?;
+    let place = at.clone().or_else(|| before.drives.iter().find(|it| is_named(it, name))?.spec.clone());
+    let request = ReturnDrive { drive: name.to_owned(), at };
+    let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
+    if let Some(place) = place
+        && let Some(now) = after.drives.iter().rfind(|it| is_drive(it, &place))
+    {
+        let (now, place) = (&now.name, ashlar_volume::path_of(&place));
+        say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"));
+    }
+    print(output, &after, tables::pool)
+}
+
+fn is_named(member: &PoolDrive, name: &str) -> bool {
+    member.name == name || member.name == format!("drive-{name}") || is_drive(member, name)
 }
 
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, &str)> {
