@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -111,8 +111,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => {
-            let change = super::settings::parse(&settings)?;
-            change_pool(client, Method::PATCH, &pool, "", &change, output).await
+            set_pool(client, &pool, &super::settings::parse(&settings)?, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
@@ -168,6 +167,16 @@ async fn change_pool(
     let path = format!("{}{what}", path_of_pool(pool)?);
     let pool: Pool = client.send_body(method, &path, request).await?;
     print(output, &pool, tables::pool)
+}
+
+async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    let before: Pool = client.get(&path).await?;
+    let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
+    if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
+        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio));
+    }
+    print(output, &after, tables::pool)
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
