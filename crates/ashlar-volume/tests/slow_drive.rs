@@ -11,7 +11,7 @@ use std::time::Duration;
 use ashlar_block::{AlignedBuf, DriveId, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
-use ashlar_volume::{Door, Nsid, SettingsChange, VolumeIo};
+use ashlar_volume::{Door, Nsid, Removal, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
 
@@ -201,6 +201,23 @@ fn a_drive_that_came_back_is_meant_by_its_path_and_its_old_names() {
         replaced.await.expect("there is room without it");
         let leaving = (5, DriveCondition::Leaving);
         assert!(conditions(&node).await.contains(&leaving), "{:?}", conditions(&node).await);
+    });
+}
+
+/// The pool lets go of it a moment later, and whoever wrote down its drives before that had the next start open it.
+#[test]
+fn what_was_removed_is_not_remembered_while_its_label_is_still_there() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        write_all(&handles).await;
+        node.remove_drive("slow", "drive-1".to_owned(), Removal::Begin)
+            .await
+            .expect("there is room without it");
+        while node.report("slow").await.expect("it is open").drives.len() == 4 {
+            write_one(&handles).await;
+        }
+        let record = node.record("slow").await.expect("it is open");
+        assert_eq!((record.drives.len(), record.members.len()), (3, 3), "{record:?}");
     });
 }
 
