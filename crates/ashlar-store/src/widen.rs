@@ -42,9 +42,22 @@ pub enum AddError {
     /// It cannot be written. The pool is as it was.
     #[error("it cannot be written: {0}")]
     Drive(#[from] DeviceError),
-    /// The pool cannot be written.
+    /// The pool cannot be written. It is as it was.
     #[error("{0}")]
     Pool(#[from] IoError),
+    /// The pool cannot be written, and a root that names the drive may have come to some of its drives.
+    #[error(
+        "{error}. The drive may be {drive} of the pool all the same, and is left as it is: give it with the others when the pool is \
+         opened again"
+    )]
+    Unsettled {
+        /// Its number, if it is one.
+        drive: DriveId,
+        /// Its identity.
+        uuid: DriveUuid,
+        /// Why the pool cannot be written.
+        error: IoError,
+    },
 }
 
 /// A member that the next root is the first to name.
@@ -70,8 +83,9 @@ impl<W: World> Pool<W> {
         self.running()?;
         self.array.add(drive, Member::new(device, layout));
         self.join(&superblock, None);
-        self.checkpoint_now().await?;
-        Ok(superblock.drive_uuid)
+        let uuid = superblock.drive_uuid;
+        let named = self.checkpoint_now().await;
+        named.map(|()| uuid).map_err(|error| AddError::Unsettled { drive, uuid, error })
     }
 
     /// A number that no member has: a new one, as long as there are any.

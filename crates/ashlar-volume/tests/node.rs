@@ -4,15 +4,18 @@ mod support;
 
 use std::time::Duration;
 
-use ashlar_block::Cause;
-use ashlar_store::{NewPool, OpenPolicy};
+use ashlar_block::{Cause, DriveId};
+use ashlar_store::{AddError, NewPool, OpenPolicy};
 use ashlar_volume::{
-    AccessChange, AccessList, Door, FormatRequest, NamespaceInfo, NewVolume, NodeError, Nsid, VolumeIo,
+    AccessChange, AccessList, Door, FormatRequest, NamespaceInfo, NewVolume, NodeError, Nsid, Removal,
+    VolumeIo,
 };
 use bytes::Bytes;
-use support::{TestDoor, at_door, drive, drives, host, node, pool, volume};
+use support::{TestDoor, at_door, drive, drives, host, node, pool, volume, with_faults};
 
 const MIB: u64 = 1 << 20;
+/// A drive that comes to a pool.
+const NEW: &str = "mem:128MiB#new";
 
 fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
     door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
@@ -271,6 +274,24 @@ fn a_drive_that_holds_something_is_not_taken_unasked() {
         node.destroy_pool("tank").await.unwrap();
         // What is left is not a pool's label any more, but not nothing either.
         node.create_pool(pool("other"), drives("a", 3), true).await.unwrap();
+    });
+}
+
+/// It was taken for one that was not added, and a file that had been made for it was removed.
+#[test]
+fn a_drive_that_may_be_a_member_is_kept_although_the_pool_cannot_be_written() {
+    let (node, handles) = node(1);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        for spec in &drives("a", 2) {
+            with_faults(&handles, spec, |faults| faults.fail_writes(0..u64::MAX, 5)).await;
+        }
+        let error = node.add_drive("tank", NEW.to_owned(), false).await.unwrap_err();
+        let is_unsettled =
+            matches!(error, NodeError::AddDrive { error: AddError::Unsettled { drive: DriveId(3), .. }, .. });
+        assert!(is_unsettled, "{error}");
+        let shown = node.inspect_drive(NEW.to_owned()).await.unwrap_err();
+        assert!(matches!(shown, NodeError::DriveOfPool { .. }), "{shown}");
     });
 }
 

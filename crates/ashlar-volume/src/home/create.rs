@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{ByteSize, Device, DriveUuid, PoolUuid};
-use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
+use ashlar_store::{AddError, CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -151,7 +151,7 @@ impl<B: DriveBay> Home<B> {
     /// Takes a blank drive into a pool, or any with `force`. Returns what is to be remembered of the pool.
     ///
     /// # Errors
-    /// [`NodeError`]; a file that was made for it is gone again.
+    /// [`NodeError`]; a file that was made for it is gone again, unless it may be a member all the same.
     pub async fn add_drive(
         &self,
         uuid: PoolUuid,
@@ -161,21 +161,27 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
-        match self.add_to(&pool.store, &drives[0], force).await {
-            Ok(drive_uuid) => {
-                let drive = drives.into_iter().next().expect("one was asked for");
-                let id =
-                    pool.store.status().drives.iter().find(|it| it.uuid == drive_uuid).map(|it| it.drive);
-                let id = id.expect("it is a member");
+        let added = self.add_to(&pool.store, &drives[0], force).await;
+        let member = match &added {
+            Ok(uuid) => {
+                let status = pool.store.status();
+                let member = status.drives.iter().find(|it| it.uuid == *uuid).expect("it is a member");
+                Some((member.drive, member.uuid))
+            }
+            // Some drive may say already that it is a member.
+            Err(NodeError::AddDrive { error: AddError::Unsettled { drive, uuid, .. }, .. }) => {
+                Some((*drive, *uuid))
+            }
+            Err(_) => None,
+        };
+        match member {
+            Some((id, uuid)) => pool.drives.borrow_mut().extend(drives.into_iter().map(|drive| {
                 let pool_bytes = drive.device.size_bytes();
-                pool.drives.borrow_mut().push(PoolDrive { id, uuid: drive_uuid, drive, pool_bytes });
-                Ok(pool.record())
-            }
-            Err(error) => {
-                self.give_back(drives);
-                Err(error)
-            }
+                PoolDrive { id, uuid, drive, pool_bytes }
+            })),
+            None => self.give_back(drives),
         }
+        added.map(|_| pool.record())
     }
 
     async fn add_to(

@@ -28,6 +28,7 @@ impl DriveBay for MemoryBay {
     }
 
     async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+        let made = !self.0.borrow().contains_key(spec);
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);
@@ -47,14 +48,16 @@ impl DriveBay for MemoryBay {
             model: None,
             serial: None,
         };
-        Ok(BayDrive { device, facts, made: false })
+        Ok(BayDrive { device, facts, made })
     }
 
     fn identity(&self, spec: &str) -> Option<String> {
         Some(spec.to_owned())
     }
 
-    fn unmake(&self, _spec: &str) {}
+    fn unmake(&self, spec: &str) {
+        self.0.borrow_mut().remove(spec);
+    }
 
     async fn foreign(&self, device: &Drive) -> Result<Option<String>, DeviceError> {
         Ok(ashlar_drive::probe_foreign(device).await?.map(|found| found.to_string()))
