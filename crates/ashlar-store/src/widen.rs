@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World};
+use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World, within};
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
 use crate::format::root::{MemberRecord, MemberState};
 use crate::format::superblock::Superblock;
 use crate::format::table::table_bytes_max;
+use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::Pool;
 use crate::segments::{NUMBERS_PER_SEGMENT, Stripe};
 use crate::types::RootGeneration;
@@ -42,6 +43,9 @@ pub enum AddError {
     /// It cannot be written. The pool is as it was.
     #[error("it cannot be written: {0}")]
     Drive(#[from] DeviceError),
+    /// It hangs. The pool is as it was.
+    #[error("it has not answered for {} s: take another drive, or try again once it does", OPEN_ANSWER_MAX.as_secs())]
+    NoAnswer,
     /// The pool cannot be written. It is as it was.
     #[error("{0}")]
     Pool(#[from] IoError),
@@ -58,6 +62,12 @@ pub enum AddError {
         /// Why the pool cannot be written.
         error: IoError,
     },
+}
+
+/// Makes the drive one of the pool's, with nothing of what it held.
+async fn label<D: Device>(device: &D, superblock: &Superblock) -> Result<(), DeviceError> {
+    wipe(device, superblock.drive_bytes).await?;
+    write_superblock(device, superblock).await
 }
 
 /// A member that the next root is the first to name.
@@ -78,8 +88,8 @@ impl<W: World> Pool<W> {
         let drive = self.next_drive()?;
         let layout = self.layout_of(size_bytes)?;
         let superblock = self.superblock_of(drive, size_bytes, layout);
-        wipe(&device, size_bytes).await?;
-        write_superblock(&device, &superblock).await?;
+        let labelled = label(&device, &superblock);
+        within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
         self.running()?;
         self.array.add(drive, Member::new(device, layout));
         self.join(&superblock, None);

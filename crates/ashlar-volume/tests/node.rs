@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ashlar_block::{Cause, DriveId};
 use ashlar_store::{AddError, NewPool, OpenPolicy};
@@ -292,6 +292,34 @@ fn a_drive_that_may_be_a_member_is_kept_although_the_pool_cannot_be_written() {
         assert!(is_unsettled, "{error}");
         let shown = node.inspect_drive(NEW.to_owned()).await.unwrap_err();
         assert!(matches!(shown, NodeError::DriveOfPool { .. }), "{shown}");
+    });
+}
+
+/// Whatever else was to change in the daemon waited for them.
+#[test]
+fn drives_that_hang_are_not_waited_for_for_ever_whatever_they_are_wanted_for() {
+    let (node, handles) = node(1);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        for spec in &drives("h", 7) {
+            node.inspect_drive(spec.clone()).await.unwrap();
+            with_faults(&handles, spec, |faults| faults.stall()).await;
+        }
+        let [shown, cleared, spare, added] = [3, 4, 5, 6].map(|index| drives("h", 7)[index].clone());
+        let begun = Instant::now();
+        let told = futures_util::future::join5(
+            async { node.create_pool(pool("other"), drives("h", 3), true).await.unwrap_err() },
+            async { node.inspect_drive(shown).await.unwrap_err() },
+            async { node.clear_label(cleared, true).await.unwrap_err() },
+            async { node.prepare_spare("tank", spare, false).await.unwrap_err() },
+            async { node.add_drive("tank", added, true).await.unwrap_err() },
+        )
+        .await;
+        for error in [told.0, told.1, told.2, told.3, told.4] {
+            let said = error.to_string();
+            assert!(said.starts_with("mem:128MiB#h") && said.contains("answered"), "{said}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(55), "they are asked side by side");
     });
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, DriveUuid, PoolUuid};
-use ashlar_store::{AddError, CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
+use ashlar_block::{ByteSize, Device, DriveUuid, PoolUuid, within};
+use ashlar_store::{AddError, CreateError, FoundDrive, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -72,11 +72,27 @@ impl<B: DriveBay> Home<B> {
 
     async fn check_blank(&self, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
         let spec = &drive.facts.spec;
-        let content = inspect(&self.bay, &drive.device).await;
-        match content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))? {
+        match self.content_of(drive).await? {
             DriveContent::Blank => Ok(()),
             other => Err(NodeError::Holds { spec: spec.clone(), content: other.describe() }),
         }
+    }
+
+    /// What a drive holds, unless it hangs.
+    async fn content_of(&self, drive: &BayDrive<B::Device>) -> Result<DriveContent, NodeError> {
+        let spec = &drive.facts.spec;
+        let content = async { inspect(&self.bay, &drive.device).await.map_err(|error| failed(spec, error)) };
+        self.in_time(spec, content).await
+    }
+
+    /// Does something with a drive, unless it hangs: whatever else is to change waits for it.
+    pub(super) async fn in_time<T>(
+        &self,
+        spec: &str,
+        work: impl Future<Output = Result<T, NodeError>>,
+    ) -> Result<T, NodeError> {
+        let done = within(&self.world, OPEN_ANSWER_MAX, work).await;
+        done.unwrap_or_else(|| Err(NodeError::NoAnswer(spec.to_owned())))
     }
 
     async fn open_created(
@@ -87,9 +103,10 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let mut members = Vec::new();
         for drive in drives {
-            let superblock = read_superblock(&drive.device).await;
+            let spec = &drive.facts.spec;
             let superblock =
-                superblock.map_err(|error| NodeError::Drive(format!("{}: {error}", drive.facts.spec)))?;
+                async { read_superblock(&drive.device).await.map_err(|error| failed(spec, error)) };
+            let superblock = self.in_time(spec, superblock).await?;
             members.push(FoundMember::new(superblock, drive));
         }
         let found = FoundPool { uuid: pool, name: request.new.name, members, others: Vec::new() };
@@ -103,14 +120,20 @@ impl<B: DriveBay> Home<B> {
             return Err(NodeError::NoDrives);
         }
         self.check_distinct(specs)?;
-        let opened = join_all(specs.iter().map(|spec| self.bay.open(spec, make))).await;
+        let opened = join_all(specs.iter().map(|spec| self.open_one(spec, make))).await;
         let (taken, mut refused): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
         let taken: Taken<B> = taken.into_iter().flatten().collect();
         if refused.is_empty() {
             return Ok(taken);
         }
         self.give_back(taken);
-        Err(refused.swap_remove(0).err().map_or(NodeError::NoDrives, NodeError::Drive))
+        Err(refused.swap_remove(0).err().unwrap_or(NodeError::NoDrives))
+    }
+
+    /// A file that is to be made takes as long as its size needs; what is there answers soon, or hangs.
+    async fn open_one(&self, spec: &str, make: bool) -> Result<BayDrive<B::Device>, NodeError> {
+        let open = async { self.bay.open(spec, make).await.map_err(NodeError::Drive) };
+        if make && !self.bay.exists(spec) { open.await } else { self.in_time(spec, open).await }
     }
 
     /// Closes drives, and removes those that were made.
@@ -220,12 +243,19 @@ impl<B: DriveBay> Home<B> {
         if checked.is_ok() || !force {
             return checked;
         }
-        let failed = |error| NodeError::Drive(format!("{}: {error}", drive.facts.spec));
-        if let Ok(superblock) = read_superblock(&drive.device).await {
-            ashlar_store::wipe(&drive.device, superblock.drive_bytes).await.map_err(failed)?;
+        let spec = &drive.facts.spec;
+        let labelled = async { Ok(read_superblock(&drive.device).await.ok()) };
+        if let Some(superblock) = self.in_time(spec, labelled).await? {
+            self.wipe(drive, superblock.drive_bytes).await?;
         }
-        ashlar_store::wipe(&drive.device, drive.device.size_bytes()).await.map_err(failed)?;
+        self.wipe(drive, drive.device.size_bytes()).await?;
         self.check_blank(drive).await
+    }
+
+    async fn wipe(&self, drive: &BayDrive<B::Device>, size_bytes: u64) -> Result<(), NodeError> {
+        let spec = &drive.facts.spec;
+        let wiped = ashlar_store::wipe(&drive.device, size_bytes);
+        self.in_time(spec, async { wiped.await.map_err(|error| failed(spec, error)) }).await
     }
 
     /// Looks what a drive is and holds. It is let go of again.
@@ -235,8 +265,7 @@ impl<B: DriveBay> Home<B> {
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
-        let content = inspect(&self.bay, &drive.device).await;
-        let content = content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))?;
+        let content = self.content_of(&drive).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }
 
@@ -247,8 +276,7 @@ impl<B: DriveBay> Home<B> {
     pub async fn clear_label(self: &Rc<Self>, spec: String, force: bool) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
-        let failed = |error: ashlar_block::DeviceError| NodeError::Drive(format!("{spec}: {error}"));
-        let content = inspect(&self.bay, &drive.device).await.map_err(failed)?;
+        let content = self.content_of(&drive).await?;
         if let DriveContent::Foreign(what) = &content
             && !force
         {
@@ -259,9 +287,13 @@ impl<B: DriveBay> Home<B> {
             DriveContent::Member(superblock) => superblock.drive_bytes,
             _ => drive.device.size_bytes(),
         };
-        ashlar_store::wipe(&drive.device, size_bytes).await.map_err(failed)?;
+        self.wipe(&drive, size_bytes).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }
+}
+
+fn failed(spec: &str, error: impl std::fmt::Display) -> NodeError {
+    NodeError::Drive(format!("{spec}: {error}"))
 }
 
 impl<B: DriveBay> OpenPool<B> {

@@ -28,7 +28,7 @@ impl DriveBay for MemoryBay {
     }
 
     async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
-        let made = !self.0.borrow().contains_key(spec);
+        let made = !self.exists(spec);
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);
@@ -49,6 +49,10 @@ impl DriveBay for MemoryBay {
             serial: None,
         };
         Ok(BayDrive { device, facts, made })
+    }
+
+    fn exists(&self, spec: &str) -> bool {
+        self.0.borrow().contains_key(spec)
     }
 
     fn identity(&self, spec: &str) -> Option<String> {

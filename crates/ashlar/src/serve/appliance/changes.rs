@@ -11,6 +11,7 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, Removal};
+use futures_util::future::join_all;
 
 use super::super::errors::api_error;
 use super::super::state::PoolState;
@@ -61,8 +62,13 @@ impl Shared {
             return Ok(expanded);
         }
         let (mut members, mut unreadable) = (Vec::new(), Vec::new());
-        for drive in expanded {
-            match self.node.inspect_drive(drive.clone()).await {
+        let looks = join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
+        for (drive, mut looked) in expanded.into_iter().zip(looks) {
+            // A disk and its partitions are in each other's way.
+            if matches!(looked, Err(NodeError::Drive(_))) {
+                looked = self.node.inspect_drive(drive.clone()).await;
+            }
+            match looked {
                 _ if drives.contains(&drive) => members.push(drive),
                 Ok(reading) if convert::drive_info(&reading).state == "member" => members.push(drive),
                 Ok(_) => {}
