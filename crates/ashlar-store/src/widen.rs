@@ -9,10 +9,10 @@ use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, W
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
-use crate::format::root::{MemberRecord, MemberState};
+use crate::format::root::{MemberRecord, MemberState, Root};
 use crate::format::superblock::Superblock;
 use crate::format::table::table_bytes_max;
-use crate::members::OPEN_ANSWER_MAX;
+use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;
 use crate::segments::{NUMBERS_PER_SEGMENT, Stripe};
 use crate::types::RootGeneration;
@@ -96,6 +96,16 @@ impl<W: World> Pool<W> {
         let uuid = superblock.drive_uuid;
         let named = self.checkpoint_now().await;
         named.map(|()| uuid).map_err(|error| AddError::Unsettled { drive, uuid, error })
+    }
+
+    /// Whether the drive carries the pool's label and nothing else of it: it was being added when the daemon was killed, and no
+    /// root came to name it. Of any other that is no member, another line of the pool may know more.
+    pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
+        let uuid = superblock.drive_uuid;
+        let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
+        let is_joining = self.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
+        let is_named = is_joining || names(&self.root.borrow()) || names(&self.root_begun.borrow());
+        superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
     /// A number that no member has: a new one, as long as there are any.

@@ -4,14 +4,16 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use ashlar_block::{Cause, DriveId};
-use ashlar_store::{AddError, NewPool, OpenPolicy};
+use ashlar_block::{Cause, Device, DriveId, DriveUuid, Durability};
+use ashlar_drive::Drive;
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{AddError, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
     AccessChange, AccessList, Door, FormatRequest, NamespaceInfo, NewVolume, NodeError, Nsid, Removal,
-    VolumeIo,
+    VolumeIo, read_superblock,
 };
 use bytes::Bytes;
-use support::{TestDoor, at_door, drive, drives, host, node, pool, volume, with_faults};
+use support::{Handles, TestDoor, at_door, drive, drives, host, node, pool, volume, with_drive, with_faults};
 
 const MIB: u64 = 1 << 20;
 /// A drive that comes to a pool.
@@ -292,6 +294,47 @@ fn a_drive_that_may_be_a_member_is_kept_although_the_pool_cannot_be_written() {
         assert!(is_unsettled, "{error}");
         let shown = node.inspect_drive(NEW.to_owned()).await.unwrap_err();
         assert!(matches!(shown, NodeError::DriveOfPool { .. }), "{shown}");
+    });
+}
+
+/// Gives a drive the label of another as one that the pool does not know.
+async fn label_as_unknown(handles: &Handles, of: &str, spec: &str, drive: u16) {
+    let known = with_drive(handles, of, |of| async move { read_superblock(&of).await.unwrap() }).await;
+    let drive_uuid = DriveUuid([drive as u8; 16]);
+    let unknown = Superblock { drive: DriveId(drive), drive_uuid, member_count: drive + 1, ..known };
+    let label = move |drive| async move { write_superblock(&drive, &unknown).await.unwrap() };
+    with_drive(handles, spec, label).await;
+}
+
+/// It was kept open and shown nowhere, and refused as one that was in use.
+#[test]
+fn a_drive_whose_adding_was_interrupted_is_let_go_of_and_can_be_added() {
+    let (node, handles) = node(1);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        node.close_pool("tank").await.unwrap();
+        let more = [NEW, "mem:128MiB#other"];
+        for (spec, drive) in more.into_iter().zip(3..) {
+            label_as_unknown(&handles, &drives("a", 3)[0], spec, drive).await;
+        }
+        // Of a drive that has had a root, another line of the pool may know more.
+        let root = |drive: Drive| async move {
+            let written = drive.write(Superblock::root_offset(0), pattern(4096, 3), Durability::Stable);
+            written.await.unwrap();
+        };
+        with_drive(&handles, more[1], root).await;
+        let all = [drives("a", 3), more.map(str::to_owned).to_vec()].concat();
+        let record = node.open_pool(None, all, OpenPolicy::Whole, Duration::ZERO).await.unwrap();
+        assert_eq!(record.drives.len(), 3, "{record:?}");
+        let notes = node.report("tank").await.unwrap().notes.join("; ");
+        for spec in more {
+            assert!(notes.contains(&format!("{spec} carries a label as drive")), "{notes}");
+            node.inspect_drive(spec.to_owned()).await.unwrap();
+        }
+        node.add_drive("tank", NEW.to_owned(), false).await.unwrap();
+        assert_eq!(node.report("tank").await.unwrap().drives.len(), 4);
+        let held = node.add_drive("tank", more[1].to_owned(), false).await.unwrap_err();
+        assert!(matches!(held, NodeError::Holds { .. }), "{held}");
     });
 }
 

@@ -214,11 +214,30 @@ impl<B: DriveBay> Home<B> {
         force: bool,
     ) -> Result<DriveUuid, NodeError> {
         if !force {
-            self.check_blank(drive).await?;
+            self.check_free(store, drive).await?;
         }
         let spec = drive.facts.spec.clone();
         let added = store.add_drive(drive.device.clone()).await;
         added.map_err(|error| NodeError::AddDrive { spec, error })
+    }
+
+    /// One that was being added when the daemon was killed carries the pool's label, and holds nothing.
+    async fn check_free(
+        &self,
+        store: &Store<B::World>,
+        drive: &BayDrive<B::Device>,
+    ) -> Result<(), NodeError> {
+        let checked = self.check_blank(drive).await;
+        if !matches!(checked, Err(NodeError::Holds { .. })) {
+            return checked;
+        }
+        let is_free = async {
+            match read_superblock(&drive.device).await {
+                Ok(superblock) => Ok(store.was_about_to_be_added(&superblock, &drive.device).await),
+                Err(_) => Ok(false),
+            }
+        };
+        if self.in_time(&drive.facts.spec, is_free).await? { Ok(()) } else { checked }
     }
 
     /// Makes sure that a drive can be taken into the pool later. It is let go of again.

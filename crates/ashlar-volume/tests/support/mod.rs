@@ -73,6 +73,7 @@ impl DriveBay for MemoryBay {
 }
 
 thread_local! {
+    static BAY: RefCell<MemoryBay> = RefCell::default();
     static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
     static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
 }
@@ -86,6 +87,25 @@ fn faults_here(spec: &str) -> Faults {
 pub async fn with_faults(handles: &Handles, spec: &str, act: impl FnOnce(Faults) + Send + 'static) {
     let spec = spec.to_owned();
     handles.call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) }).await.expect("it runs")
+}
+
+/// Does something with the drive that reactor 0 has by this text.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub async fn with_drive<F, T>(
+    handles: &Handles,
+    spec: &str,
+    act: impl FnOnce(Drive) -> F + Send + 'static,
+) -> T
+where
+    F: Future<Output = T> + 'static,
+    T: Send + 'static,
+{
+    let spec = spec.to_owned();
+    let work = move |_| async move {
+        let opened = BAY.with_borrow(MemoryBay::clone).open(&spec, false).await;
+        act(opened.expect("it is there").device).await
+    };
+    handles.call(ReactorIndex(0), work).await.expect("it runs")
 }
 
 #[derive(Clone)]
@@ -132,7 +152,8 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
         let table = table.clone();
         std::thread::spawn(move || {
             let serve = async move {
-                HOME.set(Some(Home::new(ReactorIndex(index), MemoryBay::default(), table)));
+                let bay = BAY.with_borrow(MemoryBay::clone);
+                HOME.set(Some(Home::new(ReactorIndex(index), bay, table)));
                 sender.send(ashlar_reactor::handle()).expect("the test waits");
                 pending::<()>().await
             };
