@@ -120,7 +120,8 @@ impl Run {
         match pool.add_drive(spare, None).await {
             Ok(_) => self.known.count(|outcome| outcome.drives_added += 1),
             Err(AddError::Drive(DeviceError::NoSpace { .. })) if self.plan.sparse => {}
-            Err(AddError::Pool(error)) if may_fail(&error) => {}
+            Err(AddError::NoAnswer) => {}
+            Err(AddError::Pool(error) | AddError::Unsettled { error, .. }) if may_fail(&error) => {}
             Err(error) => return Err(format!("adding a drive: {error}")),
         }
         Ok(())

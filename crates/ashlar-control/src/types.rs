@@ -449,7 +449,8 @@ fn yes() -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangePool {
-    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
+    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100. Without `recon_p99_us` it takes the place of
+    /// one that was set before.
     #[serde(default)]
     pub recon_prio: Option<u8>,
     /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds, up

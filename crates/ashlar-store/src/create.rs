@@ -5,10 +5,11 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{
-    AlignedBuf, ByteSize, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES, World,
+    AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES,
+    World, within,
 };
 use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join_all, select};
 
 use crate::catalog::Catalog;
 use crate::format::location::{CHUNK_BYTES_MAX, SegmentId};
@@ -17,6 +18,7 @@ use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
 use crate::format::table::table_bytes_max;
 use crate::log::Log;
 use crate::map::shard::Shard;
+use crate::members::OPEN_ANSWER_MAX;
 use crate::options::Options;
 use crate::pool::{Identity, Parts, Pool, clock_of};
 use crate::segments::{NUMBERS_PER_SEGMENT, Numbers, Segments, Stripe};
@@ -176,20 +178,30 @@ pub async fn create<W: World>(
     let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
     let plan = plan(new, &sizes)?;
     let superblocks = superblocks(world, new, &plan, &sizes);
-    for (index, drive) in drives.iter().enumerate() {
-        wipe(drive, sizes[index]).await.map_err(|error| CreateError::Drive { index, error: error.into() })?;
-    }
+    let wiped =
+        drives.iter().enumerate().map(|(index, drive)| in_time(world, index, wipe(drive, sizes[index])));
+    join_all(wiped).await.into_iter().collect::<Result<(), _>>()?;
     let pool = new_pool(world, &superblocks, drives);
     checkpoint(&pool).await?;
     // The superblocks make the drives a pool; the second root says that all of them are there.
     for (index, superblock) in superblocks.iter().enumerate() {
         let drive = pool.array.member(DriveId(index as u16)).expect("no drive failed");
-        write_superblock(&drive.device, superblock)
-            .await
-            .map_err(|error| CreateError::Drive { index, error: error.into() })?;
+        in_time(world, index, write_superblock(&drive.device, superblock)).await?;
     }
     checkpoint(&pool).await?;
     Ok(superblocks[0].pool)
+}
+
+/// What is asked of one of the drives, unless it hangs.
+async fn in_time(
+    clock: &impl Clock,
+    index: usize,
+    work: impl Future<Output = Result<(), DeviceError>>,
+) -> Result<(), CreateError> {
+    let silent = Failure::Silent { seconds: OPEN_ANSWER_MAX.as_secs() };
+    let done = within(clock, OPEN_ANSWER_MAX, work).await;
+    let done = done.map_or(Err(silent), |done| done.map_err(Failure::from));
+    done.map_err(|error| CreateError::Drive { index, error })
 }
 
 fn check_name(name: &str) -> Result<(), CreateError> {

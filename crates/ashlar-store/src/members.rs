@@ -50,6 +50,15 @@ pub async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
     roots
 }
 
+/// Whether a drive has never had a root since it was wiped. What cannot be read, or is damaged, may be one.
+pub(crate) async fn has_never_had_a_root<D: Device>(device: &D) -> bool {
+    let slots = (0..SLOT_COUNT).map(|slot| async move {
+        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
+        read.is_ok() && buf.iter().all(|byte| *byte == 0)
+    });
+    join_all(slots).await.into_iter().all(|is_blank| is_blank)
+}
+
 /// What a drive may be to the newest root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {

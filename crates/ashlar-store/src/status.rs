@@ -101,6 +101,15 @@ fn is_reduced(members: &[MemberRecord]) -> bool {
     members.iter().any(|member| member.state == MemberState::Released && !member.made_good)
 }
 
+/// The number that a drive has now of which `record` is an old one. Who came back more than once has several old ones, all of them
+/// with its identity: the number that it has now is the one that takes part, or else the one that was lost last.
+fn came_back_as(members: &[MemberRecord], record: &MemberRecord) -> Option<DriveId> {
+    let is_it = |member: &&MemberRecord| member.uuid == record.uuid && member.state != MemberState::Released;
+    let newest =
+        members.iter().filter(is_it).max_by_key(|member| (member.state.takes_part(), member.since))?;
+    (newest.drive != record.drive).then_some(newest.drive)
+}
+
 impl<W: World> Pool<W> {
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
@@ -136,7 +145,8 @@ impl<W: World> Pool<W> {
             (None, state) if member.is_some() && state.takes_part() => {
                 self.condition_of_working(record.drive)
             }
-            _ => self.condition_of_absent(record),
+            _ => came_back_as(&self.root.borrow().members, record)
+                .map_or(DriveCondition::Absent, DriveCondition::Returned),
         };
         let figure = |figure: fn(&Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
         DriveStatus {
@@ -147,15 +157,6 @@ impl<W: World> Pool<W> {
             lies: figure(Member::lies),
             is_slow: member.as_deref().is_some_and(Member::is_slow),
         }
-    }
-
-    fn condition_of_absent(&self, record: &MemberRecord) -> DriveCondition {
-        let root = self.root.borrow();
-        let is_it = |member: &&MemberRecord| member.uuid == record.uuid && member.drive != record.drive;
-        root.members
-            .iter()
-            .find(is_it)
-            .map_or(DriveCondition::Absent, |now| DriveCondition::Returned(now.drive))
     }
 
     fn condition_of_working(&self, drive: DriveId) -> DriveCondition {

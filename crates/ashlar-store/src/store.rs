@@ -18,6 +18,7 @@ use crate::commit::occupancy;
 use crate::compress::{Fragment, compress_blocks};
 use crate::format::header::RecordKind;
 use crate::format::location::SLOT_BYTES;
+use crate::format::superblock::Superblock;
 use crate::leave::{FailError, RemoveError};
 use crate::ledger::Usage;
 use crate::members::{FoundDrive, OpenPolicy};
@@ -157,6 +158,11 @@ impl<W: World> Store<W> {
     /// [`FailError`]; nothing has changed then, unless the pool cannot be written.
     pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
         self.pool.fail_drive(drive, force).await
+    }
+
+    /// Whether a drive with this superblock was being added when the daemon was killed, so that it holds nothing.
+    pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
+        self.pool.was_about_to_be_added(superblock, device).await
     }
 
     /// Removes a drive: what lives on it is moved to the others, and then it is no member any more. Returns when it is decided.

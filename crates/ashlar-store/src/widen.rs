@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World};
+use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World, within};
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
-use crate::format::root::{MemberRecord, MemberState};
+use crate::format::root::{MemberRecord, MemberState, Root};
 use crate::format::superblock::Superblock;
 use crate::format::table::table_bytes_max;
+use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;
 use crate::segments::{NUMBERS_PER_SEGMENT, Stripe};
 use crate::types::RootGeneration;
@@ -42,9 +43,31 @@ pub enum AddError {
     /// It cannot be written. The pool is as it was.
     #[error("it cannot be written: {0}")]
     Drive(#[from] DeviceError),
-    /// The pool cannot be written.
+    /// It hangs. The pool is as it was.
+    #[error("it has not answered for {} s: take another drive, or try again once it does", OPEN_ANSWER_MAX.as_secs())]
+    NoAnswer,
+    /// The pool cannot be written. It is as it was.
     #[error("{0}")]
     Pool(#[from] IoError),
+    /// The pool cannot be written, and a root that names the drive may have come to some of its drives.
+    #[error(
+        "{error}. The drive may be {drive} of the pool all the same, and is left as it is: give it with the others when the pool is \
+         opened again"
+    )]
+    Unsettled {
+        /// Its number, if it is one.
+        drive: DriveId,
+        /// Its identity.
+        uuid: DriveUuid,
+        /// Why the pool cannot be written.
+        error: IoError,
+    },
+}
+
+/// Makes the drive one of the pool's, with nothing of what it held.
+async fn label<D: Device>(device: &D, superblock: &Superblock) -> Result<(), DeviceError> {
+    wipe(device, superblock.drive_bytes).await?;
+    write_superblock(device, superblock).await
 }
 
 /// A member that the next root is the first to name.
@@ -72,15 +95,26 @@ impl<W: World> Pool<W> {
         let drive = self.next_drive()?;
         let layout = self.layout_of(size_bytes)?;
         let superblock = self.superblock_of(drive, size_bytes, layout);
-        wipe(&device, size_bytes).await?;
-        write_superblock(&device, &superblock).await?;
+        let labelled = label(&device, &superblock);
+        within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
         self.running()?;
         self.array.add(drive, Member::new(device, layout));
         let mut open_losses = self.open_losses().into_iter();
         let makes_good = open_losses.find(|lost| instead_of.is_none_or(|old| old == lost.drive));
         self.join(&superblock, None, makes_good.map(|lost| lost.uuid));
-        self.checkpoint_now().await?;
-        Ok(superblock.drive_uuid)
+        let uuid = superblock.drive_uuid;
+        let named = self.checkpoint_now().await;
+        named.map(|()| uuid).map_err(|error| AddError::Unsettled { drive, uuid, error })
+    }
+
+    /// Whether the drive carries the pool's label and nothing else of it: it was being added when the daemon was killed, and no
+    /// root came to name it. Of any other that is no member, another line of the pool may know more.
+    pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
+        let uuid = superblock.drive_uuid;
+        let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
+        let is_joining = self.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
+        let is_named = is_joining || names(&self.root.borrow()) || names(&self.root_begun.borrow());
+        superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
     /// Members that are lost and for which no drive was added. First those that are released: the others may come back yet.

@@ -22,6 +22,9 @@ pub trait DriveBay: Clone + 'static {
     /// A sentence that names the drive, the reason and the way out.
     fn open(&self, spec: &str, make: bool) -> impl Future<Output = Result<BayDrive<Self::Device>, String>>;
 
+    /// Whether there is something by this text that [`Self::open`] need not make.
+    fn exists(&self, spec: &str) -> bool;
+
     /// What tells whether two texts name the same drive; `None` if each names one of its own.
     fn identity(&self, spec: &str) -> Option<String>;
 

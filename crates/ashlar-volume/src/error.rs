@@ -1,7 +1,7 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError};
-use ashlar_store::{AddError, CreateError, FailError, OpenError, RemoveError, ReturnError};
+use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -38,6 +38,12 @@ pub enum NodeError {
     /// A drive cannot be opened or read.
     #[error("{0}")]
     Drive(String),
+    /// A drive hangs.
+    #[error(
+        "{0}: it has not answered for {seconds} s: take another drive, or try again once it does",
+        seconds = OPEN_ANSWER_MAX.as_secs()
+    )]
+    NoAnswer(String),
     /// The same drive was named twice.
     #[error("{0} and {1} are the same drive: name it once")]
     SameDrive(String, String),

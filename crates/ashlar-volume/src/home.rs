@@ -236,14 +236,19 @@ impl<B: DriveBay> OpenPool<B> {
         Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
     }
 
+    /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
+    /// start.
     fn record(&self) -> PoolRecord {
-        let drives = self.drives.borrow();
+        let given = self.drives.borrow();
+        let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
+        let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
+        let drives = given.iter().filter(is_member);
         PoolRecord {
             uuid: self.uuid,
             name: self.name.clone(),
-            drives: drives.iter().map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
-            members: self.store.status().drives.iter().map(|drive| drive.uuid).collect(),
-            is_volatile: drives.iter().any(|member| member.drive.facts.is_volatile),
+            drives: drives.map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
+            members,
         }
     }
 

@@ -200,10 +200,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<PoolRecord, NodeError> {
         let old = drive_named(&self.report(pool).await?, &name)?.status.clone();
         let record = self.add_drive_instead(pool, Some(old.drive), spec.clone(), force).await?;
-        if matches!(
-            old.condition,
-            DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_)
-        ) {
+        if matches!(old.condition, DriveCondition::Failed(_) | DriveCondition::Absent) {
             return Ok(record);
         }
         let removed = self.remove_drive(pool, old.drive.0.to_string(), Removal::Begin).await;
@@ -452,7 +449,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     }
 }
 
-/// The drive of a pool that is named by its number, its name or as it was given.
+/// The drive of a pool that is named by its number, its name or as it was given. One that came back has a record for each number
+/// that it had, until what it missed under that is restored: all of its names mean the number that it has now.
 fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport, NodeError> {
     let is_named = |drive: &&DriveReport| {
         let number = drive.status.drive.0.to_string();
@@ -460,7 +458,10 @@ fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport
         number == name || drive.name() == name || path == Some(name)
     };
     let no_such = || NodeError::NoSuchDrive { pool: report.status.name.clone(), drive: name.to_owned() };
-    report.drives.iter().find(is_named).ok_or_else(no_such)
+    // The newest record comes last.
+    let named = report.drives.iter().rfind(is_named).ok_or_else(no_such)?;
+    let DriveCondition::Returned(now) = named.status.condition else { return Ok(named) };
+    Ok(report.drives.iter().find(|drive| drive.status.drive == now).unwrap_or(named))
 }
 
 /// Refuses drives that a pool of this daemon has, whatever reactor it lives on.

@@ -83,7 +83,7 @@ pub enum Order {
 pub struct SettingsChange {
     /// See [`Settings::recon_prio`].
     pub recon_prio: Option<u8>,
-    /// See [`Settings::recon_p99`].
+    /// See [`Settings::recon_p99`]. A priority that comes without it takes its place.
     pub recon_p99: Option<Option<Duration>>,
     /// See [`Settings::scrub_prio`].
     pub scrub_prio: Option<u8>,
@@ -98,9 +98,11 @@ pub struct SettingsChange {
 impl SettingsChange {
     /// The settings after it.
     pub fn of(self, before: Settings) -> Settings {
+        // A latency that rebuilds are held to leaves a priority no effect.
+        let kept_p99 = if self.recon_prio.is_some() { None } else { before.recon_p99 };
         Settings {
             recon_prio: self.recon_prio.unwrap_or(before.recon_prio),
-            recon_p99: self.recon_p99.unwrap_or(before.recon_p99),
+            recon_p99: self.recon_p99.unwrap_or(kept_p99),
             scrub_prio: self.scrub_prio.unwrap_or(before.scrub_prio),
             scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
             fault_threshold: self.fault_threshold.unwrap_or(before.fault_threshold),
@@ -150,3 +152,6 @@ pub struct PoolRecord {
     /// A drive of it is lost with the process.
     pub is_volatile: bool,
 }
+
+#[cfg(test)]
+mod tests;

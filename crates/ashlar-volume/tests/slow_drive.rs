@@ -8,10 +8,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, XorShift};
+use ashlar_block::{AlignedBuf, DriveId, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
-use ashlar_volume::{Door, Nsid, SettingsChange, VolumeIo};
+use ashlar_volume::{Door, Nsid, Removal, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
 
@@ -169,6 +169,55 @@ fn a_drive_that_came_back_and_hangs_again_is_given_up_again() {
         let drives = node.report("slow").await.expect("it is open").status.drives;
         assert_eq!(drives.len(), 5, "it has two numbers yet: {drives:?}");
         write_one(&handles).await;
+    });
+}
+
+async fn conditions(node: &TestNode) -> Vec<(u16, DriveCondition)> {
+    let drives = node.report("slow").await.expect("it is open").status.drives;
+    drives.into_iter().map(|drive| (drive.drive.0, drive.condition)).collect()
+}
+
+/// They named the number that it had, and whoever gave it up or replaced it by them was refused, or kept it unawares.
+#[test]
+fn a_drive_that_came_back_is_meant_by_its_path_and_its_old_names() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        write_all(&handles).await;
+        keep_what_is_lost(&node, &handles).await;
+        node.fail_drive("slow", "drive-0".to_owned(), false).await.expect("one may be lost");
+        write_one(&handles).await;
+        let back = node.return_drive("slow", "drive-0".to_owned(), None, |_| None);
+        back.await.expect("it is there");
+        let returned = (0, DriveCondition::Returned(DriveId(4)));
+        assert!(conditions(&node).await.contains(&returned), "{:?}", conditions(&node).await);
+        for name in ["drive-0", "0"] {
+            let refused = node.return_drive("slow", name.to_owned(), None, |_| None).await.unwrap_err();
+            assert!(refused.to_string().contains("drive 4 is used"), "{refused}");
+        }
+        node.fail_drive("slow", SLOW.to_owned(), false).await.expect("its path means what it is now");
+        let back = node.return_drive("slow", SLOW.to_owned(), None, |_| None);
+        back.await.expect("it is there");
+        let replaced = node.replace_drive("slow", SLOW.to_owned(), "mem:128MiB#new".to_owned(), false);
+        replaced.await.expect("there is room without it");
+        let leaving = (5, DriveCondition::Leaving);
+        assert!(conditions(&node).await.contains(&leaving), "{:?}", conditions(&node).await);
+    });
+}
+
+/// The pool lets go of it a moment later, and whoever wrote down its drives before that had the next start open it.
+#[test]
+fn what_was_removed_is_not_remembered_while_its_label_is_still_there() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        write_all(&handles).await;
+        node.remove_drive("slow", "drive-1".to_owned(), Removal::Begin)
+            .await
+            .expect("there is room without it");
+        while node.report("slow").await.expect("it is open").drives.len() == 4 {
+            write_one(&handles).await;
+        }
+        let record = node.record("slow").await.expect("it is open");
+        assert_eq!((record.drives.len(), record.members.len()), (3, 3), "{record:?}");
     });
 }
 

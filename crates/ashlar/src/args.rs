@@ -217,8 +217,12 @@ pub enum DriveCommand {
     ///
     /// A pool that has lost more drives than its level survives takes no writes. Once enough of them are back, this opens it anew,
     /// with all that are there; until then it stays as it is.
+    ///
+    /// Otherwise the drive gets a new number, which is printed. Its old name means it as well until what it has missed is restored;
+    /// its path (tank//dev/nvme5n1) means it under any number: use that in scripts.
     #[command(after_help = "Examples:
   ashlar drive return tank/drive-2
+  ashlar drive return tank//dev/nvme5n1
   ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
     Return {
         /// POOL/DRIVE, as ashlar pool show names it

@@ -179,7 +179,9 @@ fn a_drive_comes_back_to_a_daemon_that_has_never_seen_it() {
     assert!(said.contains("there is no such file"), "{said}");
     let elsewhere = place.image(9);
     fs::rename(place.image(GOES).with_extension("pulled"), &elsewhere).expect("a file");
-    place.ok(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
+    let said = place.ok(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
+    assert!(said.starts_with("tank/drive-1 is back as tank/drive-5; "), "{said}");
+    assert!(said.contains(&format!("tank/{} names it", place.file(9))), "{said}");
     place.wait_until("what it missed is restored", |place| !names(place).contains(&"drive-1".to_owned()));
     assert_eq!(place.pool_states("tank"), ["online"]);
     Load::start(&place, volumes, 2).join();
@@ -279,4 +281,17 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
     place.ok(&["drive", "return", "tank/drive-1"]);
     let said = place.refused(&["drive", "return", "tank"]);
     assert!(said.contains("write POOL/DRIVE"), "{said}");
+}
+
+#[test]
+fn a_drive_that_comes_back_is_known_by_its_path() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..4);
+    let by_path = format!("tank/{}", place.file(GOES));
+    for _ in 0..3 {
+        place.ok(&["drive", "fail", &by_path, "--yes"]);
+        let said = place.ok(&["drive", "return", &by_path]);
+        assert!(said.contains(&format!("{by_path} is back as tank/drive-")), "{said}");
+    }
 }

@@ -70,6 +70,22 @@ fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
 }
 
 #[test]
+fn who_waits_for_a_pool_that_is_not_open_is_told_so() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    daemon.terminate();
+    for index in [0, 1] {
+        fs::remove_file(place.image(index)).unwrap();
+    }
+    let _daemon = place.start();
+    let said = place.refused(&["pool", "rebuild", "tank", "--wait"]);
+    for part in ["pool 'tank' is not open", "1.img: there is no such file", "ashlar pool import"] {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
+}
+
+#[test]
 fn a_mirror_of_two_that_has_lost_one_says_that_it_takes_no_writes() {
     let place = Place::new();
     let _daemon = place.start();

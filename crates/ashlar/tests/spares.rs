@@ -89,6 +89,28 @@ fn a_spare_is_taken_for_what_is_restored_on_fewer_drives() {
 }
 
 #[test]
+fn a_drive_that_was_to_be_replaced_and_stays_is_not_taken_for_made_good() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    let size = (BLOCKS * 4096).to_string();
+    place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 67)], 1);
+    load.await_rounds();
+    load.join();
+    let made_good = |place: &Place| {
+        let remembered = fs::read_to_string(place.path("node.toml")).expect("its state");
+        !remembered.contains("made_good = []")
+    };
+    place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(DRIVES + 1)]);
+    assert!(made_good(&place), "a drive has come for it");
+    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--cancel"]);
+    assert!(!made_good(&place), "it stays");
+}
+
+#[test]
 fn spares_outlive_the_daemon_and_are_taken_by_the_next_one() {
     let place = Place::new();
     let daemon = place.start();

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, OPEN_ANSWER_MAX};
+use ashlar_block::{DriveId, DriveUuid, PoolUuid};
+use ashlar_store::{DriveCondition, DriveStatus, FoundDrive};
 
-use super::members::no_answer;
 use super::open::not_opened;
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
@@ -29,8 +28,7 @@ impl<B: DriveBay> Home<B> {
         pool.store.forget_lost(drive).await?;
         let had = pool.take_drive(drive).map(|had| had.drive.facts.spec.clone());
         let spec = at.or(had).ok_or_else(|| NodeError::Whereabouts(drive.to_string()))?;
-        let found = within(&self.world, OPEN_ANSWER_MAX, self.open_lost(&spec)).await;
-        let (back, found) = found.unwrap_or_else(|| Err(NodeError::Drive(no_answer(&spec))))?;
+        let (back, found) = self.in_time(&spec, self.open_lost(&spec)).await?;
         let pool_bytes = found.superblock.drive_bytes;
         let returned = pool.store.return_drive(drive, found).await?;
         tracing::info!(pool = pool.name, drive = spec, kept = returned.columns_kept, "the drive is back");

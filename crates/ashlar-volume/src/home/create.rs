@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid};
-use ashlar_store::{CreateError, FoundDrive, NewPool, OpenPolicy, Options, Store};
+use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_store::{AddError, CreateError, FoundDrive, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -72,11 +72,27 @@ impl<B: DriveBay> Home<B> {
 
     async fn check_blank(&self, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
         let spec = &drive.facts.spec;
-        let content = inspect(&self.bay, &drive.device).await;
-        match content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))? {
+        match self.content_of(drive).await? {
             DriveContent::Blank => Ok(()),
             other => Err(NodeError::Holds { spec: spec.clone(), content: other.describe() }),
         }
+    }
+
+    /// What a drive holds, unless it hangs.
+    async fn content_of(&self, drive: &BayDrive<B::Device>) -> Result<DriveContent, NodeError> {
+        let spec = &drive.facts.spec;
+        let content = async { inspect(&self.bay, &drive.device).await.map_err(|error| failed(spec, error)) };
+        self.in_time(spec, content).await
+    }
+
+    /// Does something with a drive, unless it hangs: whatever else is to change waits for it.
+    pub(super) async fn in_time<T>(
+        &self,
+        spec: &str,
+        work: impl Future<Output = Result<T, NodeError>>,
+    ) -> Result<T, NodeError> {
+        let done = within(&self.world, OPEN_ANSWER_MAX, work).await;
+        done.unwrap_or_else(|| Err(NodeError::NoAnswer(spec.to_owned())))
     }
 
     async fn open_created(
@@ -87,9 +103,10 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let mut members = Vec::new();
         for drive in drives {
-            let superblock = read_superblock(&drive.device).await;
+            let spec = &drive.facts.spec;
             let superblock =
-                superblock.map_err(|error| NodeError::Drive(format!("{}: {error}", drive.facts.spec)))?;
+                async { read_superblock(&drive.device).await.map_err(|error| failed(spec, error)) };
+            let superblock = self.in_time(spec, superblock).await?;
             members.push(FoundMember::new(superblock, drive));
         }
         let found = FoundPool { uuid: pool, name: request.new.name, members, others: Vec::new() };
@@ -103,14 +120,20 @@ impl<B: DriveBay> Home<B> {
             return Err(NodeError::NoDrives);
         }
         self.check_distinct(specs)?;
-        let opened = join_all(specs.iter().map(|spec| self.bay.open(spec, make))).await;
+        let opened = join_all(specs.iter().map(|spec| self.open_one(spec, make))).await;
         let (taken, mut refused): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
         let taken: Taken<B> = taken.into_iter().flatten().collect();
         if refused.is_empty() {
             return Ok(taken);
         }
         self.give_back(taken);
-        Err(refused.swap_remove(0).err().map_or(NodeError::NoDrives, NodeError::Drive))
+        Err(refused.swap_remove(0).err().unwrap_or(NodeError::NoDrives))
+    }
+
+    /// A file that is to be made takes as long as its size needs; what is there answers soon, or hangs.
+    async fn open_one(&self, spec: &str, make: bool) -> Result<BayDrive<B::Device>, NodeError> {
+        let open = async { self.bay.open(spec, make).await.map_err(NodeError::Drive) };
+        if make && !self.bay.exists(spec) { open.await } else { self.in_time(spec, open).await }
     }
 
     /// Closes drives, and removes those that were made.
@@ -148,10 +171,11 @@ impl<B: DriveBay> Home<B> {
         in_use
     }
 
-    /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered of the pool.
+    /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered
+    /// of the pool.
     ///
     /// # Errors
-    /// [`NodeError`]; a file that was made for it is gone again.
+    /// [`NodeError`]; a file that was made for it is gone again, unless it may be a member all the same.
     pub async fn add_drive(
         &self,
         uuid: PoolUuid,
@@ -162,21 +186,27 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
-        match self.add_to(&pool.store, &drives[0], old, force).await {
-            Ok(drive_uuid) => {
-                let drive = drives.into_iter().next().expect("one was asked for");
-                let id =
-                    pool.store.status().drives.iter().find(|it| it.uuid == drive_uuid).map(|it| it.drive);
-                let id = id.expect("it is a member");
+        let added = self.add_to(&pool.store, &drives[0], old, force).await;
+        let member = match &added {
+            Ok(uuid) => {
+                let status = pool.store.status();
+                let member = status.drives.iter().find(|it| it.uuid == *uuid).expect("it is a member");
+                Some((member.drive, member.uuid))
+            }
+            // Some drive may say already that it is a member.
+            Err(NodeError::AddDrive { error: AddError::Unsettled { drive, uuid, .. }, .. }) => {
+                Some((*drive, *uuid))
+            }
+            Err(_) => None,
+        };
+        match member {
+            Some((id, uuid)) => pool.drives.borrow_mut().extend(drives.into_iter().map(|drive| {
                 let pool_bytes = drive.device.size_bytes();
-                pool.drives.borrow_mut().push(PoolDrive { id, uuid: drive_uuid, drive, pool_bytes });
-                Ok(pool.record())
-            }
-            Err(error) => {
-                self.give_back(drives);
-                Err(error)
-            }
+                PoolDrive { id, uuid, drive, pool_bytes }
+            })),
+            None => self.give_back(drives),
         }
+        added.map(|_| pool.record())
     }
 
     async fn add_to(
@@ -187,11 +217,30 @@ impl<B: DriveBay> Home<B> {
         force: bool,
     ) -> Result<DriveUuid, NodeError> {
         if !force {
-            self.check_blank(drive).await?;
+            self.check_free(store, drive).await?;
         }
         let spec = drive.facts.spec.clone();
         let added = store.add_drive(drive.device.clone(), old).await;
         added.map_err(|error| NodeError::AddDrive { spec, error })
+    }
+
+    /// One that was being added when the daemon was killed carries the pool's label, and holds nothing.
+    async fn check_free(
+        &self,
+        store: &Store<B::World>,
+        drive: &BayDrive<B::Device>,
+    ) -> Result<(), NodeError> {
+        let checked = self.check_blank(drive).await;
+        if !matches!(checked, Err(NodeError::Holds { .. })) {
+            return checked;
+        }
+        let is_free = async {
+            match read_superblock(&drive.device).await {
+                Ok(superblock) => Ok(store.was_about_to_be_added(&superblock, &drive.device).await),
+                Err(_) => Ok(false),
+            }
+        };
+        if self.in_time(&drive.facts.spec, is_free).await? { Ok(()) } else { checked }
     }
 
     /// Makes sure that a drive can be taken into the pool later. It is let go of again.
@@ -216,12 +265,19 @@ impl<B: DriveBay> Home<B> {
         if checked.is_ok() || !force {
             return checked;
         }
-        let failed = |error| NodeError::Drive(format!("{}: {error}", drive.facts.spec));
-        if let Ok(superblock) = read_superblock(&drive.device).await {
-            ashlar_store::wipe(&drive.device, superblock.drive_bytes).await.map_err(failed)?;
+        let spec = &drive.facts.spec;
+        let labelled = async { Ok(read_superblock(&drive.device).await.ok()) };
+        if let Some(superblock) = self.in_time(spec, labelled).await? {
+            self.wipe(drive, superblock.drive_bytes).await?;
         }
-        ashlar_store::wipe(&drive.device, drive.device.size_bytes()).await.map_err(failed)?;
+        self.wipe(drive, drive.device.size_bytes()).await?;
         self.check_blank(drive).await
+    }
+
+    async fn wipe(&self, drive: &BayDrive<B::Device>, size_bytes: u64) -> Result<(), NodeError> {
+        let spec = &drive.facts.spec;
+        let wiped = ashlar_store::wipe(&drive.device, size_bytes);
+        self.in_time(spec, async { wiped.await.map_err(|error| failed(spec, error)) }).await
     }
 
     /// Looks what a drive is and holds. It is let go of again.
@@ -231,8 +287,7 @@ impl<B: DriveBay> Home<B> {
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
-        let content = inspect(&self.bay, &drive.device).await;
-        let content = content.map_err(|error| NodeError::Drive(format!("{spec}: {error}")))?;
+        let content = self.content_of(&drive).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }
 
@@ -243,8 +298,7 @@ impl<B: DriveBay> Home<B> {
     pub async fn clear_label(self: &Rc<Self>, spec: String, force: bool) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
-        let failed = |error: ashlar_block::DeviceError| NodeError::Drive(format!("{spec}: {error}"));
-        let content = inspect(&self.bay, &drive.device).await.map_err(failed)?;
+        let content = self.content_of(&drive).await?;
         if let DriveContent::Foreign(what) = &content
             && !force
         {
@@ -255,9 +309,13 @@ impl<B: DriveBay> Home<B> {
             DriveContent::Member(superblock) => superblock.drive_bytes,
             _ => drive.device.size_bytes(),
         };
-        ashlar_store::wipe(&drive.device, size_bytes).await.map_err(failed)?;
+        self.wipe(&drive, size_bytes).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }
+}
+
+fn failed(spec: &str, error: impl std::fmt::Display) -> NodeError {
+    NodeError::Drive(format!("{spec}: {error}"))
 }
 
 impl<B: DriveBay> OpenPool<B> {

@@ -170,6 +170,6 @@ impl<D: Device + Clone> Found<D> {
 }
 
 /// What is said of a drive that hangs.
-pub(super) fn no_answer(spec: &str) -> String {
+fn no_answer(spec: &str) -> String {
     format!("{spec}: it has not answered for {} s", OPEN_ANSWER_MAX.as_secs())
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::VolumeId;
-use ashlar_store::{OpenError, OpenPolicy, Options, Store, VolumeEntry, VolumeState};
+use ashlar_block::{VolumeId, World};
+use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
 use super::create::notes_on;
 use super::members::{FoundMember, FoundPool};
-use super::{Home, OpenPool, OpenVolume};
+use super::{Home, OpenPool, OpenVolume, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
 use crate::error::NodeError;
@@ -63,7 +63,12 @@ impl<B: DriveBay> Home<B> {
         let mut notes = notes_on(&found, &drives);
         notes.extend(others.iter().cloned());
         let opened = Store::open(&self.world, found, options, policy).await;
-        let (store, opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
+        let (store, mut opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
+        let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
+        for note in unknown {
+            tracing::warn!(pool = name, "{note}");
+            notes.push(note);
+        }
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
         let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
@@ -117,6 +122,32 @@ impl<B: DriveBay> Home<B> {
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
     }
+}
+
+/// Lets go of drives with the pool's label that no record of a member is about, and says of each what it is: a daemon was killed
+/// while it added, brought back or removed one, or it is of another line. Nobody else could have it while it is open here.
+fn part_with_unknown<W: World>(
+    store: &Store<W>,
+    drives: Vec<PoolDrive<W::Device>>,
+    opened: &mut Opened,
+) -> (Vec<PoolDrive<W::Device>>, Vec<String>) {
+    let status = store.status();
+    let is_known = |given: &PoolDrive<W::Device>| status.drives.iter().any(|drive| drive.uuid == given.uuid);
+    let (known, unknown): (Vec<_>, Vec<_>) = drives.into_iter().partition(is_known);
+    for drive in &unknown {
+        // A member may have its number by now.
+        if let Some(place) = opened.stale.iter().position(|stale| *stale == drive.id) {
+            opened.stale.remove(place);
+        }
+    }
+    let note = |drive: PoolDrive<W::Device>| {
+        let (spec, id, pool) = (drive.drive.facts.spec, drive.id, &status.name);
+        format!(
+            "{spec} carries a label as {id} of pool '{pool}', which has no such drive, and is left alone: if nothing on it is \
+             wanted, ashlar drive label-clear empties it, and ashlar pool add-drive or replace takes it anew"
+        )
+    };
+    (known, unknown.into_iter().map(note).collect())
 }
 
 /// Where drives are missing, what the others are that were given says why.

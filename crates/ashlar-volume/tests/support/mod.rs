@@ -28,6 +28,7 @@ impl DriveBay for MemoryBay {
     }
 
     async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+        let made = !self.exists(spec);
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);
@@ -47,14 +48,20 @@ impl DriveBay for MemoryBay {
             model: None,
             serial: None,
         };
-        Ok(BayDrive { device, facts, made: false })
+        Ok(BayDrive { device, facts, made })
+    }
+
+    fn exists(&self, spec: &str) -> bool {
+        self.0.borrow().contains_key(spec)
     }
 
     fn identity(&self, spec: &str) -> Option<String> {
         Some(spec.to_owned())
     }
 
-    fn unmake(&self, _spec: &str) {}
+    fn unmake(&self, spec: &str) {
+        self.0.borrow_mut().remove(spec);
+    }
 
     async fn foreign(&self, device: &Drive) -> Result<Option<String>, DeviceError> {
         Ok(ashlar_drive::probe_foreign(device).await?.map(|found| found.to_string()))
@@ -66,6 +73,7 @@ impl DriveBay for MemoryBay {
 }
 
 thread_local! {
+    static BAY: RefCell<MemoryBay> = RefCell::default();
     static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
     static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
 }
@@ -79,6 +87,25 @@ fn faults_here(spec: &str) -> Faults {
 pub async fn with_faults(handles: &Handles, spec: &str, act: impl FnOnce(Faults) + Send + 'static) {
     let spec = spec.to_owned();
     handles.call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) }).await.expect("it runs")
+}
+
+/// Does something with the drive that reactor 0 has by this text.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub async fn with_drive<F, T>(
+    handles: &Handles,
+    spec: &str,
+    act: impl FnOnce(Drive) -> F + Send + 'static,
+) -> T
+where
+    F: Future<Output = T> + 'static,
+    T: Send + 'static,
+{
+    let spec = spec.to_owned();
+    let work = move |_| async move {
+        let opened = BAY.with_borrow(MemoryBay::clone).open(&spec, false).await;
+        act(opened.expect("it is there").device).await
+    };
+    handles.call(ReactorIndex(0), work).await.expect("it runs")
 }
 
 #[derive(Clone)]
@@ -125,7 +152,8 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
         let table = table.clone();
         std::thread::spawn(move || {
             let serve = async move {
-                HOME.set(Some(Home::new(ReactorIndex(index), MemoryBay::default(), table)));
+                let bay = BAY.with_borrow(MemoryBay::clone);
+                HOME.set(Some(Home::new(ReactorIndex(index), bay, table)));
                 sender.send(ashlar_reactor::handle()).expect("the test waits");
                 pending::<()>().await
             };

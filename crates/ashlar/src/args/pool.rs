@@ -115,7 +115,7 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
     /// Change how a pool works
     #[command(after_help = "Settings:
   recon-prio=1..100   part of the time that the rebuild of lost drives, or a rebalance, may have, in
-                      percent [default: 100]
+                      percent [default: 100]; given alone it turns recon-p99 off
   recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within this time (us, ms, s),
                       and it takes what is left; off [default: off]
   scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]

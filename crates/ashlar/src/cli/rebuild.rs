@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use ashlar_control::types::{Obstacle, Pool, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -99,6 +99,36 @@ impl Standstill {
     }
 }
 
+/// Whether the work on the pool is done. A pool that is not open has none of the states that tell of work, and says nothing of
+/// what is left of it.
+///
+/// # Errors
+/// When nothing can be done, with the reason and the way out.
+fn is_done(pool: &Pool, work: Work) -> anyhow::Result<bool> {
+    check_open(pool)?;
+    if let Some(why) = &pool.problem {
+        bail!(
+            "pool '{name}' cannot {}: {why}. ashlar pool show {name} tells which drives it lacks: ashlar drive return brings one \
+             back, ashlar pool add-drive takes another",
+            work.verb(),
+            name = pool.name
+        );
+    }
+    Ok(!pool.states.iter().any(|is| is == work.state()))
+}
+
+/// Nothing goes on in a pool that is not open.
+pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
+    let is_closed = pool.states.iter().any(|is| is == "unavailable");
+    let why = pool.problem.as_deref().unwrap_or("the daemon does not say why");
+    ensure!(
+        !is_closed,
+        "pool '{}' is not open: {why}. ashlar pool import opens it once its drives are there",
+        pool.name
+    );
+    Ok(())
+}
+
 /// Returns the pool at `path` once the work is done.
 ///
 /// # Errors
@@ -109,12 +139,9 @@ pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Poo
     let mut standstill = None;
     loop {
         let pool: Pool = client.get(path).await?;
-        if !pool.states.iter().any(|is| is == work.state()) {
+        if is_done(&pool, work)? {
             bar.finish_and_clear();
             return Ok(pool);
-        }
-        if let Some(why) = &pool.problem {
-            bail!("pool '{}' cannot {}: {why}", pool.name, work.verb());
         }
         let (progress, now) = (work.progress(&pool), Instant::now());
         standstill = Standstill::after(standstill, progress.as_ref(), now);

@@ -13,12 +13,13 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// Returns the pool at `path` once the scrub that is under way has ended.
 ///
 /// # Errors
-/// When somebody has stopped it, or the pool takes no writes any more and cannot end it.
+/// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
     let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
     let bar = ProgressBar::new(1000).with_style(style);
     loop {
         let pool: Pool = client.get(path).await?;
+        super::rebuild::check_open(&pool)?;
         let Some(scrub) = pool.scrub.as_ref() else { bail!("pool '{}' knows of no scrub", pool.name) };
         if scrub.state != "running" {
             bar.finish_and_clear();

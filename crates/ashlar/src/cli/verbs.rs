@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
 use ashlar_raid::Level;
 use hyper::Method;
@@ -111,8 +111,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => {
-            let change = super::settings::parse(&settings)?;
-            change_pool(client, Method::PATCH, &pool, "", &change, output).await
+            set_pool(client, &pool, &super::settings::parse(&settings)?, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
@@ -168,6 +167,16 @@ async fn change_pool(
     let path = format!("{}{what}", path_of_pool(pool)?);
     let pool: Pool = client.send_body(method, &path, request).await?;
     print(output, &pool, tables::pool)
+}
+
+async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    let before: Pool = client.get(&path).await?;
+    let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
+    if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
+        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio));
+    }
+    print(output, &after, tables::pool)
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
@@ -258,12 +267,7 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             print(output, &pool, tables::pool)
         }
-        DriveCommand::Return { drive, at } => {
-            let (pool, name) = pool_and_drive(&drive)?;
-            let at = at.map(|at| absolute(&at)).transpose()?;
-            let request = ReturnDrive { drive: name.to_owned(), at };
-            change_pool(client, Method::POST, pool, "/return-drive", &request, output).await
-        }
+        DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,
         DriveCommand::LabelClear { drive, force, yes } => {
             let drive = absolute(&drive)?;
             confirm(&format!("The pool on {drive} will lose this drive. Clear its label?"), yes, || Ok(()))?;
@@ -272,6 +276,27 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
         }
     }
+}
+
+/// A drive comes back under a new number: where it is tells under which.
+async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Output) -> anyhow::Result<()> {
+    let (pool, name) = pool_and_drive(drive)?;
+    let (path, at) = (path_of_pool(pool)?, at.map(absolute).transpose()?);
+    let before: Pool = client.get(&path).await?;
+    let place = at.clone().or_else(|| before.drives.iter().find(|it| is_named(it, name))?.spec.clone());
+    let request = ReturnDrive { drive: name.to_owned(), at };
+    let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
+    if let Some(place) = place
+        && let Some(now) = after.drives.iter().rfind(|it| is_drive(it, &place))
+    {
+        let (now, place) = (&now.name, ashlar_volume::path_of(&place));
+        say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"));
+    }
+    print(output, &after, tables::pool)
+}
+
+fn is_named(member: &PoolDrive, name: &str) -> bool {
+    member.name == name || member.name == format!("drive-{name}") || is_drive(member, name)
 }
 
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, &str)> {

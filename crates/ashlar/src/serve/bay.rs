@@ -28,10 +28,14 @@ impl DriveBay for MachineBay {
             return Err(format!("{spec}: memory is lost with the daemon that had it"));
         }
         let mode = if make { OpenMode::CreateIfMissing } else { OpenMode::Existing };
-        let existed = path_of(&parsed).is_none_or(Path::exists);
+        let existed = self.exists(spec);
         let device = Drive::open_aside(&parsed, mode).await.map_err(|error| with_causes(&error))?;
         let facts = facts(spec, &device);
         Ok(BayDrive { device, facts, made: !existed })
+    }
+
+    fn exists(&self, spec: &str) -> bool {
+        parse(spec).is_ok_and(|parsed| path_of(&parsed).is_none_or(Path::exists))
     }
 
     fn identity(&self, spec: &str) -> Option<String> {

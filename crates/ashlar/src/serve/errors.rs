@@ -23,7 +23,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::PoolExists(_) => (Conflict, "pool_exists"),
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Name(_) => (Invalid, "invalid_name"),
-        NodeError::Drive(_) => (Conflict, "drive"),
+        NodeError::Drive(_) | NodeError::NoAnswer(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
         NodeError::DriveOfPool { .. } => (Conflict, "drive_in_use"),
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),

@@ -59,6 +59,11 @@ impl Spares {
         self.made_good.extend(lost);
     }
 
+    /// A member that was to be replaced stays: if it is lost, a spare is to come for it.
+    pub fn stays(&mut self, member: &str) {
+        self.made_good.retain(|uuid| uuid != member);
+    }
+
     /// Forgets what was made good of members that the pool has no more.
     pub fn keep_members(&mut self, members: &[String]) {
         self.made_good.retain(|uuid| members.contains(uuid));

@@ -45,3 +45,36 @@ fn a_loss_may_take_a_moment_until_it_can_be_made_good() {
     assert_eq!(told(&[(0, None), (9, None), (10, left(100, None)), (60, None)]), None);
     assert!(told(&[(0, None), (11, None)]).expect("it is not waited for").contains("lacks drives"));
 }
+
+fn pool(states: &[&str], problem: Option<&str>) -> Pool {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    Pool { name: "tank".to_owned(), states, problem: problem.map(str::to_owned), ..Pool::default() }
+}
+
+#[test]
+fn nothing_is_done_in_a_pool_that_is_not_open() {
+    for work in [Work::Rebuild, Work::Evacuation, Work::Rebalance] {
+        let why = is_done(&pool(&["unavailable"], Some("drive 1 is missing")), work).unwrap_err().to_string();
+        for part in ["'tank' is not open", "drive 1 is missing", "ashlar pool import"] {
+            assert!(why.contains(part), "'{part}' is not in: {why}");
+        }
+    }
+}
+
+#[test]
+fn a_pool_that_takes_no_writes_is_not_waited_for() {
+    for states in [&["degraded", "read-only"][..], &["read-only"]] {
+        let why = is_done(&pool(states, Some("1 of 2 drives are left")), Work::Evacuation).unwrap_err();
+        let why = why.to_string();
+        assert!(why.contains("1 of 2 drives are left") && why.contains("ashlar drive return"), "{why}");
+    }
+}
+
+#[test]
+fn work_is_done_once_the_pool_is_no_longer_in_its_state() {
+    let is_done = |states: &[&str], work| is_done(&pool(states, None), work).expect("it is open");
+    assert!(!is_done(&["degraded", "rebuilding"], Work::Rebuild));
+    assert!(!is_done(&["online", "evacuating"], Work::Evacuation));
+    assert!(is_done(&["online", "evacuating"], Work::Rebuild));
+    assert!(is_done(&["reduced"], Work::Evacuation));
+}

@@ -11,6 +11,7 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, Removal};
+use futures_util::future::join_all;
 
 use super::super::errors::api_error;
 use super::super::state::PoolState;
@@ -61,8 +62,13 @@ impl Shared {
             return Ok(expanded);
         }
         let (mut members, mut unreadable) = (Vec::new(), Vec::new());
-        for drive in expanded {
-            match self.node.inspect_drive(drive.clone()).await {
+        let looks = join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
+        for (drive, mut looked) in expanded.into_iter().zip(looks) {
+            // A disk and its partitions are in each other's way.
+            if matches!(looked, Err(NodeError::Drive(_))) {
+                looked = self.node.inspect_drive(drive.clone()).await;
+            }
+            match looked {
                 _ if drives.contains(&drive) => members.push(drive),
                 Ok(reading) if convert::drive_info(&reading).state == "member" => members.push(drive),
                 Ok(_) => {}
@@ -109,9 +115,15 @@ impl Shared {
     ) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
+        let member = self.node.member_named(&pool, &request.drive).await.map_err(api_error)?;
         let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
-        tokio::spawn(self.clone().forget_removed(uuid.clone()));
+        if removal == Removal::Cancel {
+            // Whoever replaces it may be about to note that a drive has come for it.
+            let _changing = self.changing.lock().await;
+            self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()))?;
+        }
+        tokio::spawn(self.clone().forget_removed(uuid));
         Ok(convert::pool(&report, &self.memory()))
     }
 

@@ -48,3 +48,12 @@ fn what_was_made_good_is_remembered_for_as_long_as_the_pool_knows_the_member() {
     spares.keep_members(&lost(&["y", "z"]));
     assert_eq!(spares.made_good, ["y"]);
 }
+
+#[test]
+fn a_member_that_stays_after_all_gets_a_spare_once_it_is_lost() {
+    let mut spares = Spares { made_good: lost(&["x", "y"]), ..spares(&["a"]) };
+    assert_eq!(next(&spares, &lost(&["x"]), &[]), None);
+    spares.stays("x");
+    assert_eq!(next(&spares, &lost(&["x"]), &[]).map(|taking| taking.spec), Some("a".to_owned()));
+    assert_eq!(spares.made_good, ["y"]);
+}
