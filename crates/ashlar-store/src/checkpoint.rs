@@ -177,9 +177,9 @@ impl<W: World> Pool<W> {
         };
         let root = self.root.borrow();
         let makes_good = joining.and_then(|joining| joining.makes_good);
-        let made_good = |member: MemberRecord| MemberRecord {
-            made_good: member.made_good || makes_good == Some(member.uuid),
-            ..member
+        let made_good = |member: MemberRecord| {
+            let is_it = makes_good == Some(member.uuid) && !member.state.takes_part();
+            MemberRecord { made_good: member.made_good || is_it, ..member }
         };
         let joins = joining.map(|joining| joining.record);
         root.members.iter().map(changed).map(made_good).chain(joins).collect()

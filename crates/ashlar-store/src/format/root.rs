@@ -12,8 +12,8 @@ const MAGIC: &[u8; 8] = b"ASHLROOT";
 const CRC_AT: usize = 8;
 const COVERED_FROM: usize = 12;
 const FLAG_CLEAN: u64 = 1;
-/// In a member's state.
-const FLAG_MADE_GOOD: u8 = 0x80;
+/// In the generation that a member's state is as of: whoever does not know the flag takes it for a very late one, which does no harm.
+const FLAG_MADE_GOOD: u64 = 1 << 63;
 
 /// Slots on each drive; root `generation` goes to slot `generation` mod this.
 pub const SLOT_COUNT: u64 = 8;
@@ -144,7 +144,7 @@ impl Root {
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
             let flag = if member.made_good { FLAG_MADE_GOOD } else { 0 };
-            w.u8(member.state.code() | flag).u64(member.since.0);
+            w.u8(member.state.code()).u64(member.since.0 | flag);
         }
         w.u16(self.line.len() as u16);
         for (incarnation, first) in &self.line {
@@ -244,19 +244,19 @@ fn take_table(r: &mut Reader<'_>) -> Result<TableRoot, Malformed> {
 
 fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
     let (drive, uuid) = (DriveId(r.u16()?), DriveUuid(r.array()?));
-    let byte = r.u8()?;
-    let made_good = byte & FLAG_MADE_GOOD != 0;
-    let state = match byte & !FLAG_MADE_GOOD {
+    let state = match r.u8()? {
         0 => MemberState::Present,
         1 => MemberState::Absent,
         2 => MemberState::Released,
         3 => MemberState::Leaving,
         _ => return Err(r.malformed()),
     };
+    let since = r.u64()?;
+    let made_good = since & FLAG_MADE_GOOD != 0;
     if made_good && state.takes_part() {
         return Err(r.malformed());
     }
-    Ok(MemberRecord { drive, uuid, state, made_good, since: RootGeneration(r.u64()?) })
+    Ok(MemberRecord { drive, uuid, state, made_good, since: RootGeneration(since & !FLAG_MADE_GOOD) })
 }
 
 fn take_shard(r: &mut Reader<'_>) -> Result<ShardRoot, Malformed> {

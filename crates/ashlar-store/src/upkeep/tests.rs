@@ -145,3 +145,13 @@ fn no_drive_is_given_up_for_faults_while_another_is_lost() {
     pool.array.note_lies(DriveId(1), 1);
     assert_eq!(pool.situation().faulty, None);
 }
+
+/// What it had found was gone after a kill: an idle pool had no reason for a checkpoint.
+#[test]
+fn the_end_of_a_scrub_orders_a_checkpoint() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    pool.start_scrub().expect("it takes writes");
+    assert!(!pool.situation().checkpoint_wanted);
+    pool.stop_scrub();
+    assert!(pool.situation().checkpoint_wanted);
+}
