@@ -1,7 +1,7 @@
 //! A drive that has come instead of a lost one is lost as well, before all that the first had is restored. What lives has lost no
 //! more than one level of redundancy anywhere: the pool goes on, also if the power fails before a root says so, and restores both.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ struct Scene {
     platters: Vec<SharedPlatter>,
     known: Rc<RefCell<Vec<Known>>>,
     /// Whether something of the first lost drive was still to be restored when the second was lost.
-    was_rebuilding: Rc<RefCell<bool>>,
+    was_rebuilding: Rc<Cell<bool>>,
 }
 
 impl Scene {
@@ -83,10 +83,10 @@ impl Scene {
         // Acknowledged once a root says that the drive is lost.
         self.write(&pool, volume, 0).await;
         let successor = self.platters.last().expect("there is one");
-        pool.add_drive(SimDrive::new(&world, successor)).await.expect("a good drive");
+        pool.add_drive(SimDrive::new(&world, successor), None).await.expect("a good drive");
         self.spawn_writer(&world, &pool, volume);
         world.sleep(Duration::from_micros(world.below(SECOND_LOSS_MICROS))).await;
-        *self.was_rebuilding.borrow_mut() = pool.status().rebuild.is_some();
+        self.was_rebuilding.set(pool.status().rebuild.is_some());
         successor.0.borrow_mut().gone = true;
         if cut {
             world.cut_after(world.below(OPERATIONS_BEFORE_CUT));
@@ -143,7 +143,7 @@ impl Scene {
 
 /// Does not compress.
 fn content(block: u64, version: u64) -> Bytes {
-    let mut rng = XorShift::new(block << 32 | version + 1);
+    let mut rng = XorShift::new((block << 32) | version);
     let mut content = vec![0; BLOCK_BYTES];
     content.chunks_mut(8).for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
     content.into()
@@ -161,8 +161,7 @@ fn lose_a_successor(seed: u64, level: Level, drives: usize, cut: bool) -> bool {
         assert!(matches!(later.run(scene.clone().go_on(later.clone()), || false), Ended::Done));
         later.stop();
     }
-    let was_rebuilding = *scene.was_rebuilding.borrow();
-    was_rebuilding
+    scene.was_rebuilding.get()
 }
 
 const POOLS: [(Level, usize); 4] =

@@ -19,7 +19,7 @@ use crate::members::{columns_lost, losses};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments, Shape};
-use crate::types::{GroupKey, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::types::{GroupKey, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::upkeep::activity::Activity;
 use crate::widen::Joining;
 use crate::window::Window;
@@ -370,11 +370,7 @@ impl<W: World> Pool<W> {
     }
 
     /// The incarnations of this root: this one, then those before it.
-    fn line(
-        &self,
-        before: &Root,
-        generation: RootGeneration,
-    ) -> Vec<(crate::types::Incarnation, RootGeneration)> {
+    fn line(&self, before: &Root, generation: RootGeneration) -> Vec<(Incarnation, RootGeneration)> {
         let mut line = before.line.clone();
         if before.incarnation() != self.incarnation {
             line.insert(0, (self.incarnation, generation));
