@@ -94,6 +94,8 @@ impl<W: World> Pool<W> {
         self.write_root(&noted, &root).await?;
         self.orders.now_does(before);
         self.install(noted, root, window);
+        // What it has itself written may lie on a drive that is to take nothing new: in an idle pool nothing else would ever seal it.
+        self.seal_off_lost_drives();
         self.settle_buffers().await;
         Ok(())
     }
