@@ -60,6 +60,17 @@ fn a_drive_is_removed_under_load_and_is_empty_then() {
     daemon.terminate();
 }
 
+/// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the removal never ended.
+#[test]
+fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    place.ok(&["pool", "remove-drive", "tank", "drive-1"]);
+    place.wait_until("the drive has left", |place| !names(place).contains(&"drive-1".to_owned()));
+    daemon.terminate();
+}
+
 #[test]
 fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
     let place = Place::new();

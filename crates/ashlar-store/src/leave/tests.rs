@@ -1,6 +1,3 @@
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
 use ashlar_raid::Level;
 
 use super::*;
@@ -25,20 +22,4 @@ fn a_drive_stays_as_long_as_garbage_fills_the_others() {
     let refused = at_once(pool.remove_drive(DriveId(2)));
     assert!(matches!(refused, Err(RemoveError::TooEarly { .. })), "{refused:?}");
     assert!(pool.leaving.borrow().is_empty());
-}
-
-/// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the removal never ended.
-#[test]
-fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
-    let drives = Drives::new(Level::RAID5, 4);
-    let pool = drives.open();
-    let mut removal = pin!(pool.remove_drive(DriveId(1)));
-    while let Poll::Pending = removal.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        at_once(pool.ordered_checkpoint());
-    }
-    let next = || pool.next_rebuild(&pool.segments.borrow(), pool.log.floor(), &pool.homes());
-    while let Some(task) = next() {
-        at_once(pool.rebuild_step(task)).expect("good drives");
-    }
-    assert_eq!(pool.unreleased(), []);
 }
