@@ -121,8 +121,7 @@ impl<B: DriveBay> Home<B> {
     /// When the store cannot write its last root; the pool is closed all the same, and the next opening
     /// replays.
     pub async fn close_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
-        let pool = self.take_pool(uuid).await?;
-        Ok(pool.store.close().await?)
+        Ok(self.take_pool(uuid).await?.store.close().await?)
     }
 
     /// Gives a drive of a pool up as if it had been pulled.
@@ -212,11 +211,17 @@ impl<B: DriveBay> Home<B> {
 
     /// Takes a pool out of service: nobody sees it any more, and nothing of its volumes is under way.
     async fn take_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
+        let taken = self.suspend_pool(uuid).await?;
+        self.table.remove_pool(uuid);
+        Ok(taken)
+    }
+
+    /// The same, but hosts see its namespaces still, which are not ready.
+    async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
         let changing = pool.changing.lock().await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
         pool.is_leaving.set(true);
-        self.table.remove_pool(uuid);
         for volume in pool.all_volumes() {
             self.table.release(volume.attributes().nsid);
             volume.close(Cause::NotReady).await;

@@ -250,14 +250,18 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let report = self.report(pool).await?;
         drive_named(&report, name)?;
         let (home, uuid) = (report.home, report.status.uuid);
-        let specs = drives.clone();
-        self.courier.call(home, move |home| async move { home.could_reopen(uuid, &specs).await }).await??;
-        if let Err(error) = self.close_pool(pool).await {
-            tracing::info!(pool, %error, "closing a pool that has halted, to open it again");
-        }
-        // Half of them may be missing: nobody else can have gone on with those meanwhile.
-        let policy = OpenPolicy::Degraded;
-        self.open_pool(Some(uuid.to_string()), drives, policy, Duration::ZERO).await
+        let reports = self.reports().await?;
+        let others = reports.into_iter().filter(|report| report.status.uuid != uuid);
+        let request = OpenRequest {
+            pool: Some(uuid.to_string()),
+            drives,
+            names_taken: others.map(|report| report.status.name).collect(),
+            // Half of them may be missing: nobody else can have gone on with those meanwhile.
+            policy: OpenPolicy::Degraded,
+            options: self.options.clone(),
+            member_wait: Duration::ZERO,
+        };
+        self.courier.call(home, move |home| async move { home.reopen_pool(uuid, request).await }).await?
     }
 
     /// What has to be remembered of a pool.

@@ -69,6 +69,8 @@ pub struct NodeVolume<B: DriveBay, C: Courier<B>>(Reach<B, C>);
 enum Reach<B: DriveBay, C: Courier<B>> {
     Here(WeakVolume<B::World>),
     There(C, Place),
+    /// Its pool is being opened anew, or it is about to leave the table.
+    Nowhere,
 }
 
 impl<B: DriveBay, C: Courier<B>> Clone for NodeVolume<B, C> {
@@ -76,6 +78,7 @@ impl<B: DriveBay, C: Courier<B>> Clone for NodeVolume<B, C> {
         NodeVolume(match &self.0 {
             Reach::Here(volume) => Reach::Here(volume.clone()),
             Reach::There(courier, place) => Reach::There(courier.clone(), *place),
+            Reach::Nowhere => Reach::Nowhere,
         })
     }
 }
@@ -94,27 +97,21 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
             return seen;
         }
         let (generation, rows) = inner.home.table().rows();
-        let namespaces = rows.iter().filter_map(|(nsid, row)| Some((*nsid, self.namespace(row)?))).collect();
+        let namespaces = rows.iter().map(|(nsid, row)| (*nsid, self.namespace(row))).collect();
         let view = Rc::new(View { generation, namespaces });
         inner.view.replace(view.clone());
         view
     }
 
-    /// None for a volume of this reactor that went while the table was read.
-    fn namespace(&self, row: &Row) -> Option<Namespace<B, C>> {
+    fn namespace(&self, row: &Row) -> Namespace<B, C> {
         let (home, courier) = (&self.inner.home, &self.inner.courier);
         let reach = if row.place.home == home.index() {
-            Reach::Here(home.volume(row.place)?.downgrade())
+            home.volume(row.place).map_or(Reach::Nowhere, |volume| Reach::Here(volume.downgrade()))
         } else {
             Reach::There(courier.clone(), row.place)
         };
-        let info = RefCell::new(row.info.clone());
-        Some(Namespace {
-            info,
-            used_bytes: row.used_bytes.clone(),
-            place: row.place,
-            volume: NodeVolume(reach),
-        })
+        let (info, used_bytes) = (RefCell::new(row.info.clone()), row.used_bytes.clone());
+        Namespace { info, used_bytes, place: row.place, volume: NodeVolume(reach) }
     }
 
     fn place(&self, host: &HostNqn, nsid: Nsid) -> Result<Place, IoError> {
@@ -187,7 +184,8 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
 }
 
 impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
-    /// Has `work` done on the volume where it lives.
+    /// Has `work` done on the volume where it lives. One that is in the table and not there is not ready: its pool is being opened
+    /// anew, or the table is about to say that it is gone.
     async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
     where
         M: FnOnce(StoreVolume<B::World>) -> F + Send + 'static,
@@ -195,13 +193,14 @@ impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
         T: Send + 'static,
     {
         let (courier, place) = match &self.0 {
-            Reach::Here(volume) => return work(volume.upgrade().ok_or(Cause::NoSuchVolume)?).await,
+            Reach::Here(volume) => return work(volume.upgrade().ok_or(Cause::NotReady)?).await,
             Reach::There(courier, place) => (courier, *place),
+            Reach::Nowhere => return Err(Cause::NotReady.into()),
         };
         let make = move |home: Rc<Home<B>>| async move {
             match home.volume(place) {
                 Some(volume) => work(volume).await,
-                None => Err(Cause::NoSuchVolume.into()),
+                None => Err(Cause::NotReady.into()),
             }
         };
         courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?

@@ -121,6 +121,17 @@ impl Table {
         });
     }
 
+    /// Puts the namespaces of a pool in the place of those that it had.
+    pub(crate) fn put_pool(&self, pool: PoolUuid, rows: impl IntoIterator<Item = Row>) {
+        self.change(|all, generation| {
+            all.retain(|_, row| row.place.pool != pool);
+            for mut row in rows {
+                row.info.generation = generation;
+                all.insert(row.info.nsid, row);
+            }
+        });
+    }
+
     /// Takes a namespace away. Its number stays claimed.
     pub(crate) fn remove(&self, nsid: Nsid) {
         self.change(|rows, _| drop(rows.remove(&nsid)));

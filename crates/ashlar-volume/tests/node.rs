@@ -2,10 +2,13 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ashlar_block::{Cause, Device, DriveId, DriveUuid, Durability};
 use ashlar_drive::Drive;
+use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{AddError, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
@@ -392,5 +395,57 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         assert!(matches!(missing, NodeError::NoSuchVolume { .. }), "{missing}");
         let missing = node.delete_volume("tonk", "v1".into()).await.unwrap_err();
         assert!(matches!(missing, NodeError::NoSuchPool(_)), "{missing}");
+    });
+}
+
+/// Looks at the volume until that is done, and returns how often it did.
+async fn look_until(door: TestDoor, done: Arc<AtomicBool>) -> u64 {
+    let mut looks = 0;
+    while !done.load(Ordering::Relaxed) {
+        assert_eq!(door.namespaces(&host("a")).len(), 1, "it stays");
+        let read = open(&door, 1).read(0, 4096).await;
+        let cause = read.err().map(|error| error.cause);
+        assert!(!matches!(cause, Some(Cause::NoSuchVolume)), "{cause:?}");
+        looks += 1;
+        sleep(Duration::from_micros(100)).await;
+    }
+    looks
+}
+
+/// They were told that it was gone, and took away the disk with all that was made of it.
+#[test]
+fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
+    let (node, handles) = node(2);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 4), false).await.unwrap();
+        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        let data = pattern(4096, 5);
+        let written = data.clone();
+        at_door(&handles, 0, |door| async move { open(&door, 1).write(0, written).await.unwrap() }).await;
+        node.fail_drive("tank", "0".to_owned(), false).await.expect("one may be lost");
+        node.fail_drive("tank", "1".to_owned(), true).await.expect_err("two may not");
+        let done = Arc::new(AtomicBool::new(false));
+        let watches: Vec<_> = (0..2)
+            .map(|reactor| {
+                let (handles, done) = (handles.clone(), done.clone());
+                spawn_joined(async move { at_door(&handles, reactor, |door| look_until(door, done)).await })
+            })
+            .collect();
+        node.reopen_pool("tank", "1", drives("a", 4)).await.expect("one of the lost ones has missed nothing");
+        done.store(true, Ordering::Relaxed);
+        for watch in watches {
+            assert!(watch.await > 0);
+        }
+        for reactor in 0..2 {
+            let data = data.clone();
+            at_door(&handles, reactor, |door| async move {
+                assert!(open(&door, 1).read(0, 4096).await.unwrap()[..] == data[..]);
+            })
+            .await;
+        }
+        let closed = node.close_pool("tank").await;
+        closed.expect("it works");
+        let gone = at_door(&handles, 0, |door| async move { door.namespaces(&host("a")).is_empty() }).await;
+        assert!(gone);
     });
 }

@@ -6,7 +6,7 @@ use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 use ashlar_store::{DriveCondition, DriveStatus, FoundDrive};
 
 use super::open::not_opened;
-use super::{Home, OpenPool, PoolDrive};
+use super::{Home, OpenPool, OpenRequest, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
 use crate::error::NodeError;
 use crate::report::PoolRecord;
@@ -46,12 +46,31 @@ impl<B: DriveBay> Home<B> {
         Ok((drive, found))
     }
 
+    /// Opens a pool that has halted anew, once it is sure that there are enough drives for it. Until then it can be read; hosts keep
+    /// its namespaces all the while, or else they would give up what they have made of them.
+    ///
+    /// # Errors
+    /// [`NodeError`]; if the pool is closed then, its namespaces are gone.
+    pub async fn reopen_pool(&self, uuid: PoolUuid, request: OpenRequest) -> Result<PoolRecord, NodeError> {
+        self.could_reopen(uuid, &request.drives).await?;
+        let halted = self.suspend_pool(uuid).await?;
+        if let Err(error) = halted.store.close().await {
+            tracing::info!(pool = halted.name, %error, "closing a pool that has halted, to open it again");
+        }
+        drop(halted);
+        let opened = self.open_pool(request).await;
+        if opened.is_err() {
+            self.table.remove_pool(uuid);
+        }
+        opened
+    }
+
     /// Whether a pool that has halted for want of drives has enough of them with those that are at `specs`. It stays open as it is,
     /// and what can be read of it can still be read.
     ///
     /// # Errors
     /// [`NodeError::Open`] with the members that are missing.
-    pub async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<(), NodeError> {
+    async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         pool.store.forget_all_lost();

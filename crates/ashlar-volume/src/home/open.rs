@@ -85,7 +85,7 @@ impl<B: DriveBay> Home<B> {
         });
         self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
-        self.table.put(pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
+        self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
         Ok(pool.record())
     }
