@@ -15,7 +15,7 @@ use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
-use crate::members::{columns_lost, losses};
+use crate::members::{Loss, losses};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments, Shape};
@@ -156,10 +156,11 @@ impl<W: World> Pool<W> {
             members = released(members, &self.leaving.borrow(), parity, table.clone(), generation);
         }
         let absent = || members.iter().filter(|member| member.state == MemberState::Absent);
-        let drives: BTreeSet<DriveId> = absent().map(|member| member.drive).collect();
-        let missed: BTreeSet<_> =
-            absent().filter(|member| member.since == generation).map(|member| member.uuid).collect();
-        let lost = missed.len().max(columns_lost(&drives, table.map(|entry| &*entry.geometry)));
+        let uuids = |since| absent().filter(move |member| member.since >= since).map(|member| member.uuid);
+        let count = |since| uuids(since).collect::<BTreeSet<_>>().len();
+        let drives = absent().map(|member| member.drive).collect();
+        let loss = Loss { all: count(RootGeneration(0)), missed: count(generation), lost: &drives };
+        let lost = loss.as_level_counts(table.map(|entry| &*entry.geometry), parity);
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
     }
 
@@ -389,8 +390,8 @@ impl<W: World> Pool<W> {
         self.root_begun.replace(root.clone());
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
         let is_gone = |drive: DriveId| self.array.working(drive).is_none();
-        let lost = losses(root, is_gone, noted.table.values().map(|entry| &*entry.geometry));
         let parity = self.segments.borrow().stripe().parity;
+        let lost = losses(root, is_gone, noted.table.values().map(|entry| &*entry.geometry), parity);
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
     }
 

@@ -216,7 +216,7 @@ fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>)
     let members = root.identities(root.counted());
     let segments = pool.segments.borrow();
     let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
-    if losses(root, |drive| !there.contains(&drive), geometries) <= parity {
+    if losses(root, |drive| !there.contains(&drive), geometries, parity) <= parity {
         return Ok(());
     }
     Err(OpenError::TooManyMissing { missing, members, parity })

@@ -106,7 +106,8 @@ impl<W: World> Pool<W> {
     pub fn lost_with(&self, more: &[DriveId]) -> usize {
         let is_lost = |drive: DriveId| self.array.working(drive).is_none() || more.contains(&drive);
         let segments = self.segments.borrow();
-        losses(&self.root.borrow(), is_lost, segments.iter().map(|(_, segment)| &*segment.geometry))
+        let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
+        losses(&self.root.borrow(), is_lost, geometries, self.identity.level.parity())
     }
 
     /// A drive that has had too many faults, if nothing is lost by giving it up: all others are there, all that lives has its

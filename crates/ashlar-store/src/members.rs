@@ -101,7 +101,7 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 fn could_have_opened(own: &Root, table: Option<&Table>, others: &[DriveId], parity: usize) -> bool {
     let is_lost = |drive: DriveId| !(others.contains(&drive) && takes_part_in(own, drive));
     let geometries = table.iter().flat_map(|table| &table.entries).map(|entry| &*entry.geometry);
-    losses(own, is_lost, geometries) <= parity
+    losses(own, is_lost, geometries, parity) <= parity
 }
 
 /// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged something under `own`, whose table
@@ -111,31 +111,52 @@ pub(crate) fn has_gone_another_way(own: &Root, table: Option<&Table>, root: &Roo
     went_on_without(own, root) && could_have_opened(own, table, &elsewhere, parity)
 }
 
-/// What a pool with this root and such segments has lost with drives, to be compared with the parity of its level. Two things may
-/// not be more than that: the columns of any segment that are lost, or data are; and the drives that the root says are there, or
-/// those may have gone on as the pool by themselves. Drives that were lost one after the other, each once what the one before had
-/// was on others, are no more together than one.
+/// How many drives a pool with this root and such segments has lost as far as its level counts, to be compared with the `parity` of
+/// that.
 pub(crate) fn losses<'a>(
     root: &Root,
     is_lost: impl Fn(DriveId) -> bool,
     geometries: impl Iterator<Item = &'a Geometry>,
+    parity: usize,
 ) -> usize {
     let lost: BTreeSet<DriveId> = root.counted().filter(|drive| is_lost(*drive)).collect();
     let missed = root.identities(lost.iter().copied().filter(|drive| takes_part_in(root, *drive)));
-    missed.max(columns_lost(&lost, geometries))
+    let loss = Loss { all: root.identities(lost.iter().copied()), missed, lost: &lost };
+    loss.as_level_counts(geometries, parity)
 }
 
-/// The most columns that any segment has on these drives.
-pub(crate) fn columns_lost<'a>(
-    lost: &BTreeSet<DriveId>,
-    geometries: impl Iterator<Item = &'a Geometry>,
-) -> usize {
-    if lost.is_empty() {
-        return 0;
+/// Drives that are lost.
+pub(crate) struct Loss<'a> {
+    /// How many there are; one that came back has several numbers.
+    pub all: usize,
+    /// Of how many the root before says that they are there.
+    pub missed: usize,
+    /// Their numbers.
+    pub lost: &'a BTreeSet<DriveId>,
+}
+
+impl Loss<'_> {
+    /// More than the level survives are no more than that if every segment has as many columns left as it needs: they were lost one
+    /// after the other, each once what the one before had was on others. Not if so many are missed: they might have gone on as
+    /// the pool by themselves.
+    pub fn as_level_counts<'a>(
+        &self,
+        mut geometries: impl Iterator<Item = &'a Geometry>,
+        parity: usize,
+    ) -> usize {
+        let could_be_fewer = self.all > parity && self.missed <= parity;
+        if could_be_fewer && geometries.all(|geometry| is_left(geometry, self.lost)) {
+            parity
+        } else {
+            self.all
+        }
     }
-    let on_them =
-        |geometry: &Geometry| geometry.columns.iter().filter(|column| lost.contains(&column.drive)).count();
-    geometries.map(on_them).max().unwrap_or(0)
+}
+
+/// Whether no more columns of a segment are lost than it has parity.
+fn is_left(geometry: &Geometry, lost: &BTreeSet<DriveId>) -> bool {
+    let lost = geometry.columns.iter().filter(|column| lost.contains(&column.drive));
+    lost.count() <= geometry.parity()
 }
 
 /// Which drives the pool is opened with.
@@ -259,7 +280,7 @@ fn agree<D>(
     // Neither on the newest root's line nor stale: of another line, or not given.
     let elsewhere: Vec<DriveId> =
         chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
-    let too_many = chosen.losses(table) > parity;
+    let too_many = chosen.losses(table, parity) > parity;
     // What lines there are is certain once all drives are given; nobody is to give up one of them before.
     if too_many && elsewhere.len() > lines.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
@@ -284,10 +305,10 @@ fn agree<D>(
 
 impl<D> Chosen<D> {
     /// What the pool is without. Where no drive has the table, every drive that is missing may be of one segment.
-    fn losses(&self, table: Option<&Table>) -> usize {
+    fn losses(&self, table: Option<&Table>, parity: usize) -> usize {
         let is_missing = |drive: DriveId| self.missing.contains(&drive);
         let Some(table) = table else { return self.root.identities(self.missing.iter().copied()) };
-        losses(&self.root, is_missing, table.entries.iter().map(|entry| &*entry.geometry))
+        losses(&self.root, is_missing, table.entries.iter().map(|entry| &*entry.geometry), parity)
     }
 
     /// Whether a drive is missing; not only a number of one that is there under another.

@@ -284,15 +284,17 @@ fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_t
 fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
     let known = root_of(5, &[(1, 1)], 20, &[3, 4]);
     let apart = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 2, 4]]);
+    let thin = table_on_sets(&[&[0, 1, 2, 3], &[3, 4]]);
     let together = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 3, 4]]);
     let is_gone = |drive: DriveId| drive.0 >= 3;
     let lost = |root: &Root, table: &Table, is_lost: &dyn Fn(DriveId) -> bool| {
-        losses(root, is_lost, table.entries.iter().map(|entry| &*entry.geometry))
+        losses(root, is_lost, table.entries.iter().map(|entry| &*entry.geometry), 1)
     };
     assert_eq!(lost(&known, &apart, &is_gone), 1);
     assert_eq!(lost(&known, &together, &is_gone), 2);
+    assert_eq!(lost(&known, &thin, &is_gone), 2);
     // Of two that were there at the last root nobody knows that they have not gone on by themselves.
     assert_eq!(lost(&root_of(5, &[(1, 1)], 20, &[]), &apart, &is_gone), 2);
-    assert_eq!(lost(&known, &apart, &|drive| drive.0 >= 2), 2);
+    assert_eq!(lost(&known, &apart, &|drive| drive.0 >= 2), 3);
     assert_eq!(lost(&known, &apart, &|_| false), 0);
 }
