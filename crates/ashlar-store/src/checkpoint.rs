@@ -2,30 +2,27 @@
 //!
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod maps;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World};
 use futures_util::future::join_all;
 
 use crate::format::codec::crc32c;
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{DELTA_ENTRIES_MAX, Directory, encode_delta, encode_directory};
-use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
+use crate::format::location::SegmentId;
+use crate::format::root::{MemberRecord, MemberState, Root, TableRoot};
 use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
-use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
 use crate::members::{Loss, losses};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::segments::{Claim, Segments, Shape};
-use crate::types::{GroupKey, Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::upkeep::activity::Activity;
 use crate::widen::Joining;
 use crate::window::Window;
-
-/// Bytes of a catalog page.
-const CATALOG_PAGE_BYTES: usize = 4096;
 
 /// What is noted in one turn, and alone decides what the root says.
 struct Noted {
@@ -83,7 +80,7 @@ impl<W: World> Pool<W> {
         // Drives that answer at once end no turn: hosts go on between the steps all the same.
         self.world.yield_now().await;
         let before = self.orders.now_does(Activity::WriteMaps);
-        let (catalog, shards) = self.write_maps(&noted).await?;
+        let (catalog, shards) = self.write_maps(&noted.catalog).await?;
         self.orders.now_does(Activity::WriteTable);
         let (table, window) = self.form_table(&noted);
         self.world.yield_now().await;
@@ -155,11 +152,8 @@ impl<W: World> Pool<W> {
         if self.could_restore() {
             members = released(members, &self.leaving.borrow(), parity, table.clone(), generation);
         }
-        let absent = || members.iter().filter(|member| member.state == MemberState::Absent);
-        let uuids = |since| absent().filter(move |member| member.since >= since).map(|member| member.uuid);
-        let count = |since| uuids(since).collect::<BTreeSet<_>>().len();
-        let drives = absent().map(|member| member.drive).collect();
-        let loss = Loss { all: count(RootGeneration(0)), missed: count(generation), lost: &drives };
+        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
+        let loss = Loss::of(absent.map(|member| (member, member.since == generation)));
         let lost = loss.as_level_counts(table.map(|entry| &*entry.geometry), parity);
         if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
     }
@@ -188,137 +182,7 @@ impl<W: World> Pool<W> {
         root.members.iter().map(changed).map(made_good).chain(joins).collect()
     }
 
-    // --- step 2 -------------------------------------------------------------------------------------------------
-
-    /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
-    async fn write_maps(&self, noted: &Noted) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
-        let catalog_pages = noted.catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let catalog_pages = self.append_map(catalog_pages).await?;
-        let catalog = self.write_catalog_directory(catalog_pages).await?;
-        self.write_deltas().await?;
-        self.write_indexes().await?;
-        let shards = self.shards.borrow();
-        let root = |shard: &Shard| {
-            let (index_height, index) = shard.index.root();
-            ShardRoot { index_height, index, deltas: shard.deltas.head() }
-        };
-        Ok((catalog, shards.iter().map(root).collect()))
-    }
-
-    async fn append_map(&self, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
-        self.append_pages(self.checkpoint_claim.get(), pages).await
-    }
-
-    async fn write_catalog_directory(&self, pages: Vec<Pointer>) -> Result<Option<Pointer>, CheckpointError> {
-        let mut all = pages.clone();
-        let mut previous = None;
-        for chunk in pages.chunks(crate::format::page::DIRECTORY_PAGES_MAX) {
-            let directory = Directory { previous, pages: chunk.to_vec() };
-            previous = self.append_map(vec![encode_directory(&directory)]).await?.pop();
-            all.extend(previous);
-        }
-        self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
-        Ok(previous)
-    }
-
-    async fn write_deltas(&self) -> Result<(), CheckpointError> {
-        let new = self.write_delta_pages().await?;
-        let mut directories = Vec::new();
-        for id in shard_ids() {
-            let pages = new.get(&id).map_or(&[][..], Vec::as_slice);
-            let addition = self.with_shard(id, |shard| shard.deltas.add(pages));
-            addition.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
-            if !addition.directories.is_empty() {
-                directories.push((id, addition.directories.into()));
-            }
-        }
-        self.write_directories(directories).await
-    }
-
-    async fn write_delta_pages(&self) -> Result<BTreeMap<ShardId, Vec<Pointer>>, CheckpointError> {
-        let mut owners = Vec::new();
-        let mut pages = Vec::new();
-        for id in shard_ids() {
-            let updates = self.with_shard(id, |shard| shard.buffer.freezing());
-            // A shard may have a great many: hosts go on in between.
-            self.world.yield_now().await;
-            for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
-                owners.push(id);
-                pages.push(encode_delta(chunk));
-            }
-        }
-        let pointers = self.append_map(pages).await?;
-        let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
-        owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
-        Ok(written)
-    }
-
-    /// Writes each shard's directories, the first ones of all shards together, and so on.
-    async fn write_directories(
-        &self,
-        mut rest: Vec<(ShardId, VecDeque<Vec<Pointer>>)>,
-    ) -> Result<(), CheckpointError> {
-        while !rest.is_empty() {
-            let next = |(id, directories): &mut (ShardId, VecDeque<Vec<Pointer>>)| {
-                let pages = directories.pop_front()?;
-                Some((*id, self.with_shard(*id, |shard| shard.deltas.following(&pages))))
-            };
-            let round: Vec<(ShardId, Directory)> = rest.iter_mut().filter_map(next).collect();
-            rest.retain(|(_, directories)| !directories.is_empty());
-            let pages = round.iter().map(|(_, directory)| encode_directory(directory)).collect();
-            let pointers = self.append_map(pages).await?;
-            for ((id, directory), at) in round.into_iter().zip(pointers) {
-                self.with_shard(id, |shard| shard.deltas.directory_written(directory, at));
-            }
-        }
-        Ok(())
-    }
-
-    async fn write_indexes(&self) -> Result<(), CheckpointError> {
-        let mut leaves: Vec<(ShardId, GroupKey)> = Vec::new();
-        let mut pages = Vec::new();
-        let mut stale = Vec::new();
-        for id in shard_ids() {
-            let changed = self.with_shard(id, |shard| {
-                let groups = &shard.groups;
-                shard.index.is_stale().then(|| shard.index.changed_leaves(groups))
-            });
-            let Some((new, replaced)) = changed else { continue };
-            replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
-            stale.push(id);
-            for (key, page) in new {
-                leaves.push((id, key));
-                pages.push(page);
-            }
-        }
-        let pointers = self.append_map(pages).await?;
-        for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
-            self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
-        }
-        for id in stale {
-            self.write_nodes(id).await?;
-        }
-        Ok(())
-    }
-
-    async fn write_nodes(&self, id: ShardId) -> Result<(), CheckpointError> {
-        let mut children = self.with_shard(id, |shard| shard.index.children());
-        let mut nodes = Vec::new();
-        let mut height = 0;
-        while children.len() > 1 {
-            let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
-            let pointers = self.append_map(pages).await?;
-            nodes.extend(&pointers);
-            children = keys.into_iter().zip(pointers).collect();
-            height += 1;
-        }
-        let root = children.first().map(|(_, pointer)| *pointer);
-        let replaced = self.with_shard(id, |shard| shard.index.nodes_written(nodes, height, root));
-        replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
-        Ok(())
-    }
-
-    // --- step 3 -------------------------------------------------------------------------------------------------
+    // --- step 3 (2 is in `maps`) ----------------------------------------------------------------------------------
 
     /// The table of the new root, and the segments that it adds to the windows.
     fn form_table(&self, noted: &Noted) -> (Table, Window) {

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use crate::create::FIRST_ROOT;
 use crate::format::codec::{Malformed, crc32c};
-use crate::format::root::{MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
+use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
 use crate::format::superblock::Superblock;
 use crate::format::table::{Table, decode_table};
 use crate::recover::OpenError;
@@ -119,23 +119,31 @@ pub(crate) fn losses<'a>(
     geometries: impl Iterator<Item = &'a Geometry>,
     parity: usize,
 ) -> usize {
-    let lost: BTreeSet<DriveId> = root.counted().filter(|drive| is_lost(*drive)).collect();
-    let missed = root.identities(lost.iter().copied().filter(|drive| takes_part_in(root, *drive)));
-    let loss = Loss { all: root.identities(lost.iter().copied()), missed, lost: &lost };
-    loss.as_level_counts(geometries, parity)
+    let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
+    let lost = counted.filter(|member| is_lost(member.drive));
+    Loss::of(lost.map(|member| (member, member.state.takes_part()))).as_level_counts(geometries, parity)
 }
 
 /// Drives that are lost.
-pub(crate) struct Loss<'a> {
-    /// How many there are; one that came back has several numbers.
-    pub all: usize,
-    /// Of how many the root before says that they are there.
-    pub missed: usize,
-    /// Their numbers.
-    pub lost: &'a BTreeSet<DriveId>,
+pub(crate) struct Loss {
+    /// One that came back has several.
+    numbers: BTreeSet<DriveId>,
+    drives: BTreeSet<DriveUuid>,
+    /// Those of them of which the root before says that they are there.
+    missed: BTreeSet<DriveUuid>,
 }
 
-impl Loss<'_> {
+impl Loss {
+    /// The lost ones, each with whether the root before says that it is there.
+    pub fn of<'a>(lost: impl Iterator<Item = (&'a MemberRecord, bool)> + Clone) -> Self {
+        let missed = lost.clone().filter(|(_, is_missed)| *is_missed);
+        Self {
+            numbers: lost.clone().map(|(member, _)| member.drive).collect(),
+            missed: missed.map(|(member, _)| member.uuid).collect(),
+            drives: lost.map(|(member, _)| member.uuid).collect(),
+        }
+    }
+
     /// More than the level survives are no more than that if every segment has as many columns left as it needs: they were lost one
     /// after the other, each once what the one before had was on others. Not if so many are missed: they might have gone on as
     /// the pool by themselves.
@@ -144,11 +152,12 @@ impl Loss<'_> {
         mut geometries: impl Iterator<Item = &'a Geometry>,
         parity: usize,
     ) -> usize {
-        let could_be_fewer = self.all > parity && self.missed <= parity;
-        if could_be_fewer && geometries.all(|geometry| is_left(geometry, self.lost)) {
+        let all = self.drives.len();
+        let could_be_fewer = all > parity && self.missed.len() <= parity;
+        if could_be_fewer && geometries.all(|geometry| is_left(geometry, &self.numbers)) {
             parity
         } else {
-            self.all
+            all
         }
     }
 }
