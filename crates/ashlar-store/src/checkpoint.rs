@@ -18,7 +18,7 @@ use crate::map::shard::Shard;
 use crate::members::{Loss, losses};
 use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::{Claim, Segments, Shape};
+use crate::segments::{Claim, Segment, Segments, Shape};
 use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::upkeep::activity::Activity;
 use crate::widen::Joining;
@@ -195,7 +195,7 @@ impl<W: World> Pool<W> {
             }
         }
         let window = self.form_windows(&mut segments, &noted.homes);
-        let entries = segments.table().into_iter().map(|(id, now)| noted.entry(id, now)).collect();
+        let entries = segments.iter().map(|(id, now)| noted.entry(id, now)).collect();
         let resting = segments.numbers().resting().collect();
         (Table { entries, resting }, window)
     }
@@ -329,6 +329,10 @@ fn released<'a>(
     table: impl Iterator<Item = &'a TableEntry>,
     since: RootGeneration,
 ) -> Vec<MemberRecord> {
+    // A pool may have a million segments.
+    if members.iter().all(|member| member.state == MemberState::Present) {
+        return members;
+    }
     let mut used: BTreeSet<DriveId> = BTreeSet::new();
     for entry in table {
         if entry.geometry.parity() < parity {
@@ -351,10 +355,10 @@ fn released<'a>(
 impl Noted {
     /// What the root says of a segment. What hosts and moves have done since the note is not in it, except that
     /// pages of the maps, which upkeep alone writes, are in it as they are now.
-    fn entry(&self, id: SegmentId, now: TableEntry) -> TableEntry {
+    fn entry(&self, id: SegmentId, now: &Segment) -> TableEntry {
         match self.table.get(&id) {
             Some(noted) if now.kind != SegmentKind::Metadata => noted.clone(),
-            _ => now,
+            _ => now.table_entry(id),
         }
     }
 }

@@ -122,7 +122,7 @@ impl Segment {
         self.is_empty() && self.last_lsn < floor && self.pins == 0
     }
 
-    fn entry(&self, id: SegmentId) -> TableEntry {
+    pub fn table_entry(&self, id: SegmentId) -> TableEntry {
         TableEntry {
             id,
             state: self.state,
@@ -492,7 +492,7 @@ impl Segments {
 
     /// The table as of now.
     pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
-        self.entries.iter().map(|(id, segment)| (*id, segment.entry(*id))).collect()
+        self.entries.iter().map(|(id, segment)| (*id, segment.table_entry(*id))).collect()
     }
 }
 

@@ -139,7 +139,7 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
         Segments::new(Stripe { data: 1, parity: 0 }, [(drive, COUNT + 2)].into_iter(), numbers);
     let entry = |chunk: u32| {
         let geometry = Geometry::new(Box::new([ChunkAddr { drive, chunk }]), 0);
-        Segment::reserved(geometry, SegmentKind::Data, Lsn(64)).entry(SegmentId(chunk))
+        Segment::reserved(geometry, SegmentKind::Data, Lsn(64)).table_entry(SegmentId(chunk))
     };
     segments.load((1..=COUNT).map(entry).collect());
     assert_eq!(segments.free_chunks[&drive], [COUNT + 1, 0]);
