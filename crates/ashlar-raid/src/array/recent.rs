@@ -20,8 +20,9 @@ const READS: u32 = 4096;
 /// Sectors that are remembered once they are here: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is wanted
 /// again within that.
 const SECTORS_MAX: usize = 4096;
-/// Shorter reads are no part of a stream.
-const STREAM_SECTORS_MIN: usize = 4;
+/// A read of one sector is a host's of one block, and mostly no part of a stream. A longer one may be the end of a stream's operation
+/// that goes on in the next column.
+const STREAM_SECTORS_MIN: usize = 2;
 
 type Key = (ChunkAddr, u32);
 
