@@ -94,6 +94,12 @@ impl Level {
         Ok(self.data.map_or((drives - self.parity()).min(WIDE_DATA_MAX), usize::from))
     }
 
+    /// Columns of a full stripe on so many drives, which are fewer than the level needs if some are missing.
+    pub fn columns_on(self, drives: usize) -> usize {
+        let data = self.data_columns(drives.max(self.drives_min())).expect("as many as it needs");
+        (data + self.parity()).min(drives)
+    }
+
     /// What is to be said to somebody who asks for groups of stripes, as level 50 is elsewhere: the level that does
     /// better than they would, and why.
     pub fn instead_of_groups(asked: &str) -> Option<(Level, String)> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::{AddError, CreateError, FoundDrive, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -330,15 +331,15 @@ impl<B: DriveBay> OpenPool<B> {
     }
 }
 
-/// What is worth knowing of a pool's drives although it is no error.
-pub(super) fn notes_on<D>(found: &[FoundDrive<D>], members: &[PoolDrive<D>]) -> Vec<String> {
+/// What is worth knowing of a pool's members although it is no error.
+pub(super) fn notes_on<D>(superblocks: &[Superblock], members: &[PoolDrive<D>]) -> Vec<String> {
     let mut notes = Vec::new();
-    let chunks: Vec<u64> = found.iter().map(|drive| u64::from(drive.superblock.layout.chunk_count)).collect();
-    if let Some(first) = found.first() {
-        let superblock = &first.superblock;
-        let (level, drives) = (superblock.level(), usize::from(superblock.member_count));
-        let width = level.data_columns(drives).map_or(0, |data| data + level.parity()) as u64;
-        let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(superblock.layout.chunk_bytes);
+    let is_member = |it: &&Superblock| members.iter().any(|member| member.uuid == it.drive_uuid);
+    let layouts: Vec<&Superblock> = superblocks.iter().filter(is_member).collect();
+    if let Some(first) = layouts.first() {
+        let chunks: Vec<u64> = layouts.iter().map(|it| u64::from(it.layout.chunk_count)).collect();
+        let width = first.level().columns_on(chunks.len()) as u64;
+        let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(first.layout.chunk_bytes);
         if unplaceable > 0 {
             notes.push(format!(
                 "the drives differ in size: {} of the larger ones cannot be used, because every stripe needs \

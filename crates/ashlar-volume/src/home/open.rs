@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{VolumeId, World};
+use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
@@ -60,11 +61,12 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
-        let mut notes = notes_on(&found, &drives);
-        notes.extend(others.iter().cloned());
+        let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
         let opened = Store::open(&self.world, found, options, policy).await;
         let (store, mut opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
+        let mut notes = notes_on(&superblocks, &drives);
+        notes.extend(others);
         for note in unknown {
             tracing::warn!(pool = name, "{note}");
             notes.push(note);
