@@ -5,14 +5,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, Spawn, XorShift};
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, Lba, Nanos, Spawn, XorShift, within};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, Options, Settings, create};
+use ashlar_store::{AddError, FoundDrive, NewPool, Options, ReturnError, Settings, create};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
 use crate::platter::SharedPlatter;
-use crate::start::{Pool, open_with};
+use crate::start::{Pool, open_with, superblock};
 use crate::world::{Ended, SimWorld, WallClock};
 
 const DRIVES: usize = 4;
@@ -124,6 +124,56 @@ async fn fill_and_close(world: SimWorld, sparse: bool) {
     let_go(&world, pool, &platters).await;
 }
 
+/// Closes a pool of which two drives hang for ever, while a host waits for a write: it cannot do without both.
+fn close_hung(seed: u64) {
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
+    let own = world.clone();
+    let main = async move {
+        let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+        let pool = make(&own, &platters).await;
+        for platter in &platters[..2] {
+            platter.0.borrow_mut().hung_until = Nanos(u64::MAX);
+        }
+        let (writer, host) = (pool.clone(), own.clone());
+        own.spawn(async move { write_and_trim(&host, &writer).await });
+        pool.close().await
+    };
+    let closed = Rc::new(Cell::new(None));
+    let answer = closed.clone();
+    let (limit, clock) = (PATIENCE, world.clone());
+    let main = async move { answer.set(within(&clock, limit, main).await) };
+    assert!(matches!(world.run(main, || false), Ended::Done));
+    let error = closed.take().expect("it ends in time").expect_err("nothing can be made durable").to_string();
+    assert!(error.contains("has not answered for") && error.contains("replays"), "{error}");
+    world.stop();
+}
+
+/// A drive comes back, and the pool halts before a root can say so.
+fn halt_while_one_comes_back(seed: u64) {
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
+    let own = world.clone();
+    let main = async move {
+        let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+        let pool = make(&own, &platters).await;
+        pool.fail_drive(DriveId(1), false).await.expect("one may be lost");
+        pool.forget_lost(DriveId(1)).await.expect("it is lost");
+        for lost in [0, 2] {
+            platters[lost].0.borrow_mut().gone = true;
+        }
+        let device = SimDrive::new(&own, &platters[1]);
+        let superblock = superblock(&device).await.expect("it is there");
+        let back = pool.return_drive(DriveId(1), FoundDrive { superblock, device }).await;
+        let is_unsettled = matches!(back, Err(ReturnError::Add(AddError::Unsettled { .. })));
+        assert!(is_unsettled, "{back:?}");
+        pool.forget_all_lost();
+        own.sleep(Duration::from_millis(1)).await;
+        let held: Vec<bool> = platters.iter().map(|platter| Rc::strong_count(&platter.0) > 1).collect();
+        assert_eq!(held, [false, false, false, true], "what is lost can be opened again");
+    };
+    assert!(matches!(world.run(main, || false), Ended::Done));
+    world.stop();
+}
+
 /// Until the pool refuses.
 async fn write_and_trim(world: &SimWorld, pool: &Pool) {
     let Ok(id) = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await else { return };
@@ -161,4 +211,16 @@ fn a_full_pool_is_closed_and_lets_go_of_its_drives() {
 #[test]
 fn a_pool_under_which_a_file_system_is_full_is_closed_and_lets_go_of_its_drives() {
     (0..10).for_each(|seed| close_full(seed, true));
+}
+
+/// It waited for them, and with it the end of the daemon.
+#[test]
+fn a_pool_that_cannot_do_without_drives_that_hang_is_closed_in_bounded_time() {
+    (0..10).for_each(close_hung);
+}
+
+/// Nobody could open it again: the pool that had halted kept it, and knew of none that was to be let go of.
+#[test]
+fn a_drive_that_was_coming_back_when_the_pool_halted_can_be_opened_again() {
+    (0..10).for_each(halt_while_one_comes_back);
 }

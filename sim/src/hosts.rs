@@ -256,7 +256,8 @@ impl Run {
 
     /// Why a pool that works may have no clean end.
     fn may_end_so(&self, error: &IoError) -> bool {
-        self.overdrawn || (self.plan.sparse && error.cause == Cause::CapacityExceeded)
+        let hangs = error.detail.as_ref().is_some_and(|why| why.contains("has not answered for"));
+        hangs || self.overdrawn || (self.plan.sparse && error.cause == Cause::CapacityExceeded)
     }
 
     /// All hosts at once, until each is done.

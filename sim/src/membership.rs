@@ -162,7 +162,8 @@ impl Run {
             Err(
                 ReturnError::Add(AddError::Drive(_)) | ReturnError::Another(_) | ReturnError::NoAnswer(_),
             ) => {}
-            Err(ReturnError::Add(AddError::Pool(error))) if may_fail(&error) => {}
+            Err(ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }))
+                if may_fail(&error) => {}
             Err(error) => return Err(format!("{drive} comes back: {error}")),
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use ashlar_block::{AlignedBuf, DeviceError, DeviceOp, SECTOR_BYTES, copies};
 use ashlar_reactor::fs::{File, WriteFlags};
 use bytes::Bytes;
-use rustix::fs::FileType;
+use rustix::fs::{FileType, SeekFrom, seek};
 
 use crate::counters::DriveCounters;
 use crate::info::DriveInfo;
@@ -63,9 +63,15 @@ impl Disk {
         while !progress.is_complete() {
             let rest = data.slice(progress.done..);
             let result = self.file.write_at(progress.place(), rest, WriteFlags { dsync }).await;
-            progress.take(result)?;
+            progress.take(result).map_err(|error| self.full_or_gone(error))?;
         }
         Ok(())
+    }
+
+    /// The kernel calls a device full that has gone, because nothing is left of its size: nobody could make room there.
+    fn full_or_gone(&self, error: DeviceError) -> DeviceError {
+        let is_full = matches!(error, DeviceError::NoSpace { .. });
+        if is_full && !self.is_present() { DeviceError::Gone } else { error }
     }
 
     /// The data where direct I/O can take it from.
@@ -92,14 +98,17 @@ impl Disk {
         }
     }
 
-    /// Whether the file still has its name and its length, or the kernel still has the device. An open file
+    /// Whether the file still has its name and its length, or the kernel still has the device, which has its size. An open file
     /// that was removed takes I/O as before, and all of it is lost with the descriptor; one that was cut off
     /// grows again by what is written, with zeros where data were.
     pub(crate) fn is_present(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.file) else { return false };
+        let reaches = |end: u64| end >= self.size_bytes;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::BlockDevice => sysfs::is_present(stat.st_rdev),
-            _ => stat.st_nlink > 0 && u64::try_from(stat.st_size).is_ok_and(|size| size >= self.size_bytes),
+            FileType::BlockDevice => {
+                sysfs::is_present(stat.st_rdev) && seek(&self.file, SeekFrom::End(0)).is_ok_and(reaches)
+            }
+            _ => stat.st_nlink > 0 && u64::try_from(stat.st_size).is_ok_and(reaches),
         }
     }
 }

@@ -48,7 +48,7 @@ pub enum ReturnError {
         seconds = OPEN_ANSWER_MAX.as_secs()
     )]
     NoAnswer(DriveId),
-    /// It cannot have a new number, or cannot be written.
+    /// It cannot have a new number, or cannot be written; or the pool cannot, and may name it all the same.
     #[error("{0}")]
     Add(#[from] AddError),
 }
@@ -96,6 +96,13 @@ impl<W: World> Pool<W> {
         let drives: Vec<DriveId> = self.root.borrow().members.iter().map(|member| member.drive).collect();
         let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
         lost.for_each(|drive| self.array.remove(drive));
+        // One that was joining when it halted: who looks for it must be able to open it.
+        let joining = self.joining.get().filter(|joining| !self.is_member(joining.record.drive));
+        joining.into_iter().for_each(|joining| self.array.remove(joining.record.drive));
+    }
+
+    fn is_member(&self, drive: DriveId) -> bool {
+        self.root.borrow().members.iter().any(|member| member.drive == drive)
     }
 
     /// Whether a pool that has halted could be opened with those of its drives that work and the ones that are `back`. One that its
@@ -115,7 +122,7 @@ impl<W: World> Pool<W> {
         let _adding = self.adding.lock().await;
         self.running()?;
         let record = self.lost_member(drive).await?;
-        if (found.superblock.drive, found.superblock.drive_uuid) != (drive, record.uuid) {
+        if !self.is_it(&found.superblock, &record) {
             return Err(ReturnError::Another(drive));
         }
         let no_answer = || ReturnError::NoAnswer(drive);
@@ -124,7 +131,8 @@ impl<W: World> Pool<W> {
             within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
-        // Where it is not waited for it may be written yet: as if the machine had lost its power behind it.
+        // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.
+        self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or_else(no_answer)??;
         self.running()?;
@@ -135,8 +143,16 @@ impl<W: World> Pool<W> {
         let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
         self.try_unreadable_again();
         self.rebuild_at_once();
-        self.checkpoint_now().await?;
-        Ok(Returned { drive: new, uuid: superblock.drive_uuid, columns_kept })
+        let uuid = superblock.drive_uuid;
+        let named = self.checkpoint_now().await;
+        named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
+        Ok(Returned { drive: new, uuid, columns_kept })
+    }
+
+    /// Whether the superblock is that of the member, or one that it was given when it was to come back before.
+    fn is_it(&self, superblock: &Superblock, member: &MemberRecord) -> bool {
+        let is_unchanged = (superblock.drive, superblock.drive_uuid) == (member.drive, member.uuid);
+        is_unchanged || self.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
     }
 
     /// The member, once a root says that it is lost: before that, what was written without it may not be durable.

@@ -1,7 +1,7 @@
 //! An open pool: all its state, each piece with one owner, and what holds them together.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -150,6 +150,8 @@ pub(crate) struct Pool<W: World> {
     pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
     /// Drives that work and that are to be members no more: nothing new goes to them. See `leave.rs`.
     pub leaving: RefCell<BTreeSet<DriveId>>,
+    /// Identities that drives were to come back under, with those that they had: they may have them although they did not come back.
+    pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,
     /// Rung when the root or the absent drives have changed.
@@ -250,6 +252,7 @@ impl<W: World> Pool<W> {
             striping: Striping::default(),
             catalog: RefCell::new(parts.catalog),
             leaving: RefCell::new(leaving_in(&parts.root)),
+            renamings: RefCell::default(),
             departed: RefCell::default(),
             root_begun: RefCell::new(parts.root.clone()),
             root: RefCell::new(parts.root),

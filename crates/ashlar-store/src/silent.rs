@@ -10,11 +10,12 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, World};
+use ashlar_block::{Cause, DriveId, IoError, World};
 use ashlar_raid::LOOK_INTERVAL;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::Pool;
 
 impl<W: World> Pool<W> {
@@ -52,6 +53,24 @@ impl<W: World> Pool<W> {
             }
             if let Some((drive, lasts)) = self.too_silent_drive() {
                 self.array.give_up_silent(drive, lasts);
+            }
+        }
+    }
+
+    /// Returns once a drive has been silent for longer than whoever closes the pool waits for it, with the reason. By then it would
+    /// have been given up, if the pool could do without it.
+    pub async fn hangs(&self) -> IoError {
+        let timeout = self.catalog.borrow().settings.io_timeout.unwrap_or_default();
+        let longest = timeout.max(OPEN_ANSWER_MAX);
+        loop {
+            self.array.owes().await;
+            self.world.sleep(LOOK_INTERVAL).await;
+            let mut silent = self.array.silent_drives().into_iter();
+            if let Some((drive, lasts)) = silent.find(|(_, lasts)| *lasts > longest) {
+                let seconds = lasts.as_secs();
+                let why =
+                    format!("{drive} has not answered for {seconds} s, and the pool cannot do without it");
+                return IoError::new(Cause::WriteFault, why);
             }
         }
     }

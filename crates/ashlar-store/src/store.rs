@@ -68,8 +68,8 @@ impl<W: World> Store<W> {
     /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
     /// nothing any more afterwards, and its drives are free once the last clone of it is gone.
     ///
-    /// If the pool has halted, has no segment left for a last checkpoint, or the file system under a file-backed drive is
-    /// full, there is no clean end. Then the pool stops as it is, with an error, and the next start replays what was
+    /// If the pool has halted, has no segment left for a last checkpoint, the file system under a file-backed drive is
+    /// full, or a drive hangs that it cannot do without, there is no clean end. Then the pool stops as it is, with an error, and the next start replays what was
     /// acknowledged.
     pub async fn close(&self) -> Result<(), IoError> {
         let done = match select(pin!(self.finish()), pin!(self.cannot_finish())).await {
@@ -85,13 +85,20 @@ impl<W: World> Store<W> {
 
     /// Returns when the pool cannot be finished any more.
     async fn cannot_finish(&self) -> IoError {
-        let lacks_room = pin!(self.pool.array.lacks_room());
-        match select(pin!(self.pool.halts()), lacks_room).await {
+        let lacks_room = async {
+            self.pool.array.lacks_room().await;
+            IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
+        };
+        let (lacks_room, hangs) = (pin!(lacks_room), pin!(self.hangs()));
+        match select(pin!(self.pool.halts()), select(lacks_room, hangs)).await {
             Either::Left((error, _)) => error,
-            Either::Right(_) => {
-                IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
-            }
+            Either::Right((waits, _)) => waits.factor_first().0,
         }
+    }
+
+    /// Returns once a drive that the pool cannot do without has been silent for so long that the pool is closed without it.
+    pub async fn hangs(&self) -> IoError {
+        self.pool.hangs().await
     }
 
     async fn finish(&self) -> Result<(), IoError> {

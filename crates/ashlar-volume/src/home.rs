@@ -2,12 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
 use ashlar_store::{Opened, Store, VolumeEntry};
+use futures_util::future::{Either, join_all, select};
 use futures_util::lock::Mutex;
 
 use crate::bay::{BayDrive, DriveBay};
@@ -196,16 +198,17 @@ impl<B: DriveBay> Home<B> {
         if let Err(error) = pool.store.close().await {
             tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
         }
-        let mut failed = Vec::new();
-        for member in pool.drives.take() {
-            if let Err(error) = ashlar_store::wipe(&member.drive.device, member.pool_bytes).await {
-                failed.push(format!("{}: {error}", member.drive.facts.spec));
-            }
-        }
+        let members = pool.drives.take();
+        let wiped = members.iter().map(|member| self.wipe(&member.drive, member.pool_bytes));
+        let failed = join_all(wiped).await.into_iter().filter_map(Result::err);
+        let failed: Vec<String> = failed.map(|error| error.to_string()).collect();
         if failed.is_empty() {
             return Ok(());
         }
-        let why = format!("the pool is gone, but these drives still carry its label: {}", failed.join("; "));
+        let why = format!(
+            "the pool is gone, but these drives may carry its label still, which ashlar drive label-clear takes off: {}",
+            failed.join("; ")
+        );
         Err(NodeError::Drive(why))
     }
 
@@ -216,22 +219,33 @@ impl<B: DriveBay> Home<B> {
         Ok(taken)
     }
 
-    /// The same, but hosts see its namespaces still, which are not ready.
+    /// The same, but hosts see its namespaces still, which are not ready. What waits for a drive that hangs is not waited for
+    /// longer than the store is.
     async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
-        let changing = pool.changing.lock().await;
+        let changing = pool.unless_it_hangs(pool.changing.lock()).await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
         pool.is_leaving.set(true);
-        for volume in pool.all_volumes() {
-            self.table.release(volume.attributes().nsid);
-            volume.close(Cause::NotReady).await;
-        }
+        let volumes = pool.all_volumes();
+        volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
+        pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady)))).await;
         drop(changing);
         Ok(pool)
     }
 }
 
 impl<B: DriveBay> OpenPool<B> {
+    /// What `work` comes to. `None`: a drive hangs that the pool cannot do without.
+    async fn unless_it_hangs<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        match select(pin!(work), pin!(self.store.hangs())).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right((why, _)) => {
+                tracing::warn!(pool = self.name, %why, "closing the pool although something of it is under way");
+                None
+            }
+        }
+    }
+
     fn all_volumes(&self) -> Vec<StoreVolume<B::World>> {
         self.volumes.borrow().values().map(|open| open.volume.clone()).collect()
     }

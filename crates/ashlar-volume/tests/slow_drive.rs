@@ -8,11 +8,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, DriveId, XorShift};
+use ashlar_block::{AlignedBuf, Cause, DriveId, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
 use ashlar_volume::{Door, Nsid, Removal, SettingsChange, VolumeIo};
 use bytes::Bytes;
+use futures_util::future::join;
 use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
 
 const MIB: u64 = 1 << 20;
@@ -269,6 +270,33 @@ fn a_pool_is_opened_without_a_drive_that_hangs() {
         let notes = report.notes.join("; ");
         assert!(notes.contains("#slow0: it has not answered for 30 s"), "{notes}");
         write_all(&handles).await;
+    });
+}
+
+/// Each waited for ever, and with it whatever else was to change, or the end of the daemon.
+#[test]
+fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroyed() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        for spec in [SLOW, "mem:128MiB#other0", "mem:128MiB#other1"] {
+            with_faults(&handles, spec, |faults| faults.stall()).await;
+        }
+        let host = async move |door: TestDoor| {
+            let written = open(&door, 2).write(0, noise(7)).await;
+            written.expect_err("all its drives have to have it").cause
+        };
+        let held = spawn_joined(async move { at_door(&handles, 0, host).await });
+        // Until it waits for them.
+        sleep(Duration::from_millis(100)).await;
+        let (destroyed, closed) = join(node.destroy_pool("slow"), node.close_pool("other")).await;
+        let destroyed = destroyed.expect_err("one drive is not empty").to_string();
+        assert!(destroyed.contains(SLOW) && destroyed.contains("label-clear"), "{destroyed}");
+        assert!(!destroyed.contains("#slow1"), "the others are empty: {destroyed}");
+        let closed = closed.expect_err("nothing is durable without them").to_string();
+        assert!(closed.contains("has not answered for") && closed.contains("replays"), "{closed}");
+        assert!(node.reports().await.expect("it runs").is_empty());
+        assert!(matches!(held.await, Cause::WriteFault | Cause::NotReady), "and hosts are answered");
     });
 }
 

@@ -3,6 +3,7 @@
 mod client;
 mod events;
 mod rebuild;
+mod removal;
 mod scrub;
 mod settings;
 mod tables;

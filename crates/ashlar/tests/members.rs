@@ -60,6 +60,35 @@ fn a_drive_is_removed_under_load_and_is_empty_then() {
     daemon.terminate();
 }
 
+fn is_online(place: &Place, name: &str) -> bool {
+    let pool = place.json(&["pool", "show", "tank"]);
+    let drives = pool["drives"].as_array().expect("drives").clone();
+    drives.iter().any(|drive| drive["name"] == name && drive["states"][0] == "online")
+}
+
+/// It ended well at once, while the drive was a member still and what had lived on it was not restored.
+#[test]
+fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is_no_member() {
+    let place = Place::new();
+    let daemon = place.start();
+    make_pool(&place);
+    let volumes = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 67)], 1).join().0;
+    // So that it is lost before it is empty. Should it be empty by then, it is no member all the same.
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    let waited = std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait"]));
+        place.wait_until("it is on its way out", |place| !is_online(place, "drive-1"));
+        place.run(&["drive", "fail", "tank/drive-1", "--yes"]);
+        place.ok(&["pool", "set", "tank", "recon-prio=100"]);
+        waiter.join().expect("it runs")
+    });
+    assert!(waited.status.success(), "{}", support::text(&waited.stderr));
+    assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4"]);
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}
+
 /// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the removal never ended.
 #[test]
 fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {

@@ -89,6 +89,15 @@ impl Loop {
     }
 }
 
+impl Loop {
+    /// What a device is to whoever has it open when it is pulled.
+    fn lose_its_size(&self, path: &Path) {
+        cut_off(path);
+        let lost = Command::new("/usr/sbin/losetup").args(["--set-capacity", &self.0]).status();
+        assert!(lost.unwrap().success());
+    }
+}
+
 impl Drop for Loop {
     fn drop(&mut self) {
         let _ = Command::new("/usr/sbin/losetup").args(["--detach", &self.0]).status();
@@ -187,12 +196,35 @@ fn a_file_that_was_removed_is_gone() {
     });
 }
 
+fn cut_off(path: &Path) {
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap();
+}
+
+/// Writes were held until there would be room on it, and hosts were told that the pool is full.
+#[test]
+fn a_block_device_that_was_pulled_is_gone_and_not_full() {
+    let (_dir, path) = scratch();
+    let Some(device) = Loop::over(&path) else {
+        eprintln!("no loop device can be made here: left out");
+        return;
+    };
+    let name: PathBuf = device.0.clone().into();
+    on_reactor(async move {
+        let drive = Drive::open(&DriveSpec::Block { path: name }, OpenMode::Existing).unwrap();
+        assert_eq!(drive.check_present(), Ok(()));
+        device.lose_its_size(&path);
+        let written = drive.write(4096, AlignedBuf::zeroed(4096).freeze(), Durability::Stable).await;
+        assert_eq!(written, Err(DeviceError::Gone));
+        assert_eq!(drive.check_present(), Err(DeviceError::Gone));
+    });
+}
+
 #[test]
 fn a_file_that_was_cut_off_is_gone_even_if_writes_have_made_it_longer_again() {
     let (_dir, path) = scratch();
     on_reactor(async move {
         let drive = file(&path);
-        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        cut_off(&path);
         drive.write(4096, AlignedBuf::zeroed(4096).freeze(), Durability::Stable).await.unwrap();
         assert_eq!(drive.check_present(), Err(DeviceError::Gone));
     });

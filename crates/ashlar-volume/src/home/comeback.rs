@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
-use ashlar_store::{DriveCondition, DriveStatus, FoundDrive};
+use ashlar_store::{AddError, DriveCondition, DriveStatus, FoundDrive, ReturnError};
 
 use super::open::not_opened;
 use super::{Home, OpenPool, OpenRequest, PoolDrive};
@@ -30,10 +30,18 @@ impl<B: DriveBay> Home<B> {
         let spec = at.or(had).ok_or_else(|| NodeError::Whereabouts(drive.to_string()))?;
         let (back, found) = self.in_time(&spec, self.open_lost(&spec)).await?;
         let pool_bytes = found.superblock.drive_bytes;
-        let returned = pool.store.return_drive(drive, found).await?;
-        tracing::info!(pool = pool.name, drive = spec, kept = returned.columns_kept, "the drive is back");
-        let (id, uuid) = (returned.drive, returned.uuid);
-        pool.drives.borrow_mut().push(PoolDrive { id, uuid, drive: back, pool_bytes });
+        let returned = pool.store.return_drive(drive, found).await;
+        let member = match &returned {
+            Ok(returned) => Some((returned.drive, returned.uuid)),
+            // Some drive may say already that it is a member.
+            Err(ReturnError::Add(AddError::Unsettled { drive, uuid, .. })) => Some((*drive, *uuid)),
+            Err(_) => None,
+        };
+        if let Some((id, uuid)) = member {
+            pool.drives.borrow_mut().push(PoolDrive { id, uuid, drive: back, pool_bytes });
+        }
+        let kept = returned?.columns_kept;
+        tracing::info!(pool = pool.name, drive = spec, kept, "the drive is back");
         Ok(pool.record())
     }
 

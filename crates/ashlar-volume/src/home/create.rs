@@ -275,7 +275,7 @@ impl<B: DriveBay> Home<B> {
         self.check_blank(drive).await
     }
 
-    async fn wipe(&self, drive: &BayDrive<B::Device>, size_bytes: u64) -> Result<(), NodeError> {
+    pub(super) async fn wipe(&self, drive: &BayDrive<B::Device>, size_bytes: u64) -> Result<(), NodeError> {
         let spec = &drive.facts.spec;
         let wiped = ashlar_store::wipe(&drive.device, size_bytes);
         self.in_time(spec, async { wiped.await.map_err(|error| failed(spec, error)) }).await

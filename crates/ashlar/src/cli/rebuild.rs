@@ -21,7 +21,7 @@ const OBSTACLE_MAX: Duration = Duration::from_secs(60);
 pub enum Work {
     /// What lived on lost drives is restored on others.
     Rebuild,
-    /// What lives on drives that are to go goes to others.
+    /// What lives on a drive that is to be removed goes to others.
     Evacuation,
     /// What lives is spread over all drives.
     Rebalance,
@@ -106,15 +106,22 @@ impl Standstill {
 /// When nothing can be done, with the reason and the way out.
 fn is_done(pool: &Pool, work: Work) -> anyhow::Result<bool> {
     check_open(pool)?;
-    if let Some(why) = &pool.problem {
-        bail!(
-            "pool '{name}' cannot {}: {why}. ashlar pool show {name} tells which drives it lacks: ashlar drive return brings one \
-             back, ashlar pool add-drive takes another",
-            work.verb(),
-            name = pool.name
-        );
+    let is_done = !pool.states.iter().any(|is| is == work.state());
+    if !is_done {
+        check_able(pool, work)?;
     }
-    Ok(!pool.states.iter().any(|is| is == work.state()))
+    Ok(is_done)
+}
+
+/// Nothing is moved in a pool that takes no writes.
+pub(super) fn check_able(pool: &Pool, work: Work) -> anyhow::Result<()> {
+    let Some(why) = &pool.problem else { return Ok(()) };
+    bail!(
+        "pool '{name}' cannot {}: {why}. ashlar pool show {name} tells which drives it lacks: ashlar drive return brings one \
+         back, ashlar pool add-drive takes another",
+        work.verb(),
+        name = pool.name
+    )
 }
 
 /// Nothing goes on in a pool that is not open.
@@ -129,30 +136,57 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Somebody waits for work, and is shown how far it is.
+pub(super) struct Wait {
+    work: Work,
+    bar: ProgressBar,
+    standstill: Option<Standstill>,
+}
+
+impl Wait {
+    pub(super) fn begin(work: Work) -> Self {
+        let style =
+            ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
+        Wait { work, bar: ProgressBar::new(1000).with_style(style), standstill: None }
+    }
+
+    /// Returns when the pool, which was like this, is to be looked at again.
+    ///
+    /// # Errors
+    /// When the work has not gone on for too long, with the reason.
+    pub(super) async fn next_look(&mut self, pool: &Pool) -> anyhow::Result<()> {
+        let (progress, now) = (self.work.progress(pool), Instant::now());
+        self.standstill = Standstill::after(self.standstill, progress.as_ref(), now);
+        if let Some(why) = self.standstill.and_then(|stands| stands.gives_up(self.work, &pool.name, now)) {
+            bail!(why);
+        }
+        if let Some(progress) = progress {
+            self.bar.set_position((progress.percent * 10.0) as u64);
+            self.bar
+                .set_message(progress.eta_s.map_or_else(String::new, |seconds| format!("{seconds} s to go")));
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        Ok(())
+    }
+
+    pub(super) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Returns the pool at `path` once the work is done.
 ///
 /// # Errors
 /// When the pool cannot move what it would have to, with the reason.
 pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Pool> {
-    let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
-    let bar = ProgressBar::new(1000).with_style(style);
-    let mut standstill = None;
+    let mut wait = Wait::begin(work);
     loop {
         let pool: Pool = client.get(path).await?;
         if is_done(&pool, work)? {
-            bar.finish_and_clear();
+            wait.end();
             return Ok(pool);
         }
-        let (progress, now) = (work.progress(&pool), Instant::now());
-        standstill = Standstill::after(standstill, progress.as_ref(), now);
-        if let Some(why) = standstill.and_then(|stands| stands.gives_up(work, &pool.name, now)) {
-            bail!(why);
-        }
-        if let Some(progress) = progress {
-            bar.set_position((progress.percent * 10.0) as u64);
-            bar.set_message(progress.eta_s.map_or_else(String::new, |seconds| format!("{seconds} s to go")));
-        }
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        wait.next_look(&pool).await?;
     }
 }
 

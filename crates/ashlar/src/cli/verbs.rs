@@ -222,7 +222,7 @@ async fn remove_drive(
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
     let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
-    let pool = if wait { super::rebuild::wait(client, &path, Work::Evacuation).await? } else { pool };
+    let pool = if wait { super::removal::wait(client, &path, pool, &request.drive).await? } else { pool };
     print(output, &pool, tables::pool)
 }
 
@@ -295,7 +295,7 @@ async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Ou
     print(output, &after, tables::pool)
 }
 
-fn is_named(member: &PoolDrive, name: &str) -> bool {
+pub(super) fn is_named(member: &PoolDrive, name: &str) -> bool {
     member.name == name || member.name == format!("drive-{name}") || is_drive(member, name)
 }
 

@@ -63,10 +63,20 @@ fn nothing_is_done_in_a_pool_that_is_not_open() {
 
 #[test]
 fn a_pool_that_takes_no_writes_is_not_waited_for() {
-    for states in [&["degraded", "read-only"][..], &["read-only"]] {
-        let why = is_done(&pool(states, Some("1 of 2 drives are left")), Work::Evacuation).unwrap_err();
-        let why = why.to_string();
+    let cases =
+        [(&["degraded", "read-only"], Work::Rebuild), (&["rebalancing", "read-only"], Work::Rebalance)];
+    for (states, work) in cases {
+        let why = is_done(&pool(states, Some("1 of 2 drives are left")), work).unwrap_err().to_string();
         assert!(why.contains("1 of 2 drives are left") && why.contains("ashlar drive return"), "{why}");
+    }
+}
+
+/// Whoever waited was told that the pool cannot rebuild, though nothing was to be rebuilt.
+#[test]
+fn nothing_is_left_to_wait_for_in_a_pool_that_takes_no_writes_for_another_reason() {
+    let halted = pool(&["online", "read-only"], Some("its last root could not be written"));
+    for work in [Work::Rebuild, Work::Rebalance] {
+        assert!(is_done(&halted, work).expect("there is nothing to do"));
     }
 }
 

@@ -1,0 +1,65 @@
+//! Drives that come back to a pool, and do not get there at the first try.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use ashlar_block::DriveId;
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{AddError, DriveCondition, ReturnError};
+use ashlar_volume::{DriveReport, NodeError};
+use support::{Handles, drive, drives, node, pool, with_faults};
+
+async fn fail_writes(handles: &Handles, spec: &str, from: u64) {
+    with_faults(handles, spec, move |faults| faults.fail_writes(from..u64::MAX, 5)).await;
+}
+
+/// It was known to nobody, and yet open: the pool that was opened anew could not have it.
+#[test]
+fn a_drive_that_was_coming_back_when_the_pool_halted_is_known_and_can_be_taken_anew() {
+    let (node, handles) = node(1);
+    drive(async move {
+        let all = drives("a", 4);
+        node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
+        node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
+        for spec in [&all[0], &all[2]] {
+            fail_writes(&handles, spec, 0).await;
+        }
+        let error = node.return_drive("tank", "1".to_owned(), None, |_| None).await.unwrap_err();
+        let why = matches!(
+            error,
+            NodeError::ReturnDrive(ReturnError::Add(AddError::Unsettled { drive: DriveId(4), .. }))
+        );
+        assert!(why, "{error}");
+        let shown = node.inspect_drive(all[1].clone()).await.unwrap_err();
+        assert!(matches!(shown, NodeError::DriveOfPool { .. }), "{shown}");
+        for spec in [&all[0], &all[2]] {
+            with_faults(&handles, spec, |faults| faults.heal()).await;
+        }
+        node.reopen_pool("tank", "0", all.clone()).await.expect("no more than one is missing");
+        let notes = node.report("tank").await.unwrap().notes.join("; ");
+        assert!(notes.contains(&format!("{} carries a label as drive", all[1])), "{notes}");
+        node.clear_label(all[1].clone(), false).await.unwrap();
+        node.add_drive("tank", all[1].clone(), false).await.expect("it is empty");
+    });
+}
+
+/// With its new identity on one of two places it was another drive to the pool, for ever.
+#[test]
+fn a_drive_that_could_not_be_given_its_new_identity_comes_back_at_the_next_try() {
+    let (node, handles) = node(1);
+    drive(async move {
+        let all = drives("a", 4);
+        node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
+        node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
+        let range = Superblock::FIRST_OFFSET..Superblock::FIRST_OFFSET + 4096;
+        with_faults(&handles, &all[1], |faults| faults.fail_next_write(range, 5)).await;
+        let place = || Some(all[1].clone());
+        let error = node.return_drive("tank", "1".to_owned(), place(), |_| None).await.unwrap_err();
+        let is_refused = matches!(error, NodeError::ReturnDrive(ReturnError::Add(AddError::Drive(_))));
+        assert!(is_refused, "{error}");
+        node.return_drive("tank", "1".to_owned(), place(), |_| None).await.expect("it can be written now");
+        let online = |drive: &DriveReport| drive.status.condition == DriveCondition::Online;
+        let report = node.report("tank").await.unwrap();
+        assert_eq!(report.drives.iter().filter(|drive| online(drive)).count(), 4, "{:?}", report.drives);
+    });
+}
