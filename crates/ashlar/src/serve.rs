@@ -54,7 +54,7 @@ pub struct Running {
 
 /// How long memory that was freed is kept while there is something to do. A checkpoint needs again what the one before has needed, and
 /// what goes back all at once goes back in 10 to 20 ms, during which hosts wait: it should go when there are none.
-const KEEP_FREED: Duration = Duration::from_hours(24);
+const KEEP_FREED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Puts a node together, from its directory to its sockets: reactors, then pools, then what hosts and
 /// administrators reach it by.
