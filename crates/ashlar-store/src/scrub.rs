@@ -110,7 +110,7 @@ impl<W: World> Pool<W> {
         self.scrub.passes.set(number);
         let end = self.log.next();
         let segments = self.segments.borrow();
-        let rows_total = segments.iter().filter(|(_, segment)| is_to_be_scrubbed(segment, end));
+        let rows_total = segments.iter().filter(|(_, segment)| segment.is_to_be_scrubbed(end));
         let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
         let report = ScrubReport::new(self.world.unix_seconds());
         let next = (SegmentId(0), 0);
@@ -243,7 +243,7 @@ impl<W: World> Pool<W> {
     /// What the next step looks at. `None`: everything has been looked at.
     fn next_stretch(&self, number: u64, (at, row): (SegmentId, u32), end: Lsn) -> Option<Stretch> {
         let segments = self.segments.borrow();
-        let mut left = segments.iter().filter(|(id, segment)| *id >= at && is_to_be_scrubbed(segment, end));
+        let mut left = segments.iter().filter(|(id, segment)| *id >= at && segment.is_to_be_scrubbed(end));
         let (id, segment) = left.next()?;
         let (floor, extents) = (self.log.floor(), segment.accepted_rows());
         let (first, is_settled) = (if id == at { row } else { 0 }, segment.last_lsn < floor);
@@ -301,10 +301,12 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// Whether a scrub looks at a segment: something lives in it, and it was begun before `end`.
-fn is_to_be_scrubbed(segment: &Segment, end: Lsn) -> bool {
-    let has_rows = matches!(segment.state, SegmentState::Sealed | SegmentState::Open) && segment.rows > 0;
-    has_rows && segment.first_lsn < end && segment.live != Occupancy::default()
+impl Segment {
+    /// Whether a scrub looks at it: something lives in it, and it was begun before `end`.
+    pub fn is_to_be_scrubbed(&self, end: Lsn) -> bool {
+        let has_rows = matches!(self.state, SegmentState::Sealed | SegmentState::Open) && self.rows > 0;
+        has_rows && self.first_lsn < end && self.live != Occupancy::default()
+    }
 }
 
 #[cfg(test)]

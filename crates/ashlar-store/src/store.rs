@@ -437,6 +437,11 @@ impl<W: World> Store<W> {
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
         self.pool.audit_now().await
     }
+
+    /// Where rows lie that a scrub looks at, in bytes of drives that work.
+    pub fn live_rows(&self) -> Vec<(DriveId, Range<u64>)> {
+        self.pool.live_rows()
+    }
 }
 
 fn check_size(blocks: u64) -> Result<(), IoError> {
