@@ -14,14 +14,14 @@ impl Run {
     /// not lie any more.
     pub async fn scrub_twice(&self, pool: &Pool, watched: &Watched) -> Result<(), String> {
         self.choose_settings(pool).await?;
-        let alive = watched.lies_within(&pool.live_rows());
+        let alive = watched.lies_within(&pool.scrubbed_places());
         let first = self.scrub(pool).await?;
         let second = self.scrub(pool).await?;
         tracing::debug!(?first, ?second, "scrubbed");
         if second.findings != Findings::default() {
             return Err(format!("a scrub finds what the one before has left: {first:?}, {second:?}"));
         }
-        let left = watched.lies_within(&pool.live_rows());
+        let left = watched.lies_within(&pool.scrubbed_places());
         if left > 0 {
             return Err(format!("{left} sectors that drives have lied about are wrong after two scrubs"));
         }

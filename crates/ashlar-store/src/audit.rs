@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ashlar_block::{DriveId, IoError, SECTOR_BYTES, World};
+use ashlar_block::{Device, DriveId, IoError, SECTOR_BYTES, World};
 
 use crate::format::location::{Location, SegmentId};
 use crate::format::page::Run;
+use crate::format::superblock::Superblock;
 use crate::format::table::Occupancy;
 use crate::pool::Pool;
 use crate::segments::Segment;
@@ -51,12 +52,22 @@ impl<W: World> Pool<W> {
         Ok(Audit { live: all, counted: segments.live(), wrong })
     }
 
-    /// Bytes of drives that work in which rows lie that a scrub looks at, but for batches that may be on their way.
-    pub fn live_rows(&self) -> Vec<(DriveId, Range<u64>)> {
+    /// What a scrub looks at, in bytes of drives that work: rows, but for batches that may be on their way, and superblocks.
+    pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
         let (segments, floor) = (self.segments.borrow(), self.log.floor());
         let settled = segments.iter().map(|(_, segment)| segment);
         let settled = settled.filter(|segment| segment.last_lsn < floor && segment.is_to_be_scrubbed(floor));
-        settled.flat_map(|segment| self.rows_of(segment)).collect()
+        let rows = settled.flat_map(|segment| self.rows_of(segment));
+        let drives = self
+            .array
+            .working_drives()
+            .into_iter()
+            .filter_map(|drive| self.array.member(drive).map(|member| (drive, member)));
+        let superblocks = drives.flat_map(|(drive, member)| {
+            let copies = [Superblock::FIRST_OFFSET, Superblock::second_offset(member.device.size_bytes())];
+            copies.map(|offset| (drive, offset..offset + SECTOR_BYTES as u64))
+        });
+        rows.chain(superblocks).collect()
     }
 
     fn rows_of(&self, segment: &Segment) -> Vec<(DriveId, Range<u64>)> {

@@ -1,5 +1,7 @@
 //! Scrub: all that is stored is read, every column of it, and what is wrong is made right in place.
 //!
+//! The same goes for the superblocks of each drive, at the end.
+//!
 //! A batch says itself what each byte of it should be: its header has a MAC, its fragments have checksums, what is between
 //! them is zeros, and parity follows from those. So only sectors that are wrong are written, with the bytes that were there
 //! before; rows never change their meaning, and a power cut in the middle leaves a sector that is as wrong as it was. What must
@@ -10,6 +12,7 @@
 mod heal;
 mod repair;
 mod report;
+mod superblocks;
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -229,7 +232,14 @@ impl<W: World> Pool<W> {
                 let next = self.scrub_stretch(&stretch).await;
                 self.with_pass(number, |pass| pass.next = next);
             }
-            None => self.end_pass(ScrubState::Finished),
+            None => {
+                let check = self.check_superblocks().await;
+                self.with_pass(number, |pass| pass.report.add(&check));
+                // Another may have been begun meanwhile.
+                if self.scrub.position().is_some_and(|(still, ..)| still == number) {
+                    self.end_pass(ScrubState::Finished);
+                }
+            }
         }
     }
 

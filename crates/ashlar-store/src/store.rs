@@ -438,9 +438,9 @@ impl<W: World> Store<W> {
         self.pool.audit_now().await
     }
 
-    /// Where rows lie that a scrub looks at, in bytes of drives that work.
-    pub fn live_rows(&self) -> Vec<(DriveId, Range<u64>)> {
-        self.pool.live_rows()
+    /// What a scrub looks at, in bytes of drives that work.
+    pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
+        self.pool.scrubbed_places()
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{AlignedBuf, DeviceOp, MemoryDevice, wait_for};
+use ashlar_block::{DeviceOp, MemoryDevice, wait_for};
 
 use super::*;
 use crate::geometry::{COLUMNS_MAX, ChunkAddr};
