@@ -186,34 +186,36 @@ fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
 
 /// A drive that answers nothing while it hangs.
 #[derive(Default)]
-struct Hangs {
+struct Silent {
     is_hung: Cell<bool>,
     goes_on: Notify,
 }
 
-impl Hangs {
+impl Silent {
     fn go_on(&self) {
         self.is_hung.set(false);
         self.goes_on.notify_waiters();
     }
 }
 
-impl Quirk for Hangs {
+impl Quirk for Silent {
     async fn before(&self, _: DeviceOp, _: Range<u64>) -> Result<(), DeviceError> {
         wait_for(&self.goes_on, || (!self.is_hung.get()).then_some(())).await;
         Ok(())
     }
 }
 
+type Hangs = Quirky<Silent>;
+
 /// Four drives with rows on them, of which the one of column 2 hangs from now on.
-fn hanging() -> (Array<Quirky<Hangs>>, Geometry, Rc<Member<Quirky<Hangs>>>) {
+fn hanging() -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
     hanging_of(geometry(4, 1))
 }
 
 /// The same with rows of another shape.
-fn hanging_of(geometry: Geometry) -> (Array<Quirky<Hangs>>, Geometry, Rc<Member<Quirky<Hangs>>>) {
+fn hanging_of(geometry: Geometry) -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let drive = |_| Some(Rc::new(Member::new(Quirky::new(Hangs::default()), layout)));
+    let drive = |_| Some(Rc::new(Member::new(Quirky::new(Silent::default()), layout)));
     let array = Array::new((0..geometry.columns.len()).map(drive).collect());
     let written = now(array.write_rows(&geometry, 0, rows(&geometry).into_iter()));
     assert_eq!(written, Ok(MissingColumns(ColumnMask::default())));
@@ -227,7 +229,7 @@ fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
 }
 
 /// Looks until the drive of column 2 is silent.
-fn look_until_silent(array: &Array<Quirky<Hangs>>) {
+fn look_until_silent(array: &Array<Hangs>) {
     assert!((0..10).any(|_| array.look() == [DriveId(2)]), "it owes an answer and gives none");
 }
 
