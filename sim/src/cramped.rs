@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId, XorShift};
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, Options, create};
+use ashlar_store::Options;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
 use crate::drive::SimDrive;
-use crate::good::METADATA_BYTES;
+use crate::good::{drives, make_pool, noisy_block, platters};
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
@@ -62,24 +62,15 @@ impl Kind {
     }
 
     fn content(self, block: u64) -> Bytes {
-        let mut rng = XorShift::new(block + 1);
-        let mut content = vec![0; BLOCK_BYTES];
-        content[..self.noise_bytes]
-            .chunks_mut(8)
-            .for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
-        content.into()
+        noisy_block(block + 1, self.noise_bytes)
     }
 }
 
 impl Cramped {
     async fn new(world: SimWorld, level: Level, drives: usize, kind: Kind) -> Self {
-        let drive_bytes = METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES);
-        let platters: Vec<SharedPlatter> = (0..drives).map(|_| SharedPlatter::new(drive_bytes)).collect();
-        let new =
-            NewPool { name: "sim".to_owned(), level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
-        let on = || platters.iter().map(|platter| SimDrive::new(&world, platter)).collect::<Vec<_>>();
-        create(&world, &new, on()).await.expect("good drives");
-        let (pool, _) = open_with(&world, on(), kind.options()).await.expect("good drives");
+        let platters = platters(drives, CHUNKS, CHUNK_BYTES);
+        let made = make_pool(&world, &platters, level, CHUNK_BYTES, kind.options()).await;
+        let pool = made.expect("good drives");
         let volume = pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
         Cramped { world, level, kind, platters, pool, volume, written: Vec::new() }
     }
@@ -124,7 +115,7 @@ impl Cramped {
         for _ in 0..REQUESTS {
             self.ask_for_a_checkpoint().await;
         }
-        let platter = SharedPlatter::new(METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES));
+        let platter = platters(1, CHUNKS, CHUNK_BYTES).remove(0);
         let added = self.pool.add_drive(SimDrive::new(&self.world, &platter), None).await;
         added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
         self.platters.push(platter);
@@ -206,7 +197,7 @@ impl Cramped {
 
     async fn restart(&mut self) {
         self.pool.close().await.expect("it works");
-        let drives = self.platters.iter().map(|platter| SimDrive::new(&self.world, platter)).collect();
+        let drives = drives(&self.world, &self.platters);
         let opened = open_with(&self.world, drives, self.kind.options()).await;
         self.pool = opened.unwrap_or_else(|error| panic!("{error}")).0;
     }

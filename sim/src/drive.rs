@@ -144,17 +144,17 @@ impl SimDrive {
     /// The end of a write: where it goes, if anywhere.
     fn finish_write(&self, id: u64, durability: Durability) {
         let write = self.platter.0.borrow_mut().in_flight.remove(&id);
-        let (mut offset, data) = write.expect("in flight until it ends");
-        if self.does(Fault::LostWrite) || self.does(Fault::LostMoment) {
-            return;
-        }
-        if self.does(Fault::MisdirectedWrite) {
+        let (offset, data) = write.expect("in flight until it ends");
+        let is_lost = self.does(Fault::LostWrite) || self.does(Fault::LostMoment);
+        let other = (!is_lost && self.does(Fault::MisdirectedWrite)).then(|| {
             let sectors = (self.size_bytes() - data.len() as u64) / SECTOR_BYTES as u64;
-            offset = self.world.below(sectors) * SECTOR_BYTES as u64;
-        }
-        self.change(|platter| match durability {
-            Durability::Stable => platter.put_through(offset, &data),
-            Durability::Cached => platter.put_cached(offset, data),
+            self.world.below(sectors) * SECTOR_BYTES as u64
+        });
+        self.change(|platter| match (is_lost || other.is_some_and(|other| other != offset), durability) {
+            (false, Durability::Stable) => platter.put_through(offset, data),
+            (false, Durability::Cached) => platter.put_cached(offset, data),
+            (true, Durability::Stable) => platter.misplace(offset, data, other),
+            (true, Durability::Cached) => platter.misplace_cached(offset, data, other),
         });
     }
 }
@@ -182,7 +182,7 @@ impl Device for SimDrive {
         if self.does(Fault::Rot) {
             self.change(|platter| platter.rot(&self.world, offset, buf.len()));
         }
-        self.platter.0.borrow().read(offset, &mut buf);
+        self.change(|platter| platter.read(offset, &mut buf));
         (Ok(()), buf)
     }
 

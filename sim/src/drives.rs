@@ -12,14 +12,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::XorShift;
+use ashlar_block::{DriveId, XorShift};
 
 use crate::drive::SimDrive;
 use crate::fault::{ByFault, Fault};
 use crate::plan::Plan;
-use crate::platter::SharedPlatter;
+use crate::platter::{LieCounts, SharedPlatter};
 use crate::world::SimWorld;
 
 /// What a drive is to the pool when a start ends.
@@ -35,6 +36,21 @@ pub enum Held {
 
 /// Which platter a number of the pool means.
 pub type Numbers = Rc<RefCell<BTreeMap<u16, usize>>>;
+
+/// What drives hold, as those see it who know what they should hold.
+pub struct Watched {
+    platters: Vec<SharedPlatter>,
+    numbers: Numbers,
+}
+
+impl Watched {
+    /// How many sectors of these places, by the pool's numbers of drives, are lied about.
+    pub fn lies_within(&self, places: &[(DriveId, Range<u64>)]) -> u64 {
+        let numbers = self.numbers.borrow();
+        let platter = |drive: &DriveId| self.platters[numbers[&drive.0]].0.borrow();
+        places.iter().map(|(drive, bytes)| platter(drive).lies_within(bytes)).sum()
+    }
+}
 
 /// The drives, and what is known to be wrong with them.
 pub struct Drives {
@@ -100,6 +116,17 @@ impl Drives {
         let mut met = ByFault::default();
         self.platters.iter().for_each(|platter| met += platter.0.borrow().met);
         met
+    }
+
+    /// What became of all that they have lied about.
+    pub fn lies(&self) -> LieCounts {
+        let mut lies = LieCounts::default();
+        self.platters.iter().for_each(|platter| lies += platter.0.borrow().lie_counts());
+        lies
+    }
+
+    pub fn watched(&self) -> Watched {
+        Watched { platters: self.platters.clone(), numbers: self.numbers() }
     }
 
     /// Those that the pool is made of.

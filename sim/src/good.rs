@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+#[cfg(test)]
+use ashlar_block::{BLOCK_BYTES, XorShift};
 use ashlar_block::{Clock, IoError, Lba, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, Options, create};
@@ -15,7 +17,7 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
 
 /// Bytes of a drive before its chunks, at least.
-pub const METADATA_BYTES: u64 = 2 << 20;
+const METADATA_BYTES: u64 = 2 << 20;
 
 /// Drives of a pool of level 5.
 #[derive(Clone, Copy, Debug)]
@@ -78,17 +80,8 @@ impl GoodDrives {
     }
 
     async fn make(self, world: SimWorld, options: Options) -> Result<Good, String> {
-        let drive_bytes = METADATA_BYTES + self.chunks * u64::from(self.chunk_bytes);
-        let platters: Vec<SharedPlatter> = (0..self.count).map(|_| SharedPlatter::new(drive_bytes)).collect();
-        let new = NewPool {
-            name: "sim".to_owned(),
-            level: Level::RAID5,
-            chunk_bytes: Some(self.chunk_bytes),
-            segment_numbers: None,
-        };
-        create(&world, &new, drives(&world, &platters)).await.map_err(|error| error.to_string())?;
-        let opened = open_with(&world, drives(&world, &platters), options.clone()).await;
-        let (pool, _) = opened.map_err(|error| error.to_string())?;
+        let platters = platters(self.count, self.chunks, self.chunk_bytes);
+        let pool = make_pool(&world, &platters, Level::RAID5, self.chunk_bytes, options.clone()).await?;
         Ok(Good {
             world,
             pool,
@@ -98,8 +91,39 @@ impl GoodDrives {
     }
 }
 
-fn drives(world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
+/// Empty drives with so many chunks each.
+pub fn platters(count: usize, chunks: u64, chunk_bytes: u32) -> Vec<SharedPlatter> {
+    let drive_bytes = METADATA_BYTES + chunks * u64::from(chunk_bytes);
+    (0..count).map(|_| SharedPlatter::new(drive_bytes)).collect()
+}
+
+/// Makes a pool and opens it.
+pub async fn make_pool(
+    world: &SimWorld,
+    platters: &[SharedPlatter],
+    level: Level,
+    chunk_bytes: u32,
+    options: Options,
+) -> Result<Pool, String> {
+    let new =
+        NewPool { name: "sim".to_owned(), level, chunk_bytes: Some(chunk_bytes), segment_numbers: None };
+    create(world, &new, drives(world, platters)).await.map_err(|error| error.to_string())?;
+    let opened = open_with(world, drives(world, platters), options).await;
+    opened.map(|(pool, _)| pool).map_err(|error| error.to_string())
+}
+
+/// What is on the platters, as drives of this world.
+pub fn drives(world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
     platters.iter().map(|platter| SimDrive::new(world, platter)).collect()
+}
+
+/// A block that does not compress in its first bytes; the others are zeros.
+#[cfg(test)]
+pub fn noisy_block(seed: u64, noise_bytes: usize) -> Bytes {
+    let mut rng = XorShift::new(seed);
+    let mut block = vec![0; BLOCK_BYTES];
+    block[..noise_bytes].chunks_mut(8).for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
+    block.into()
 }
 
 impl Good {

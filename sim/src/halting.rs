@@ -10,7 +10,7 @@ use ashlar_raid::Level;
 use ashlar_store::{AddError, FoundDrive, NewPool, Options, ReturnError, Settings, create};
 use bytes::Bytes;
 
-use crate::drive::SimDrive;
+use crate::good::make_pool;
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with, superblock};
 use crate::world::{Ended, SimWorld, WallClock};
@@ -38,16 +38,8 @@ fn halt_under_load(seed: u64) {
 }
 
 async fn make(world: &SimWorld, platters: &[SharedPlatter]) -> Pool {
-    let drives = || platters.iter().map(|platter| SimDrive::new(world, platter)).collect::<Vec<_>>();
-    let new = NewPool {
-        name: "sim".to_owned(),
-        level: Level::RAID5,
-        chunk_bytes: Some(CHUNK_BYTES),
-        segment_numbers: None,
-    };
-    create(world, &new, drives()).await.expect("good drives");
     let options = Options { space_wait: SPACE_WAIT, ..Options::default() };
-    open_with(world, drives(), options).await.expect("good drives").0
+    make_pool(world, platters, Level::RAID5, CHUNK_BYTES, options).await.expect("good drives")
 }
 
 async fn lose_two(world: SimWorld, platters: Vec<SharedPlatter>, mut rng: XorShift) {

@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 
 use crate::content;
 use crate::drive::SimDrive;
+use crate::drives::Watched;
 use crate::membership::Members;
 use crate::model::{Answer, Model, Ticket, Version};
 use crate::outcome::Outcome;
@@ -106,8 +107,8 @@ pub struct Run {
     closing: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
     overdrawn: bool,
-    /// It is scrubbed until nothing is found any more.
-    scrubs: bool,
+    /// It is scrubbed until nothing is found any more, and nothing may be left on these drives.
+    scrubbed: Option<Watched>,
     /// Nothing goes wrong that has not gone wrong before.
     spared: bool,
     /// That was so, and no drive was missing.
@@ -129,7 +130,7 @@ impl Run {
             pool: RefCell::new(None),
             closing: Cell::new(false),
             overdrawn: false,
-            scrubs: false,
+            scrubbed: None,
             spared: false,
             is_pristine: Cell::new(false),
             members: Members::default(),
@@ -148,9 +149,9 @@ impl Run {
         Run { spared: true, ..self }
     }
 
-    /// The same with scrubs before anything else.
-    pub fn scrubbing(self) -> Self {
-        Run { scrubs: true, ..self }
+    /// The same with scrubs of these drives before anything else.
+    pub fn scrubbing(self, drives: Watched) -> Self {
+        Run { scrubbed: Some(drives), ..self }
     }
 
     /// The same with drives that may come while hosts are at work.
@@ -229,8 +230,8 @@ impl Run {
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
-        if self.scrubs {
-            self.scrub_twice(pool).await?;
+        if let Some(drives) = &self.scrubbed {
+            self.scrub_twice(pool, drives).await?;
         }
         if self.actions_left.get() > 0 {
             self.choose_settings(pool).await?;

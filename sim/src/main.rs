@@ -292,6 +292,21 @@ fn report_outcome(outcome: &Outcome) {
         outcome.lies_corrected,
         outcome.sectors_repaired
     );
+    report_lies(outcome);
+}
+
+fn report_lies(outcome: &Outcome) {
+    let (lies, unsought) = (outcome.lies, outcome.lies_unsought);
+    println!(
+        "sectors lied about {}  met by a read {}  repaired {}  overwritten {}  left where nothing lives {}  in pools that were not scrubbed {unsought}  pools scrubbed {}, with {} of them where something lived",
+        lies.told,
+        lies.met,
+        lies.repaired,
+        lies.overwritten,
+        lies.left() - unsought,
+        outcome.scrubbed,
+        outcome.lies_alive
+    );
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 use ashlar_store::Activity;
 
 use crate::fault::ByFault;
+use crate::platter::LieCounts;
 
 /// How often a long run has to have met each fault.
 const FAULTS_MIN: u64 = 100;
@@ -71,6 +72,14 @@ pub struct Outcome {
     pub sectors_repaired: u64,
     /// Wrong bytes that were corrected.
     pub lies_corrected: u64,
+    /// Times that a pool was scrubbed until nothing was found, and nothing was wrong where anything lives.
+    pub scrubbed: u64,
+    /// Sectors that were lied about before that where something lived.
+    pub lies_alive: u64,
+    /// What became of sectors that drives lied about.
+    pub lies: LieCounts,
+    /// Those that were left in pools that were not scrubbed to the end.
+    pub lies_unsought: u64,
     /// What drives did.
     pub faults: ByFault,
 }
@@ -125,6 +134,10 @@ impl Outcome {
             ("a torn batch", self.torn),
             ("a lie that was corrected", self.lies_corrected),
             ("a sector that was repaired", self.sectors_repaired),
+            ("a lie that was met", self.lies.met),
+            ("a lie that was ended in place", self.lies.repaired),
+            ("a lie that was overwritten", self.lies.overwritten),
+            ("a lie that a scrub had to find", self.lies_alive),
         ];
         lacks.extend(others.into_iter().filter_map(|(what, times)| few(what, times, 1)));
         lacks
@@ -163,6 +176,10 @@ impl AddAssign for Outcome {
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;
         self.lies_corrected += other.lies_corrected;
+        self.scrubbed += other.scrubbed;
+        self.lies_alive += other.lies_alive;
+        self.lies += other.lies;
+        self.lies_unsought += other.lies_unsought;
         self.faults += other.faults;
     }
 }

@@ -11,6 +11,11 @@ use bytes::Bytes;
 use crate::fault::{ByFault, Fault};
 use crate::world::SimWorld;
 
+mod lies;
+
+pub use lies::LieCounts;
+use lies::Lies;
+
 /// The unit in which a write can be torn.
 const TORN_BYTES: usize = 512;
 /// Neighbours that cannot be read any more, at most.
@@ -18,19 +23,49 @@ const BAD_SECTORS_MAX: u64 = 4;
 
 type Sector = [u8; SECTOR_BYTES];
 
+/// What a sector holds that was never written.
+const ZEROS: Sector = [0; SECTOR_BYTES];
+
+/// A write, or one that ends up where it should not.
+#[derive(Clone)]
+struct Done {
+    offset: u64,
+    data: Bytes,
+    /// It was to go there.
+    is_meant: bool,
+}
+
+impl Done {
+    fn meant((offset, data): (u64, Bytes)) -> Self {
+        Done { offset, data, is_meant: true }
+    }
+
+    fn sectors(&self) -> Range<usize> {
+        sectors(self.offset, self.data.len())
+    }
+}
+
+/// What happens when writes are on stable media at last.
+enum Settled {
+    Done(Done),
+    /// It should have been done.
+    LeftOut(u64, Bytes),
+}
+
 /// The content of a drive, and its state.
 pub struct Platter {
     pub size_bytes: u64,
     /// By number; what was never written is zeros. Copies: the store uses the memory of what is written again.
     sectors: Vec<Option<Box<Sector>>>,
     /// Done, and not yet on stable media; by the numbers of their ends.
-    cached: BTreeMap<u64, (u64, Bytes)>,
+    cached: BTreeMap<u64, Done>,
     /// The number of the next write that ends in the cache.
     next_cached: u64,
     /// What a refused flush was for: it can be read until the power is cut, and no flush is for it any more.
     lost: BTreeMap<usize, Box<Sector>>,
     /// Sectors that cannot be read until they are written again.
     bad: BTreeSet<usize>,
+    lies: Lies,
     /// Being done.
     pub in_flight: BTreeMap<u64, (u64, Bytes)>,
     pub next_write: u64,
@@ -62,6 +97,7 @@ impl SharedPlatter {
             next_cached: 0,
             lost: BTreeMap::new(),
             bad: BTreeSet::new(),
+            lies: Lies::default(),
             in_flight: BTreeMap::new(),
             next_write: 0,
             faults: ByFault::default(),
@@ -77,20 +113,21 @@ impl SharedPlatter {
     pub fn cut_power(&self, world: &SimWorld) {
         let mut platter = self.0.borrow_mut();
         platter.lost.clear();
-        let in_flight = std::mem::take(&mut platter.in_flight).into_values();
-        let mut writes: Vec<(u64, Bytes)> =
+        platter.lies.promise_nothing();
+        let in_flight = std::mem::take(&mut platter.in_flight).into_values().map(Done::meant);
+        let mut writes: Vec<Done> =
             std::mem::take(&mut platter.cached).into_values().chain(in_flight).collect();
         let mut lost = false;
         while !writes.is_empty() {
-            let (offset, data) = writes.swap_remove(world.below(writes.len() as u64) as usize);
+            let write = writes.swap_remove(world.below(writes.len() as u64) as usize);
             match world.below(3) {
                 0 => lost = true,
                 1 if lost => {
                     platter.met.count(Fault::Reordered);
-                    platter.put(offset, &data);
+                    platter.put(&write);
                 }
-                1 => platter.put(offset, &data),
-                _ => platter.put_torn(world, offset, &data),
+                1 => platter.put(&write),
+                _ => platter.put_torn(world, &write),
             }
         }
     }
@@ -98,8 +135,8 @@ impl SharedPlatter {
     /// What is on its way is done, though nobody waits for it any more.
     pub fn finish_writes(&self) {
         let mut platter = self.0.borrow_mut();
-        for (offset, data) in std::mem::take(&mut platter.in_flight).into_values() {
-            platter.put(offset, &data);
+        for write in std::mem::take(&mut platter.in_flight).into_values() {
+            platter.put(&Done::meant(write));
         }
     }
 
@@ -116,29 +153,39 @@ impl SharedPlatter {
 }
 
 impl Platter {
-    /// Whole sectors, on stable media.
-    pub fn put(&mut self, offset: u64, data: &[u8]) {
-        let first = offset as usize / SECTOR_BYTES;
-        for (index, bytes) in data.chunks(SECTOR_BYTES).enumerate() {
-            self.sector(first + index).copy_from_slice(bytes);
-        }
-    }
-
-    /// Whole sectors, on stable media, as is what the cache held of them before.
-    pub fn put_through(&mut self, offset: u64, data: &[u8]) {
-        let end = offset + data.len() as u64;
-        let overlaps = |(at, other): &(u64, Bytes)| offset < at + other.len() as u64 && *at < end;
-        let (older, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.cached).into_iter().partition(|(_, write)| overlaps(write));
-        self.cached = others;
-        older.into_values().for_each(|(at, other)| self.put(at, &other));
-        self.put(offset, data);
+    /// A write is on stable media, as is what the cache held of its sectors before.
+    pub fn put_through(&mut self, offset: u64, data: Bytes) {
+        self.settle_place(offset, data.len());
+        self.put(&Done::meant((offset, data)));
     }
 
     /// Done, but not on stable media before the next flush.
     pub fn put_cached(&mut self, offset: u64, data: Bytes) {
-        sectors(offset, data.len()).for_each(|sector| _ = self.bad.remove(&sector));
-        self.cached.insert(self.next_cached, (offset, data));
+        self.cache(Done::meant((offset, data)));
+    }
+
+    /// A write that should be on stable media is not there, or at another place.
+    pub fn misplace(&mut self, meant: u64, data: Bytes, found: Option<u64>) {
+        self.settle_place(meant, data.len());
+        self.leave_out(meant, &data);
+        if let Some(offset) = found {
+            self.settle_place(offset, data.len());
+            self.put(&Done { offset, data, is_meant: false });
+        }
+    }
+
+    /// Likewise of one that waits for a flush.
+    pub fn misplace_cached(&mut self, meant: u64, data: Bytes, found: Option<u64>) {
+        self.lies.promise_later(self.next_cached, meant, data.clone());
+        self.next_cached += 1;
+        if let Some(offset) = found {
+            self.cache(Done { offset, data, is_meant: false });
+        }
+    }
+
+    fn cache(&mut self, write: Done) {
+        write.sectors().for_each(|sector| _ = self.bad.remove(&sector));
+        self.cached.insert(self.next_cached, write);
         self.next_cached += 1;
     }
 
@@ -150,18 +197,85 @@ impl Platter {
     /// What was done when the flush began is on stable media.
     pub fn flush(&mut self, before: u64) {
         let later = self.cached.split_off(&before);
-        for (offset, data) in std::mem::replace(&mut self.cached, later).into_values() {
-            self.put(offset, &data);
+        let done = std::mem::replace(&mut self.cached, later);
+        let left_out = self.lies.promised(before);
+        self.settle(done, left_out);
+    }
+
+    /// What the cache holds of sectors is on stable media.
+    fn settle_place(&mut self, offset: u64, bytes: usize) {
+        let range = sectors(offset, bytes);
+        let touches = |write: &Done| write.sectors().start < range.end && range.start < write.sectors().end;
+        let (older, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.cached).into_iter().partition(|(_, write)| touches(write));
+        self.cached = others;
+        let left_out = self.lies.promised_of(&range);
+        self.settle(older, left_out);
+    }
+
+    /// In their order.
+    fn settle(&mut self, done: BTreeMap<u64, Done>, left_out: BTreeMap<u64, (u64, Bytes)>) {
+        let done = done.into_iter().map(|(number, write)| (number, Settled::Done(write)));
+        let left_out =
+            left_out.into_iter().map(|(number, (offset, data))| (number, Settled::LeftOut(offset, data)));
+        for write in done.chain(left_out).collect::<BTreeMap<_, _>>().into_values() {
+            match write {
+                Settled::Done(write) => self.put(&write),
+                Settled::LeftOut(offset, data) => self.leave_out(offset, &data),
+            }
         }
+    }
+
+    /// Whole sectors, on stable media.
+    fn put(&mut self, write: &Done) {
+        for (nth, bytes) in write.data.chunks(SECTOR_BYTES).enumerate() {
+            self.put_part(write.offset as usize + nth * SECTOR_BYTES, bytes, write.is_meant);
+        }
+    }
+
+    /// A part of a sector, or all of it.
+    fn put_part(&mut self, at: usize, bytes: &[u8], is_meant: bool) {
+        let (index, within) = (at / SECTOR_BYTES, at % SECTOR_BYTES);
+        let before = (!is_meant).then(|| *self.held(index));
+        self.sector(index)[within..within + bytes.len()].copy_from_slice(bytes);
+        let held = self.sectors[index].as_deref().expect("just written");
+        match before {
+            None => self.lies.wrote(index, within, bytes, held),
+            Some(before) => self.lies.spoiled(index, &before, held),
+        }
+    }
+
+    /// Sectors that should have been written, and were not.
+    fn leave_out(&mut self, offset: u64, data: &[u8]) {
+        for (nth, sector) in sectors(offset, data.len()).enumerate() {
+            let held = self.sectors[sector].as_deref().unwrap_or(&ZEROS);
+            self.lies.left_out(sector, lies::part_of(data, nth), held);
+        }
+    }
+
+    /// What a sector on stable media holds.
+    fn held(&self, index: usize) -> &Sector {
+        self.sectors[index].as_deref().unwrap_or(&ZEROS)
     }
 
     /// What was done and not flushed will be lost when the power is cut.
     pub fn lose_cache(&mut self) {
-        for (offset, data) in std::mem::take(&mut self.cached).into_values() {
-            for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
+        self.lies.promise_nothing();
+        for write in std::mem::take(&mut self.cached).into_values() {
+            for (sector, bytes) in write.sectors().zip(write.data.chunks(SECTOR_BYTES)) {
                 self.lost.insert(sector, Box::new(bytes.try_into().expect("whole sectors")));
             }
         }
+    }
+
+    /// What became of the drive's lies so far.
+    pub fn lie_counts(&self) -> LieCounts {
+        self.lies.counts()
+    }
+
+    /// How many sectors of these bytes are lied about.
+    pub fn lies_within(&self, bytes: &Range<u64>) -> u64 {
+        self.lies.within(sectors(bytes.start, (bytes.end - bytes.start) as usize)).count() as u64
     }
 
     /// Some sectors of the range cannot be read any more.
@@ -180,25 +294,23 @@ impl Platter {
     pub fn fail_write(&mut self, world: &SimWorld, id: u64) {
         let write = self.in_flight.remove(&id);
         if let Some((offset, data)) = write.filter(|_| !self.gone && world.once_in(2)) {
-            self.put_torn(world, offset, &data);
+            self.put_torn(world, &Done::meant((offset, data)));
         }
     }
 
     /// Any of the write's pieces, of 512 bytes or 4 KiB.
-    fn put_torn(&mut self, world: &SimWorld, offset: u64, data: &[u8]) {
+    fn put_torn(&mut self, world: &SimWorld, write: &Done) {
         let (unit, fault) = match world.once_in(2) {
             true => (TORN_BYTES, Fault::TornWithinSectors),
             false => (SECTOR_BYTES, Fault::TornBetweenSectors),
         };
         self.met.count(fault);
         let in_order = world.once_in(2);
-        let kept = world.below((data.len() / unit) as u64 + 1) as usize;
-        for (index, bytes) in data.chunks(unit).enumerate() {
+        let kept = world.below((write.data.len() / unit) as u64 + 1) as usize;
+        for (index, bytes) in write.data.chunks(unit).enumerate() {
             let keep = if in_order { index < kept } else { world.once_in(2) };
             if keep {
-                let at = offset as usize + index * unit;
-                let within = at % SECTOR_BYTES;
-                self.sector(at / SECTOR_BYTES)[within..within + unit].copy_from_slice(bytes);
+                self.put_part(write.offset as usize + index * unit, bytes, write.is_meant);
             }
         }
     }
@@ -207,18 +319,20 @@ impl Platter {
     pub fn rot(&mut self, world: &SimWorld, offset: u64, bytes: usize) {
         let at = (offset + world.below(bytes as u64)) as usize;
         let bit = world.below(8);
-        self.sector(at / SECTOR_BYTES)[at % SECTOR_BYTES] ^= 1 << bit;
+        let byte = self.held(at / SECTOR_BYTES)[at % SECTOR_BYTES];
+        self.put_part(at, &[byte ^ 1 << bit], false);
     }
 
     /// A sector that is written.
     fn sector(&mut self, index: usize) -> &mut Sector {
         self.lost.remove(&index);
         self.bad.remove(&index);
-        self.sectors[index].get_or_insert_with(|| Box::new([0; SECTOR_BYTES]))
+        self.sectors[index].get_or_insert_with(|| Box::new(ZEROS))
     }
 
     /// What a read gives.
-    pub fn read(&self, offset: u64, buf: &mut [u8]) {
+    pub fn read(&mut self, offset: u64, buf: &mut [u8]) {
+        self.meet_lies(offset, buf.len());
         let first = offset as usize / SECTOR_BYTES;
         for (index, bytes) in buf.chunks_mut(SECTOR_BYTES).enumerate() {
             match self.lost.get(&(first + index)).or(self.sectors[first + index].as_ref()) {
@@ -226,8 +340,20 @@ impl Platter {
                 None => bytes.fill(0),
             }
         }
-        for (at, data) in self.cached.values() {
-            overlay(offset, buf, *at, data);
+        for write in self.cached.values() {
+            overlay(offset, buf, write.offset, &write.data);
+        }
+    }
+
+    /// A read gives the sectors, and what it is lied about of them if nothing newer lies over that.
+    fn meet_lies(&mut self, offset: u64, bytes: usize) {
+        let met: Vec<usize> = self.lies.within(sectors(offset, bytes)).collect();
+        for sector in met {
+            let is_hidden = self.lost.contains_key(&sector)
+                || self.cached.values().any(|write| write.sectors().contains(&sector));
+            if !is_hidden {
+                self.lies.meet(sector);
+            }
         }
     }
 }
@@ -246,3 +372,6 @@ fn overlay(offset: u64, buf: &mut [u8], at: u64, data: &[u8]) {
         buf[(start - offset) as usize..(end - offset) as usize].copy_from_slice(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

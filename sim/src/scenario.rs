@@ -80,8 +80,12 @@ impl Scenario {
         for actions in [0, again] {
             self.start_with(actions, u64::MAX, Run::spared)?;
         }
-        let met = self.drives.met();
-        self.known.count(|outcome| outcome.faults = met);
+        let (met, lies) = (self.drives.met(), self.drives.lies());
+        self.known.count(|outcome| {
+            outcome.faults = met;
+            outcome.lies = lies;
+            outcome.lies_unsought = if outcome.scrubbed == 0 { lies.left() } else { 0 };
+        });
         Ok(self.known.outcome.get())
     }
 

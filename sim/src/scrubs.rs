@@ -5,19 +5,30 @@ use std::time::Duration;
 use ashlar_block::Clock;
 use ashlar_store::{DriveCondition, Findings, ScrubReport, ScrubState};
 
+use crate::drives::Watched;
 use crate::hosts::Run;
 use crate::start::Pool;
 
 impl Run {
-    /// Scrubs the pool, and once more: then nothing may be found. The drives do not lie any more.
-    pub async fn scrub_twice(&self, pool: &Pool) -> Result<(), String> {
+    /// Scrubs the pool, and once more: then nothing may be found, and nothing may be wrong where anything lives. The drives do
+    /// not lie any more.
+    pub async fn scrub_twice(&self, pool: &Pool, watched: &Watched) -> Result<(), String> {
         self.choose_settings(pool).await?;
+        let alive = watched.lies_within(&pool.scrubbed_places());
         let first = self.scrub(pool).await?;
         let second = self.scrub(pool).await?;
         tracing::debug!(?first, ?second, "scrubbed");
         if second.findings != Findings::default() {
             return Err(format!("a scrub finds what the one before has left: {first:?}, {second:?}"));
         }
+        let left = watched.lies_within(&pool.scrubbed_places());
+        if left > 0 {
+            return Err(format!("{left} sectors that drives have lied about are wrong after two scrubs"));
+        }
+        self.known.count(|outcome| {
+            outcome.scrubbed += 1;
+            outcome.lies_alive += alive;
+        });
         let drives = pool.status().drives;
         self.is_pristine.set(drives.iter().all(|drive| drive.condition == DriveCondition::Online));
         Ok(())

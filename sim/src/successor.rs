@@ -5,13 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId, XorShift};
+use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, Options, Settings, create};
+use ashlar_store::{Options, Settings};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
-use crate::good::METADATA_BYTES;
+use crate::good::{drives, make_pool, noisy_block, platters};
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
@@ -48,31 +48,20 @@ struct Scene {
 
 impl Scene {
     fn new(level: Level, drives: usize) -> Self {
-        let drive_bytes = METADATA_BYTES + CHUNKS * u64::from(CHUNK_BYTES);
         Scene {
             level,
             drives,
-            platters: (0..=drives).map(|_| SharedPlatter::new(drive_bytes)).collect(),
+            platters: platters(drives + 1, CHUNKS, CHUNK_BYTES),
             known: Rc::new(RefCell::new(vec![Known::default(); BLOCKS as usize])),
             was_rebuilding: Rc::default(),
         }
     }
 
-    fn on(&self, world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
-        platters.iter().map(|platter| SimDrive::new(world, platter)).collect()
-    }
-
     /// Until the second drive is lost, and a while longer. `cut`: then the power is.
     async fn lose_both(self, world: SimWorld, cut: bool) {
-        let new = NewPool {
-            name: "sim".to_owned(),
-            level: self.level,
-            chunk_bytes: Some(CHUNK_BYTES),
-            segment_numbers: None,
-        };
-        let drives = || self.on(&world, &self.platters[..self.drives]);
-        create(&world, &new, drives()).await.expect("good drives");
-        let (pool, _) = open_with(&world, drives(), Options::default()).await.expect("good drives");
+        let members = &self.platters[..self.drives];
+        let made = make_pool(&world, members, self.level, CHUNK_BYTES, Options::default()).await;
+        let pool = made.expect("good drives");
         let settings = Settings { recon_prio: 1 + world.below(100) as u8, ..pool.settings() };
         pool.set_settings(settings).await.expect("good drives");
         let volume = pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
@@ -95,7 +84,7 @@ impl Scene {
     }
 
     async fn go_on(self, world: SimWorld) {
-        let left = self.on(&world, &self.platters[1..self.drives]);
+        let left = drives(&world, &self.platters[1..self.drives]);
         let opened = open_with(&world, left, Options::default()).await;
         let (pool, _) = opened.unwrap_or_else(|error| panic!("nothing that lives is lost: {error}"));
         let (volume, _) = pool.volumes().into_iter().next().expect("it was made");
@@ -141,12 +130,8 @@ impl Scene {
     }
 }
 
-/// Does not compress.
 fn content(block: u64, version: u64) -> Bytes {
-    let mut rng = XorShift::new((block << 32) | version);
-    let mut content = vec![0; BLOCK_BYTES];
-    content.chunks_mut(8).for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
-    content.into()
+    noisy_block((block << 32) | version, BLOCK_BYTES)
 }
 
 /// Returns whether the rebuild was under way when the successor was lost.

@@ -1,6 +1,7 @@
 //! The member drives as an array: rows are written to all columns, a column is read from anywhere.
 
 mod answers;
+mod raw;
 mod reading;
 mod recent;
 
@@ -9,7 +10,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{Device, DeviceError, DriveId, Durability, Nanos, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Durability, Nanos, SECTOR_BYTES};
 use bytes::Bytes;
 use futures_util::future::{join3, join4};
 use tokio::sync::Notify;

@@ -1,13 +1,16 @@
 //! A full walk over the map: what is counted against what is there.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use ashlar_block::{IoError, World};
+use ashlar_block::{Device, DriveId, IoError, SECTOR_BYTES, World};
 
 use crate::format::location::{Location, SegmentId};
 use crate::format::page::Run;
+use crate::format::superblock::Superblock;
 use crate::format::table::Occupancy;
 use crate::pool::Pool;
+use crate::segments::Segment;
 use crate::types::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
 
 /// The result of a walk.
@@ -47,6 +50,38 @@ impl<W: World> Pool<W> {
         let mut all = Occupancy::default();
         live.into_values().for_each(|part| all += part);
         Ok(Audit { live: all, counted: segments.live(), wrong })
+    }
+
+    /// What a scrub looks at, in bytes of drives that work: rows, but for batches that may be on their way, and superblocks.
+    pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
+        let (segments, floor) = (self.segments.borrow(), self.log.floor());
+        let settled = segments.iter().map(|(_, segment)| segment);
+        let settled = settled.filter(|segment| segment.last_lsn < floor && segment.is_to_be_scrubbed(floor));
+        let rows = settled.flat_map(|segment| self.rows_of(segment));
+        let drives = self
+            .array
+            .working_drives()
+            .into_iter()
+            .filter_map(|drive| self.array.member(drive).map(|member| (drive, member)));
+        let superblocks = drives.flat_map(|(drive, member)| {
+            let copies = [Superblock::FIRST_OFFSET, Superblock::second_offset(member.device.size_bytes())];
+            copies.map(|offset| (drive, offset..offset + SECTOR_BYTES as u64))
+        });
+        rows.chain(superblocks).collect()
+    }
+
+    fn rows_of(&self, segment: &Segment) -> Vec<(DriveId, Range<u64>)> {
+        let mut rows = Vec::new();
+        for column in &segment.geometry.columns {
+            let Some(member) = self.array.working(column.drive) else { continue };
+            let chunk = member.layout.offset(column.chunk, 0);
+            rows.extend(segment.accepted_rows().into_iter().map(|extent| {
+                let [first, end] = [extent.row, extent.row + extent.rows]
+                    .map(|row| chunk + u64::from(row) * SECTOR_BYTES as u64);
+                (column.drive, first..end)
+            }));
+        }
+        rows
     }
 
     /// Every location that a shard names and that is not hidden, pages of its own included.

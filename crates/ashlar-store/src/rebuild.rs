@@ -5,6 +5,7 @@
 //! lives of it is written anew, in narrower stripes.
 
 mod latency;
+mod looks;
 pub(crate) mod policy;
 
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ use crate::segments::{NewPlace, Segment, Segments};
 use crate::share::TimeShare;
 use crate::types::Lsn;
 use latency::Holding;
+use looks::{Looks, READY_POLL};
 use policy::{Damaged, Queue, RebuildTask};
 
 /// When it is looked again whether there is room.
@@ -33,14 +35,12 @@ const ROOM_RETRY: Duration = Duration::from_secs(1);
 /// When what could not be read is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether a segment that was still being written may be restored.
-const READY_POLL: Duration = Duration::from_millis(200);
-
 /// What is known of the rebuild between two steps.
 #[derive(Default)]
 pub(crate) struct Rebuild {
     /// Segments to restore.
     queue: RefCell<Queue>,
+    looks: Looks,
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
     share: TimeShare,
@@ -103,8 +103,30 @@ impl<W: World> Pool<W> {
             return None;
         }
         if self.relocation.must_settle(segments) {
+            self.rebuild.looks.at_once(self.world.now());
             return Some(RebuildTask::Settle);
         }
+        if !self.rebuild.looks.is_due(&unreleased, drives, self.world.now()) {
+            return None;
+        }
+        let next = self.look_for_rebuild(segments, floor, drives, &unreleased);
+        if next.is_some() {
+            self.rebuild.looks.at_once(self.world.now());
+        } else {
+            let waits = self.damaged(segments, &unreleased, floor).any(|segment| !segment.is_ready);
+            self.rebuild.looks.in_vain(&unreleased, drives, self.world.now(), waits);
+        }
+        next
+    }
+
+    /// The same by a look at all segments, unless what the last one has found is not restored yet.
+    fn look_for_rebuild(
+        &self,
+        segments: &Segments,
+        floor: Lsn,
+        drives: &[DriveId],
+        unreleased: &[DriveId],
+    ) -> Option<RebuildTask> {
         let begun = self.relocation.segment();
         let unmovable = self.unmovable.borrow();
         let could_move = |segment: &Damaged| {
@@ -114,18 +136,18 @@ impl<W: World> Pool<W> {
         // One of which something cannot be read must not keep the others waiting.
         let could_be_restored = |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment);
         let next = self.rebuild.queue.borrow_mut().next(
-            &unreleased,
+            unreleased,
             begun,
-            |id| self.damage(id, segments.get(id)?, &unreleased, floor).filter(could_be_restored),
-            || self.damaged(segments, &unreleased, floor).filter(could_be_restored),
+            |id| self.damage(id, segments.get(id)?, unreleased, floor).filter(could_be_restored),
+            || self.damaged(segments, unreleased, floor).filter(could_be_restored),
         );
         if let Some(next) = next {
             let moves = could_move(&next);
             return Some(if moves { RebuildTask::Move(next.id) } else { RebuildTask::Collect(next.id) });
         }
         let is_settled = self.relocation.is_settled()
-            && !self.damaged(segments, &unreleased, floor).any(|segment| segment.is_empty)
-            && !self.could_release(segments, &unreleased);
+            && !self.damaged(segments, unreleased, floor).any(|segment| segment.is_empty)
+            && !self.could_release(segments, unreleased);
         (!is_settled).then_some(RebuildTask::Settle)
     }
 
@@ -145,9 +167,14 @@ impl<W: World> Pool<W> {
         if !pause.is_zero() {
             return Some(pause);
         }
-        let segments = self.segments.borrow();
-        let waits = self.damaged(&segments, &unreleased, self.log.floor()).any(|segment| !segment.is_ready);
-        waits.then_some(READY_POLL)
+        let looks = &self.rebuild.looks;
+        if !looks.last_was_in_vain(self.world.now()) {
+            let segments = self.segments.borrow();
+            let is_waiting = |segment: Damaged| !segment.is_ready;
+            let waits = self.damaged(&segments, &unreleased, self.log.floor()).any(is_waiting);
+            return waits.then_some(READY_POLL);
+        }
+        looks.wait(self.world.now())
     }
 
     /// Does a part of what is to be done about lost drives, and leaves the others their share of the time.
@@ -244,6 +271,7 @@ impl<W: World> Pool<W> {
     /// The rebuild's share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebuild_at_once(&self) {
         self.rebuild.share.at_once(self.world.now());
+        self.rebuild.looks.at_once(self.world.now());
         self.orders.ring();
     }
 

@@ -1,5 +1,7 @@
 //! Scrub: all that is stored is read, every column of it, and what is wrong is made right in place.
 //!
+//! The same goes for the superblocks of each drive, at the end.
+//!
 //! A batch says itself what each byte of it should be: its header has a MAC, its fragments have checksums, what is between
 //! them is zeros, and parity follows from those. So only sectors that are wrong are written, with the bytes that were there
 //! before; rows never change their meaning, and a power cut in the middle leaves a sector that is as wrong as it was. What must
@@ -10,6 +12,7 @@
 mod heal;
 mod repair;
 mod report;
+mod superblocks;
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -110,7 +113,7 @@ impl<W: World> Pool<W> {
         self.scrub.passes.set(number);
         let end = self.log.next();
         let segments = self.segments.borrow();
-        let rows_total = segments.iter().filter(|(_, segment)| is_to_be_scrubbed(segment, end));
+        let rows_total = segments.iter().filter(|(_, segment)| segment.is_to_be_scrubbed(end));
         let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
         let report = ScrubReport::new(self.world.unix_seconds());
         let next = (SegmentId(0), 0);
@@ -229,7 +232,14 @@ impl<W: World> Pool<W> {
                 let next = self.scrub_stretch(&stretch).await;
                 self.with_pass(number, |pass| pass.next = next);
             }
-            None => self.end_pass(ScrubState::Finished),
+            None => {
+                let check = self.check_superblocks().await;
+                self.with_pass(number, |pass| pass.report.add(&check));
+                // Another may have been begun meanwhile.
+                if self.scrub.position().is_some_and(|(still, ..)| still == number) {
+                    self.end_pass(ScrubState::Finished);
+                }
+            }
         }
     }
 
@@ -243,7 +253,7 @@ impl<W: World> Pool<W> {
     /// What the next step looks at. `None`: everything has been looked at.
     fn next_stretch(&self, number: u64, (at, row): (SegmentId, u32), end: Lsn) -> Option<Stretch> {
         let segments = self.segments.borrow();
-        let mut left = segments.iter().filter(|(id, segment)| *id >= at && is_to_be_scrubbed(segment, end));
+        let mut left = segments.iter().filter(|(id, segment)| *id >= at && segment.is_to_be_scrubbed(end));
         let (id, segment) = left.next()?;
         let (floor, extents) = (self.log.floor(), segment.accepted_rows());
         let (first, is_settled) = (if id == at { row } else { 0 }, segment.last_lsn < floor);
@@ -301,10 +311,12 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// Whether a scrub looks at a segment: something lives in it, and it was begun before `end`.
-fn is_to_be_scrubbed(segment: &Segment, end: Lsn) -> bool {
-    let has_rows = matches!(segment.state, SegmentState::Sealed | SegmentState::Open) && segment.rows > 0;
-    has_rows && segment.first_lsn < end && segment.live != Occupancy::default()
+impl Segment {
+    /// Whether a scrub looks at it: something lives in it, and it was begun before `end`.
+    pub fn is_to_be_scrubbed(&self, end: Lsn) -> bool {
+        let has_rows = matches!(self.state, SegmentState::Sealed | SegmentState::Open) && self.rows > 0;
+        has_rows && self.first_lsn < end && self.live != Occupancy::default()
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! The store as those above it see it: volumes of blocks.
 
+mod close;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
 use bytes::Bytes;
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::join_all;
 use smallvec::{SmallVec, smallvec};
 
 use crate::batch::Item;
@@ -63,55 +64,6 @@ impl<W: World> Store<W> {
         let store = Store { pool };
         store.pool.spawn(store.clone().zero_tails());
         Ok((store, opened))
-    }
-
-    /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
-    /// nothing any more afterwards, and its drives are free once the last clone of it is gone.
-    ///
-    /// If the pool has halted, has no segment left for a last checkpoint, the file system under a file-backed drive is
-    /// full, or a drive hangs that it cannot do without, there is no clean end. Then the pool stops as it is, with an error, and the next start replays what was
-    /// acknowledged.
-    pub async fn close(&self) -> Result<(), IoError> {
-        let done = match select(pin!(self.finish()), pin!(self.cannot_finish())).await {
-            Either::Left((done, _)) => done,
-            Either::Right((why, _)) => Err(why),
-        };
-        self.pool.close();
-        done.map_err(|error| {
-            let left = "no last checkpoint was written, and the next start replays what was acknowledged";
-            IoError::new(error.cause, format!("{left}: {error}"))
-        })
-    }
-
-    /// Returns when the pool cannot be finished any more.
-    async fn cannot_finish(&self) -> IoError {
-        let lacks_room = async {
-            self.pool.array.lacks_room().await;
-            IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
-        };
-        let (lacks_room, hangs) = (pin!(lacks_room), pin!(self.hangs()));
-        match select(pin!(self.pool.halts()), select(lacks_room, hangs)).await {
-            Either::Left((error, _)) => error,
-            Either::Right((waits, _)) => waits.factor_first().0,
-        }
-    }
-
-    /// Returns once a drive that the pool cannot do without has been silent for so long that the pool is closed without it.
-    pub async fn hangs(&self) -> IoError {
-        self.pool.hangs().await
-    }
-
-    async fn finish(&self) -> Result<(), IoError> {
-        let pool = &self.pool;
-        pool.commit.stop();
-        // Who waits for a segment only to tidy up waits no more.
-        pool.root_changed.notify_waiters();
-        pool.commit.stopped().await;
-        pool.finish_striping().await;
-        pool.checkpoint_now().await?;
-        pool.orders.stop();
-        pool.orders.stopped().await;
-        pool.checkpoint(true).await
     }
 
     // --- volumes ------------------------------------------------------------------------------------------------
@@ -443,6 +395,11 @@ impl<W: World> Store<W> {
     /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be written meanwhile.
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
         self.pool.audit_now().await
+    }
+
+    /// What a scrub looks at, in bytes of drives that work.
+    pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
+        self.pool.scrubbed_places()
     }
 }
 

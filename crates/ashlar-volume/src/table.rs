@@ -113,22 +113,14 @@ impl Table {
 
     /// Adds rows or replaces those of their numbers.
     pub(crate) fn put(&self, rows: impl IntoIterator<Item = Row>) {
-        self.change(|all, generation| {
-            for mut row in rows {
-                row.info.generation = generation;
-                all.insert(row.info.nsid, row);
-            }
-        });
+        self.change(|all, generation| insert(all, rows, generation));
     }
 
     /// Puts the namespaces of a pool in the place of those that it had.
     pub(crate) fn put_pool(&self, pool: PoolUuid, rows: impl IntoIterator<Item = Row>) {
         self.change(|all, generation| {
             all.retain(|_, row| row.place.pool != pool);
-            for mut row in rows {
-                row.info.generation = generation;
-                all.insert(row.info.nsid, row);
-            }
+            insert(all, rows, generation);
         });
     }
 
@@ -189,6 +181,13 @@ impl Table {
             unsafe_shutdowns: sum.unsafe_shutdowns + pool.unsafe_shutdowns,
             ..sum
         })
+    }
+}
+
+fn insert(all: &mut Rows, rows: impl IntoIterator<Item = Row>, generation: u64) {
+    for mut row in rows {
+        row.info.generation = generation;
+        all.insert(row.info.nsid, row);
     }
 }
 

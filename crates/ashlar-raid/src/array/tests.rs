@@ -1,14 +1,16 @@
+mod quirky;
 mod slow;
 
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{AlignedBuf, DeviceOp, MemoryDevice, wait_for};
+use ashlar_block::{DeviceOp, MemoryDevice, wait_for};
 
 use super::*;
 use crate::geometry::{COLUMNS_MAX, ChunkAddr};
 use crate::parity;
+use quirky::{Quirk, Quirky};
 
 const CHUNK_BYTES: u32 = 64 << 10;
 
@@ -123,33 +125,17 @@ fn choices_are_all_the_ways_to_leave_columns_out() {
 }
 
 /// A drive that has lost what was in its cache, says so once, and then that all is well.
+#[derive(Default)]
 struct LosesItsCache {
-    drive: MemoryDevice,
     has_said_so: Cell<bool>,
 }
 
-impl Device for LosesItsCache {
-    fn size_bytes(&self) -> u64 {
-        self.drive.size_bytes()
-    }
-
-    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        self.drive.read(offset, buf).await
-    }
-
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
-        self.drive.write(offset, data, durability).await
-    }
-
-    async fn flush(&self) -> Result<(), DeviceError> {
-        match self.has_said_so.replace(true) {
-            false => Err(DeviceError::Os { op: DeviceOp::Flush, offset: 0, errno: 5 }),
-            true => Ok(()),
+impl Quirk for LosesItsCache {
+    async fn before(&self, op: DeviceOp, _: Range<u64>) -> Result<(), DeviceError> {
+        if op == DeviceOp::Flush && !self.has_said_so.replace(true) {
+            return Err(DeviceError::Os { op, offset: 0, errno: 5 });
         }
-    }
-
-    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.drive.discard(offset, bytes).await
+        Ok(())
     }
 }
 
@@ -157,7 +143,7 @@ impl Device for LosesItsCache {
 #[test]
 fn a_drive_whose_flush_has_failed_is_not_believed_when_the_next_succeeds() {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let drive = LosesItsCache { drive: MemoryDevice::new(4 << 20), has_said_so: Cell::new(false) };
+    let drive = Quirky::new(LosesItsCache::default());
     let array = Array::new(vec![Some(Rc::new(Member::new(drive, layout)))]);
     now(array.flush(DriveId(0)));
     assert!(array.working(DriveId(0)).is_none());
@@ -167,32 +153,15 @@ fn a_drive_whose_flush_has_failed_is_not_believed_when_the_next_succeeds() {
 
 /// A drive that refuses to read a part of it.
 struct Scratched {
-    drive: MemoryDevice,
     scratch: Range<u64>,
 }
 
-impl Device for Scratched {
-    fn size_bytes(&self) -> u64 {
-        self.drive.size_bytes()
-    }
-
-    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        if offset < self.scratch.end && self.scratch.start < offset + buf.len() as u64 {
-            return (Err(DeviceError::Os { op: DeviceOp::Read, offset, errno: 5 }), buf);
+impl Quirk for Scratched {
+    async fn before(&self, op: DeviceOp, bytes: Range<u64>) -> Result<(), DeviceError> {
+        if op == DeviceOp::Read && bytes.start < self.scratch.end && self.scratch.start < bytes.end {
+            return Err(DeviceError::Os { op, offset: bytes.start, errno: 5 });
         }
-        self.drive.read(offset, buf).await
-    }
-
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
-        self.drive.write(offset, data, durability).await
-    }
-
-    async fn flush(&self) -> Result<(), DeviceError> {
-        self.drive.flush().await
-    }
-
-    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.drive.discard(offset, bytes).await
+        Ok(())
     }
 }
 
@@ -202,7 +171,7 @@ fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
     let (first, sector) = (layout.offset(0, 0), SECTOR_BYTES as u64);
     let scratch = first + 3 * sector..first + 12 * sector;
-    let drive = || Scratched { drive: MemoryDevice::new(4 << 20), scratch: scratch.clone() };
+    let drive = || Quirky::new(Scratched { scratch: scratch.clone() });
     let member = |_| Some(Rc::new(Member::new(drive(), layout)));
     let array = Array::new((0..3).map(member).collect()).with_clock(|| Nanos(0));
     array.set_fault_threshold(NonZeroU32::new(2));
@@ -216,51 +185,27 @@ fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
 }
 
 /// A drive that answers nothing while it hangs.
-struct Hangs {
-    drive: MemoryDevice,
+#[derive(Default)]
+struct Silent {
     is_hung: Cell<bool>,
     goes_on: Notify,
 }
 
-impl Hangs {
-    fn new() -> Self {
-        Hangs { drive: MemoryDevice::new(4 << 20), is_hung: Cell::new(false), goes_on: Notify::new() }
-    }
-
-    async fn hang(&self) {
-        wait_for(&self.goes_on, || (!self.is_hung.get()).then_some(())).await;
-    }
-
+impl Silent {
     fn go_on(&self) {
         self.is_hung.set(false);
         self.goes_on.notify_waiters();
     }
 }
 
-impl Device for Hangs {
-    fn size_bytes(&self) -> u64 {
-        self.drive.size_bytes()
-    }
-
-    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        self.hang().await;
-        self.drive.read(offset, buf).await
-    }
-
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
-        self.hang().await;
-        self.drive.write(offset, data, durability).await
-    }
-
-    async fn flush(&self) -> Result<(), DeviceError> {
-        self.hang().await;
-        self.drive.flush().await
-    }
-
-    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.drive.discard(offset, bytes).await
+impl Quirk for Silent {
+    async fn before(&self, _: DeviceOp, _: Range<u64>) -> Result<(), DeviceError> {
+        wait_for(&self.goes_on, || (!self.is_hung.get()).then_some(())).await;
+        Ok(())
     }
 }
+
+type Hangs = Quirky<Silent>;
 
 /// Four drives with rows on them, of which the one of column 2 hangs from now on.
 fn hanging() -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
@@ -270,12 +215,12 @@ fn hanging() -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
 /// The same with rows of another shape.
 fn hanging_of(geometry: Geometry) -> (Array<Hangs>, Geometry, Rc<Member<Hangs>>) {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let drive = |_| Some(Rc::new(Member::new(Hangs::new(), layout)));
+    let drive = |_| Some(Rc::new(Member::new(Quirky::new(Silent::default()), layout)));
     let array = Array::new((0..geometry.columns.len()).map(drive).collect());
     let written = now(array.write_rows(&geometry, 0, rows(&geometry).into_iter()));
     assert_eq!(written, Ok(MissingColumns(ColumnMask::default())));
     let member = array.member(DriveId(2)).expect("a member");
-    member.device.is_hung.set(true);
+    member.device.quirk.is_hung.set(true);
     (array, geometry, member)
 }
 
@@ -304,7 +249,7 @@ fn reads_do_not_wait_for_a_drive_that_does_not_answer() {
         assert_eq!(array.look(), []);
         assert_eq!(now(read()).expect("the others know it").1, Source::Spared);
     }
-    member.device.go_on();
+    member.device.quirk.go_on();
     assert!(poll(probe).is_ready() && !member.is_slow());
     assert_eq!(now(read()).expect("it answers again").1, Source::Direct);
 }
@@ -364,7 +309,7 @@ fn what_only_a_silent_drive_knows_is_waited_for() {
     assert!(poll(waits.as_mut()).is_pending());
     look_until_silent(&array);
     assert!(poll(waits.as_mut()).is_pending());
-    member.device.go_on();
+    member.device.quirk.go_on();
     assert!(matches!(poll(waits), Poll::Ready(Ok((_, Source::Direct)))));
 }
 
@@ -394,7 +339,7 @@ fn nothing_is_looked_at_while_no_drive_owes_anything() {
     assert!(poll(owes.as_mut()).is_pending());
     let mut waits = pin!(array.read_sectors(&geometry, 2, &(0..1)));
     assert!(poll(waits.as_mut()).is_pending() && poll(owes).is_ready());
-    member.device.go_on();
+    member.device.quirk.go_on();
     assert!(poll(waits).is_ready());
     array.look();
     assert!(poll(pin!(array.owes())).is_pending());

@@ -8,6 +8,7 @@ use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::format::header::RecordKind;
 use crate::format::location::{Codec, Location};
+use crate::format::superblock::Superblock;
 use crate::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::types::{Family, Key, Layer};
@@ -322,4 +323,28 @@ fn the_last_scrub_is_known_after_a_restart() {
     at_once(written.pool.checkpoint(true)).expect("good drives");
     written.pool = written.drives.open();
     assert_eq!(written.pool.scrub_report(), Some(report));
+}
+
+/// The other one is enough to go on with, and nobody wrote this one again: the next fault cost the drive.
+#[test]
+fn a_superblock_that_is_wrong_is_written_anew_from_the_other() {
+    let written = Written::new(Level::RAID5, 4);
+    let device = &written.drives.devices[2];
+    let second = Superblock::second_offset(device.size_bytes());
+    let read = |offset| at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES))).1;
+    let right = read(Superblock::FIRST_OFFSET);
+    let superblock = Superblock::decode(&right).expect("it was made");
+    let older = Superblock { generation: superblock.generation - 1, ..superblock.clone() };
+    let of_another = Superblock { drive: DriveId(3), generation: superblock.generation + 1, ..superblock };
+    let wrong = [vec![0; SECTOR_BYTES], older.encode(), of_another.encode()];
+    for (offset, wrong) in
+        [Superblock::FIRST_OFFSET, second].into_iter().flat_map(|at| wrong.clone().map(|wrong| (at, wrong)))
+    {
+        let sector = AlignedBuf::copy_of(&wrong).freeze();
+        at_once(device.write(offset, sector, Durability::Stable)).expect("a good drive");
+        let report = written.scrub();
+        assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(DriveId(2), found(1, 1))]);
+        assert!(read(offset)[..] == right[..] && read(second)[..] == right[..]);
+        assert_eq!(written.scrub().findings, found(0, 0));
+    }
 }

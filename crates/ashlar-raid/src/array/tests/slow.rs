@@ -2,38 +2,26 @@ use super::*;
 
 /// A drive that takes a time for each read.
 struct TakesItsTime {
-    drive: MemoryDevice,
     clock: Rc<Cell<u64>>,
     read_us: Cell<u64>,
-    reads: Cell<u64>,
 }
 
-impl Device for TakesItsTime {
-    fn size_bytes(&self) -> u64 {
-        self.drive.size_bytes()
-    }
-
-    async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        self.clock.set(self.clock.get() + self.read_us.get() * 1000);
-        self.reads.set(self.reads.get() + 1);
-        self.drive.read(offset, buf).await
-    }
-
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
-        self.drive.write(offset, data, durability).await
-    }
-
-    async fn flush(&self) -> Result<(), DeviceError> {
-        self.drive.flush().await
-    }
-
-    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        self.drive.discard(offset, bytes).await
+impl Quirk for TakesItsTime {
+    async fn before(&self, op: DeviceOp, _: Range<u64>) -> Result<(), DeviceError> {
+        if op == DeviceOp::Read {
+            self.clock.set(self.clock.get() + self.read_us.get() * 1000);
+        }
+        Ok(())
     }
 }
 
 /// Reads every column of a stripe in turn for so many seconds. Returns how often the column of `watched` was spared.
-fn read_for(array: &Array<TakesItsTime>, clock: &Cell<u64>, seconds: u64, watched: usize) -> (u64, u64) {
+fn read_for(
+    array: &Array<Quirky<TakesItsTime>>,
+    clock: &Cell<u64>,
+    seconds: u64,
+    watched: usize,
+) -> (u64, u64) {
     let (geometry, end) = (geometry(4, 1), clock.get() + seconds * 1_000_000_000);
     let (mut reads, mut spared) = (0, 0);
     while clock.get() < end {
@@ -49,15 +37,10 @@ fn read_for(array: &Array<TakesItsTime>, clock: &Cell<u64>, seconds: u64, watche
 }
 
 /// Four drives, with a stripe on them.
-fn of_four() -> (Array<TakesItsTime>, Rc<Cell<u64>>) {
+fn of_four() -> (Array<Quirky<TakesItsTime>>, Rc<Cell<u64>>) {
     let clock = Rc::new(Cell::new(0));
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };
-    let drive = || TakesItsTime {
-        drive: MemoryDevice::new(4 << 20),
-        clock: clock.clone(),
-        read_us: Cell::new(100),
-        reads: Cell::new(0),
-    };
+    let drive = || Quirky::new(TakesItsTime { clock: clock.clone(), read_us: Cell::new(100) });
     let members = (0..4).map(|_| Some(Rc::new(Member::new(drive(), layout)))).collect();
     let time = clock.clone();
     let array = Array::new(members).with_clock(move || Nanos(time.get()));
@@ -72,7 +55,7 @@ fn a_drive_that_is_slow_is_found_within_half_a_minute_and_read_around_until_it_i
     let (array, clock) = of_four();
     let slow = || array.member(DriveId(2)).expect("a member");
     assert_eq!(read_for(&array, &clock, 30, 2).1, 0);
-    slow().device.read_us.set(20_000);
+    slow().device.quirk.read_us.set(20_000);
     read_for(&array, &clock, 30, 2);
     assert!(
         slow().is_slow()
@@ -80,7 +63,7 @@ fn a_drive_that_is_slow_is_found_within_half_a_minute_and_read_around_until_it_i
     );
     let (reads, spared) = read_for(&array, &clock, 10, 2);
     assert_eq!(spared * 16 / reads, 15, "one read in sixteen looks whether it is well");
-    slow().device.read_us.set(100);
+    slow().device.quirk.read_us.set(100);
     read_for(&array, &clock, 30, 2);
     assert!(!slow().is_slow());
     assert_eq!(read_for(&array, &clock, 5, 2).1, 0);
@@ -102,7 +85,7 @@ fn a_drive_that_is_slow_is_found_within_half_a_minute_at_two_reads_a_second() {
         }
     };
     read_slowly(60);
-    slow.device.read_us.set(20_000);
+    slow.device.quirk.read_us.set(20_000);
     read_slowly(30);
     assert!(slow.is_slow());
     let others = [0, 1, 3].map(|drive| array.member(DriveId(drive)).expect("a member").is_slow());

@@ -1,0 +1,76 @@
+//! The two superblocks of each drive: one is enough, so what is wrong with the other is made right while there is one.
+
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
+
+use super::repair::BatchCheck;
+use super::report::Findings;
+use crate::format::superblock::Superblock;
+use crate::pool::Pool;
+
+/// A copy, as its drive gave it.
+struct Copy {
+    offset: u64,
+    read: Result<Vec<u8>, DeviceError>,
+    /// What it says, if it is one of the drive's as the pool knows it.
+    says: Option<Superblock>,
+}
+
+impl<W: World> Pool<W> {
+    /// Looks at the superblocks of all drives that work, and makes right what is wrong.
+    pub(super) async fn check_superblocks(&self) -> BatchCheck {
+        let mut check = BatchCheck::default();
+        for drive in self.array.working_drives() {
+            let named = self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
+            let Some(member) = named else { continue };
+            let findings = self.check_superblocks_of(drive, member.uuid).await;
+            if findings != Findings::default() {
+                check.drives.insert(drive, findings);
+            }
+        }
+        check
+    }
+
+    async fn check_superblocks_of(&self, drive: DriveId, uuid: DriveUuid) -> Findings {
+        let mut findings = Findings::default();
+        let Some(member) = self.array.working(drive) else { return findings };
+        let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
+        let size_bytes = first.says.as_ref().map_or(member.device.size_bytes(), |says| says.drive_bytes);
+        let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
+        let newest = [&first, &second].into_iter().filter_map(|copy| copy.says.as_ref());
+        let Some(right) = newest.max_by_key(|says| says.generation).map(Superblock::encode) else {
+            return findings;
+        };
+        for copy in [first, second] {
+            let (wrong, unreadable) = match copy.read {
+                Ok(read) if read == right => continue,
+                Ok(_) => (1, 0),
+                Err(DeviceError::Gone) => break,
+                Err(_) => (0, 1),
+            };
+            let repaired = self.rewrite_superblock(drive, copy.offset, &right).await;
+            let (repaired, unrepaired) = if repaired { (1, 0) } else { (0, 1) };
+            findings += Findings { wrong, unreadable, repaired, unrepaired };
+        }
+        if findings.wrong > 0 {
+            self.array.note_lies(drive, findings.wrong);
+        }
+        findings
+    }
+
+    async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
+        let read = self.array.read_raw(drive, offset).await.map(|sector| sector[..SECTOR_BYTES].to_vec());
+        let says = read.as_ref().ok().and_then(|sector| Superblock::decode(sector).ok());
+        let is_its_own =
+            |says: &Superblock| (says.pool, says.drive, says.drive_uuid) == (self.identity.pool, drive, uuid);
+        Copy { offset, read, says: says.filter(is_its_own) }
+    }
+
+    async fn rewrite_superblock(&self, drive: DriveId, offset: u64, right: &[u8]) -> bool {
+        tracing::warn!("{drive}: the superblock at {offset} is not as it should be, and is written anew");
+        let repaired = self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
+        if repaired {
+            self.count(|counters| counters.sectors_repaired += 1);
+        }
+        repaired
+    }
+}

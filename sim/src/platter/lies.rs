@@ -1,0 +1,153 @@
+//! What sectors should hold and do not: what a drive that never lies would have in their place.
+//!
+//! A sector is lied about while it holds something else than the same drive would hold, had it done each write where it was told to,
+//! and had no bit changed. Pieces of a write that tear, or that a cut leaves of what was not flushed, are no lies: they are the same
+//! on both. Nor is a write that was not done a lie before a flush promises it: the cut of the power may undo it till then.
+
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Range};
+
+use ashlar_block::SECTOR_BYTES;
+use bytes::Bytes;
+
+use super::{Sector, sectors};
+
+/// What became of sectors that drives lied about.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct LieCounts {
+    /// Lies.
+    pub told: u64,
+    /// Those of them that a read gave, once or more often.
+    pub met: u64,
+    /// Those that were ended by a write of what should have been there.
+    pub repaired: u64,
+    /// Those that were ended by something else that came to their place.
+    pub overwritten: u64,
+}
+
+impl LieCounts {
+    /// Lies that were ended neither way.
+    pub fn left(&self) -> u64 {
+        self.told - self.repaired - self.overwritten
+    }
+}
+
+impl AddAssign for LieCounts {
+    fn add_assign(&mut self, other: LieCounts) {
+        self.told += other.told;
+        self.met += other.met;
+        self.repaired += other.repaired;
+        self.overwritten += other.overwritten;
+    }
+}
+
+struct Lie {
+    intended: Box<Sector>,
+    is_met: bool,
+}
+
+/// The lies of a drive.
+#[derive(Default)]
+pub struct Lies {
+    by_sector: BTreeMap<usize, Lie>,
+    /// Writes that were not done where they should have been, and that no flush has promised yet; by their numbers.
+    unpromised: BTreeMap<u64, (u64, Bytes)>,
+    counts: LieCounts,
+}
+
+impl Lies {
+    pub fn counts(&self) -> LieCounts {
+        self.counts
+    }
+
+    /// Sectors of the range that are lied about.
+    pub fn within(&self, sectors: Range<usize>) -> impl Iterator<Item = usize> {
+        self.by_sector.range(sectors).map(|(sector, _)| *sector)
+    }
+
+    /// A part of a sector was written as was meant; the whole is `held` now.
+    pub fn wrote(&mut self, sector: usize, within: usize, bytes: &[u8], held: &Sector) {
+        let Some(lie) = self.by_sector.get_mut(&sector) else { return };
+        let part = &mut lie.intended[within..within + bytes.len()];
+        let was_intended = part == bytes;
+        part.copy_from_slice(bytes);
+        if *lie.intended == *held {
+            self.end(sector, was_intended);
+        }
+    }
+
+    /// A sector is `held` now, and `before` it was not, which nobody meant.
+    pub fn spoiled(&mut self, sector: usize, before: &Sector, held: &Sector) {
+        match self.by_sector.get(&sector) {
+            Some(lie) if *lie.intended == *held => self.end(sector, false),
+            None if before != held => self.tell(sector, before),
+            _ => {}
+        }
+    }
+
+    /// A sector should be `intended`, and is `held` still.
+    pub fn left_out(&mut self, sector: usize, intended: &Sector, held: &Sector) {
+        if self.by_sector.get(&sector).is_some_and(|lie| *lie.intended == *intended) {
+            return;
+        }
+        if self.by_sector.contains_key(&sector) {
+            self.end(sector, false);
+        }
+        if intended != held {
+            self.tell(sector, intended);
+        }
+    }
+
+    fn tell(&mut self, sector: usize, intended: &Sector) {
+        self.counts.told += 1;
+        self.by_sector.insert(sector, Lie { intended: Box::new(*intended), is_met: false });
+    }
+
+    fn end(&mut self, sector: usize, is_repaired: bool) {
+        self.by_sector.remove(&sector);
+        self.counts.repaired += u64::from(is_repaired);
+        self.counts.overwritten += u64::from(!is_repaired);
+    }
+
+    /// A read gives the sector.
+    pub fn meet(&mut self, sector: usize) {
+        let Some(lie) = self.by_sector.get_mut(&sector) else { return };
+        self.counts.met += u64::from(!lie.is_met);
+        lie.is_met = true;
+    }
+
+    // --- before a flush -------------------------------------------------------------------------------------------
+
+    /// A write that a flush would have promised was not done.
+    pub fn promise_later(&mut self, number: u64, offset: u64, data: Bytes) {
+        self.unpromised.insert(number, (offset, data));
+    }
+
+    /// Of the writes that were not done, those that a flush promises which is for all before this number.
+    pub fn promised(&mut self, before: u64) -> BTreeMap<u64, (u64, Bytes)> {
+        let later = self.unpromised.split_off(&before);
+        std::mem::replace(&mut self.unpromised, later)
+    }
+
+    /// Of the writes that were not done, those that touch these sectors.
+    pub fn promised_of(&mut self, range: &Range<usize>) -> BTreeMap<u64, (u64, Bytes)> {
+        let touches = |(offset, data): &(u64, Bytes)| {
+            let written = sectors(*offset, data.len());
+            written.start < range.end && range.start < written.end
+        };
+        let (of_range, others) =
+            std::mem::take(&mut self.unpromised).into_iter().partition(|(_, write)| touches(write));
+        self.unpromised = others;
+        of_range
+    }
+
+    /// Nothing will promise what has not been promised.
+    pub fn promise_nothing(&mut self) {
+        self.unpromised.clear();
+    }
+}
+
+/// Where a sector begins in a write at `offset`.
+pub fn part_of(data: &[u8], nth: usize) -> &Sector {
+    data[nth * SECTOR_BYTES..][..SECTOR_BYTES].try_into().expect("whole sectors")
+}
