@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, Lba, Nanos, Spawn, XorShift, within};
 use ashlar_raid::Level;
-use ashlar_store::{AddError, FoundDrive, NewPool, Options, ReturnError, Settings, create};
+use ashlar_store::{AddError, FoundDrive, Options, ReturnError, Settings};
 use bytes::Bytes;
 
+use crate::drive::SimDrive;
 use crate::good::make_pool;
 use crate::platter::SharedPlatter;
-use crate::start::{Pool, open_with, superblock};
+use crate::start::{Pool, superblock};
 use crate::world::{Ended, SimWorld, WallClock};
 
 const DRIVES: usize = 4;
