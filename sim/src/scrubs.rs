@@ -23,7 +23,7 @@ impl Run {
         }
         let left = watched.lies_within(&pool.scrubbed_places());
         if left > 0 {
-            return Err(format!("{left} sectors that drives have lied about are wrong after two scrubs"));
+            return Err(format!("sectors that drives have lied about are wrong after two scrubs: {left}"));
         }
         self.known.count(|outcome| {
             outcome.scrubbed += 1;
