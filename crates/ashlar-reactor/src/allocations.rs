@@ -6,11 +6,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::ffi::c_long;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use libmimalloc_sys::{mi_option_set_default, mi_option_t, mi_option_use_numa_nodes};
 
 static OF_ALL_THREADS: AtomicU64 = AtomicU64::new(0);
 static BYTES_ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -68,17 +64,6 @@ unsafe impl GlobalAlloc for Counting {
 pub fn collect_freed() {
     // SAFETY: it may be called at any time, on any thread.
     unsafe { libmimalloc_sys::mi_collect(true) }
-}
-
-/// `mi_option_purge_delay`, which the bindings do not name: it is the one before this.
-const PURGE_DELAY: mi_option_t = mi_option_use_numa_nodes - 1;
-
-/// Has mimalloc keep what the program has freed for so long before it goes back to the system, unless the environment says otherwise
-/// or [`collect_freed`] is called before. Memory that is given back and soon needed again comes as page faults, in the middle of
-/// answering.
-pub fn keep_freed_for(delay: Duration) {
-    // SAFETY: options may be set at any time, on any thread.
-    unsafe { mi_option_set_default(PURGE_DELAY, delay.as_millis() as c_long) }
 }
 
 /// Whether this program counts: no program gets as far as asking without having allocated.

@@ -58,18 +58,21 @@ impl<W: World> Pool<W> {
     }
 
     /// Returns once a drive has been silent for longer than whoever closes the pool waits for it, with the reason. By then it would
-    /// have been given up, if the pool could do without it.
+    /// have been given up, if that is allowed and the pool could do without it.
     pub async fn hangs(&self) -> IoError {
-        let timeout = self.catalog.borrow().settings.io_timeout.unwrap_or_default();
-        let longest = timeout.max(OPEN_ANSWER_MAX);
+        let timeout = self.catalog.borrow().settings.io_timeout;
+        let longest = timeout.unwrap_or_default().max(OPEN_ANSWER_MAX);
+        let reason = match timeout {
+            Some(_) => "the pool cannot do without it",
+            None => "with io-timeout=off no drive is given up for that",
+        };
         loop {
             self.array.owes().await;
             self.world.sleep(LOOK_INTERVAL).await;
             let mut silent = self.array.silent_drives().into_iter();
             if let Some((drive, lasts)) = silent.find(|(_, lasts)| *lasts > longest) {
                 let seconds = lasts.as_secs();
-                let why =
-                    format!("{drive} has not answered for {seconds} s, and the pool cannot do without it");
+                let why = format!("{drive} has not answered for {seconds} s, and {reason}");
                 return IoError::new(Cause::WriteFault, why);
             }
         }

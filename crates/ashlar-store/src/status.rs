@@ -169,7 +169,9 @@ impl<W: World> Pool<W> {
         let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
         let all: u64 = damaged.map(|(_, segment)| self.bytes_to_restore(segment, &unreleased)).sum();
         let bytes_left = all.saturating_sub(self.relocation.bytes_begun());
-        let goes_on = bytes_left > 0 && self.could_restore();
+        // When all is moved, roots have to say so: until then the rebuild is not done.
+        let is_done = bytes_left == 0 && unreleased.is_empty();
+        let goes_on = !is_done && self.could_restore();
         goes_on.then(|| self.rebuild.done.progress(bytes_left, self.world.now()))
     }
 }

@@ -458,8 +458,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
 fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport, NodeError> {
     let is_named = |drive: &&DriveReport| {
         let number = drive.status.drive.0.to_string();
-        let path = drive.facts.as_ref().map(|facts| path_of(&facts.spec));
-        number == name || drive.name() == name || path == Some(name)
+        let is_there = drive.facts.as_ref().is_some_and(|facts| is_at(&facts.spec, name));
+        number == name || drive.name() == name || is_there
     };
     let no_such = || NodeError::NoSuchDrive { pool: report.status.name.clone(), drive: name.to_owned() };
     // The newest record comes last.
@@ -487,3 +487,12 @@ fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeErro
 pub fn path_of(spec: &str) -> &str {
     spec.split(',').next().unwrap_or(spec)
 }
+
+/// Whether `name` is where the drive is, with its options or without; of a file also its path alone.
+pub fn is_at(spec: &str, name: &str) -> bool {
+    let (path, name) = (path_of(spec), path_of(name));
+    path == name || path.strip_prefix("file:") == Some(name)
+}
+
+#[cfg(test)]
+mod tests;

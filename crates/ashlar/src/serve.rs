@@ -52,10 +52,6 @@ pub struct Running {
     api: JoinHandle<std::io::Result<()>>,
 }
 
-/// How long memory that was freed is kept while there is something to do. A checkpoint needs again what the one before has needed, and
-/// what goes back all at once goes back in 10 to 20 ms, during which hosts wait: it should go when there are none.
-const KEEP_FREED: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// Puts a node together, from its directory to its sockets: reactors, then pools, then what hosts and
 /// administrators reach it by.
 ///
@@ -70,7 +66,6 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         limits: config.limits.clone(),
         several_reactors: config.reactors > 1,
     })?;
-    ashlar_reactor::allocations::keep_freed_for(KEEP_FREED);
     let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
     let reactor =
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };

@@ -99,6 +99,18 @@ fn what_is_restored_counts_before_a_root_says_so() {
     at_once(pool.checkpoint(false)).expect("the first has been made good");
 }
 
+/// Whoever waited for it was told after ten seconds that nothing can be rebuilt, where the share of the time is small and roots are
+/// slow.
+#[test]
+fn a_rebuild_goes_on_until_a_root_says_that_all_is_restored() {
+    let pool = degraded(Level::RAID1, 4);
+    rebuild(&pool, |task| task != RebuildTask::Settle);
+    let left = || pool.status().rebuild.map(|rebuild| rebuild.bytes_left);
+    assert_eq!(left(), Some(0));
+    assert_eq!(rebuild(&pool, |_| true), None);
+    assert_eq!(left(), None);
+}
+
 #[test]
 fn a_root_says_what_is_restored_from_time_to_time() {
     let pool = degraded(Level::RAID1, 4);

@@ -2,6 +2,8 @@
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 
+use futures_util::future::join_all;
+
 use super::repair::BatchCheck;
 use super::report::Findings;
 use crate::format::superblock::Superblock;
@@ -18,16 +20,14 @@ struct Copy {
 impl<W: World> Pool<W> {
     /// Looks at the superblocks of all drives that work, and makes right what is wrong.
     pub(super) async fn check_superblocks(&self) -> BatchCheck {
-        let mut check = BatchCheck::default();
-        for drive in self.array.working_drives() {
-            let named = self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
-            let Some(member) = named else { continue };
-            let findings = self.check_superblocks_of(drive, member.uuid).await;
-            if findings != Findings::default() {
-                check.drives.insert(drive, findings);
-            }
-        }
-        check
+        let uuid_of =
+            |drive: DriveId| Some(self.root.borrow().members.iter().find(|it| it.drive == drive)?.uuid);
+        let members = self.array.working_drives().into_iter();
+        let members = members.filter_map(|drive| Some((drive, uuid_of(drive)?)));
+        let one = |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };
+        let all = join_all(members.map(one)).await;
+        let drives = all.into_iter().filter(|(_, findings)| *findings != Findings::default()).collect();
+        BatchCheck { drives, ..BatchCheck::default() }
     }
 
     async fn check_superblocks_of(&self, drive: DriveId, uuid: DriveUuid) -> Findings {
@@ -37,17 +37,20 @@ impl<W: World> Pool<W> {
         let size_bytes = first.says.as_ref().map_or(member.device.size_bytes(), |says| says.drive_bytes);
         let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
         let newest = [&first, &second].into_iter().filter_map(|copy| copy.says.as_ref());
-        let Some(right) = newest.max_by_key(|says| says.generation).map(Superblock::encode) else {
-            return findings;
-        };
+        let right = newest.max_by_key(|says| says.generation).map(Superblock::encode);
         for copy in [first, second] {
             let (wrong, unreadable) = match copy.read {
-                Ok(read) if read == right => continue,
+                Ok(read) if Some(&read) == right.as_ref() => continue,
                 Ok(_) => (1, 0),
                 Err(DeviceError::Gone) => break,
                 Err(_) => (0, 1),
             };
-            let repaired = self.rewrite_superblock(drive, copy.offset, &right).await;
+            let repaired = match &right {
+                Some(right) => self.rewrite_superblock(drive, copy.offset, right).await,
+                // Where the second one is, only a superblock tells for sure. The drive works until the pool is closed: time to
+                // replace it.
+                None => false,
+            };
             let (repaired, unrepaired) = if repaired { (1, 0) } else { (0, 1) };
             findings += Findings { wrong, unreadable, repaired, unrepaired };
         }

@@ -82,6 +82,9 @@ impl Standstill {
         };
         let verb = work.verb();
         let why = match self {
+            Standstill::Idle(_) if work == Work::Evacuation => format!(
+                "nothing is moved off the drive that pool '{pool}' is to let go of: ashlar pool show {pool} tells how it is"
+            ),
             Standstill::Idle(_) => format!(
                 "pool '{pool}' lacks drives, and nothing of it can be rebuilt: ashlar pool show {pool} tells which are missing"
             ),

@@ -103,10 +103,11 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
-            remove_drive(client, &pool, &RemoveDrive { drive, cancel }, wait, output).await
+            let request = RemoveDrive { drive: absolute(&drive)?, cancel };
+            remove_drive(client, &pool, &request, wait, output).await
         }
         PoolCommand::Replace { pool, drive, with, force } => {
-            let request = ReplaceDrive { drive, with: absolute(&with)?, force };
+            let request = ReplaceDrive { drive: absolute(&drive)?, with: absolute(&with)?, force };
             change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
@@ -263,7 +264,7 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let (pool, name) = pool_and_drive(&drive)?;
             let path = format!("/pools/{}/fail-drive", segment(pool)?);
             confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
-            let request = FailDrive { drive: name.to_owned(), force };
+            let request = FailDrive { drive: name, force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             print(output, &pool, tables::pool)
         }
@@ -283,8 +284,8 @@ async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Ou
     let (pool, name) = pool_and_drive(drive)?;
     let (path, at) = (path_of_pool(pool)?, at.map(absolute).transpose()?);
     let before: Pool = client.get(&path).await?;
-    let place = at.clone().or_else(|| before.drives.iter().find(|it| is_named(it, name))?.spec.clone());
-    let request = ReturnDrive { drive: name.to_owned(), at };
+    let place = at.clone().or_else(|| before.drives.iter().find(|it| is_named(it, &name))?.spec.clone());
+    let request = ReturnDrive { drive: name, at };
     let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
     if let Some(place) = place
         && let Some(now) = after.drives.iter().rfind(|it| is_drive(it, &place))
@@ -299,13 +300,14 @@ pub(super) fn is_named(member: &PoolDrive, name: &str) -> bool {
     member.name == name || member.name == format!("drive-{name}") || is_drive(member, name)
 }
 
-fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, &str)> {
+fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
-    drive.split_once('/').with_context(why)
+    let (pool, name) = drive.split_once('/').with_context(why)?;
+    Ok((pool, absolute(name)?))
 }
 
 fn is_drive(member: &PoolDrive, drive: &str) -> bool {
-    member.spec.as_deref().is_some_and(|spec| ashlar_volume::path_of(spec) == ashlar_volume::path_of(drive))
+    member.spec.as_deref().is_some_and(|spec| ashlar_volume::is_at(spec, drive))
 }
 
 async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {

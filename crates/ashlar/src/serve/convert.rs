@@ -69,9 +69,10 @@ fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {
 }
 
 fn progress(progress: &ashlar_store::Progress) -> Progress {
-    let all = (progress.bytes_done + progress.bytes_left).max(1);
+    let all = progress.bytes_done + progress.bytes_left;
+    let share = if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
     Progress {
-        percent: (progress.bytes_done as f64 / all as f64 * 1000.0).floor() / 10.0,
+        percent: (share * 1000.0).floor() / 10.0,
         bytes_left: progress.bytes_left,
         eta_s: progress.remaining.map(|remaining| remaining.as_secs_f64().ceil() as u64),
         obstacle: progress.obstacle.map(|obstacle| match obstacle {
