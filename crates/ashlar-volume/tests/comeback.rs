@@ -3,14 +3,41 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use std::time::Duration;
+
 use ashlar_block::DriveId;
+use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{AddError, DriveCondition, ReturnError};
+use ashlar_store::{Activity, AddError, DriveCondition, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
-use support::{Handles, drive, drives, node, pool, with_faults};
+use support::{Handles, TestNode, drive, drives, node, pool, with_faults};
+
+/// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
+/// moment between two things, too.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+const LOOKS_AT_REST: u32 = 50;
+/// Looks: only what never comes takes so many.
+const LOOKS_MAX: u32 = 60_000;
 
 async fn fail_writes(handles: &Handles, spec: &str, from: u64) {
     with_faults(handles, spec, move |faults| faults.fail_writes(from..u64::MAX, 5)).await;
+}
+
+/// Waits until nothing of the drive is to be restored any more, and no checkpoint is under way or about to be.
+async fn await_release(node: &TestNode, index: usize) {
+    let (mut looks, mut seen) = (0, None);
+    for _ in 0..LOOKS_MAX {
+        let status = node.report("tank").await.expect("it is open").status;
+        let is_released = status.drives[index].condition == DriveCondition::Released;
+        let now = Some(status.counters.checkpoints);
+        let is_at_rest = is_released && status.activity == Activity::Rest && now == seen;
+        (looks, seen) = (if is_at_rest { looks + 1 } else { 0 }, now);
+        if looks == LOOKS_AT_REST {
+            return;
+        }
+        sleep(LOOK_INTERVAL).await;
+    }
+    panic!("the drive is not released");
 }
 
 /// It was known to nobody, and yet open: the pool that was opened anew could not have it.
@@ -21,6 +48,8 @@ fn a_drive_that_was_coming_back_when_the_pool_halted_is_known_and_can_be_taken_a
         let all = drives("a", 4);
         node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
         node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
+        // Else one of the checkpoints that settle and release what it held might halt the pool before the drive is back.
+        await_release(&node, 1).await;
         for spec in [&all[0], &all[2]] {
             fail_writes(&handles, spec, 0).await;
         }

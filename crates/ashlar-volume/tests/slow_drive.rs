@@ -5,7 +5,12 @@
 mod support;
 
 use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, XorShift};
@@ -282,13 +287,24 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
         for spec in [SLOW, "mem:128MiB#other0", "mem:128MiB#other1"] {
             with_faults(&handles, spec, |faults| faults.stall()).await;
         }
+        let is_held = Arc::new(AtomicBool::new(false));
+        let tell = is_held.clone();
         let host = async move |door: TestDoor| {
-            let written = open(&door, 2).write(0, noise(7)).await;
-            written.expect_err("all its drives have to have it").cause
+            let volume = open(&door, 2);
+            let mut write = pin!(volume.write(0, noise(7)));
+            let done = poll_fn(|context| Poll::Ready(write.as_mut().poll(context).is_ready())).await;
+            assert!(!done, "its drives hang");
+            tell.store(true, Ordering::Relaxed);
+            write.await.expect_err("all its drives have to have it").cause
         };
         let held = spawn_joined(async move { at_door(&handles, 0, host).await });
-        // Until it waits for them.
-        sleep(Duration::from_millis(100)).await;
+        for _ in 0..LOOKS_MAX {
+            if is_held.load(Ordering::Relaxed) {
+                break;
+            }
+            sleep(LOOK_INTERVAL).await;
+        }
+        assert!(is_held.load(Ordering::Relaxed), "it waits for them");
         let (destroyed, closed) = join(node.destroy_pool("slow"), node.close_pool("other")).await;
         let destroyed = destroyed.expect_err("one drive is not empty").to_string();
         assert!(destroyed.contains(SLOW) && destroyed.contains("label-clear"), "{destroyed}");

@@ -151,7 +151,8 @@ fn a_pool_takes_a_drive_instead_of_one_that_it_has_lost() {
     let daemon = place.start();
     let limit = || place.json(&["pool", "show", "tank"])["limit_bytes"].as_u64().expect("bytes");
     let limit_at_first = limit();
-    let load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 17)], 1);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 17)], 1);
+    load.await_rounds();
     fs::remove_file(place.image(LOST)).expect("a file");
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", LOST));
     let pool = place.json(&["pool", "add-drive", "tank", &place.drive(ADDED)]);
@@ -214,6 +215,7 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     assert!(place.has_lost("tank", 2));
     let said = place.refused(&["drive", "fail", "tank/2"]);
     assert!(said.contains("the pool does not use drive 2"), "{said}");
+    place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.drive_states("tank", 2)[0], "released");
     place.ok(&["drive", "fail", "tank/0"]);

@@ -61,6 +61,28 @@ fn an_exported_pool_is_imported_by_another_machine_in_any_order_once_all_drives_
     Load::start(&there, volumes, 43).join();
 }
 
+/// Whoever took the wrong one of the two for the drive would go on from what was true when the copy was made.
+#[test]
+fn a_pool_with_a_copy_of_a_drive_is_imported_once_the_copy_is_taken_away() {
+    let (here, _here, volumes) = filled(53);
+    here.ok(&["pool", "export", "tank"]);
+    let there = Place::new();
+    let _there = there.start();
+    (0..DRIVES).for_each(|index| carry(index, &here, &there));
+    let copy = there.image(DRIVES);
+    fs::copy(there.image(DRIVES - 1 - 2), &copy).expect("room");
+    let drives = directory(&there);
+    for degraded in [&[][..], &["--degraded"]] {
+        let said = there.refused(&[&["pool", "import", "--drive", &drives], degraded].concat());
+        assert!(said.contains("two drives both claim to be drive 2 of the pool"), "{said}");
+        assert_eq!(there.json(&["pool", "list"]), serde_json::json!([]));
+    }
+    fs::remove_file(copy).expect("a file");
+    there.ok(&["pool", "import", "--drive", &drives]);
+    assert_eq!(there.pool_states("tank"), ["online"]);
+    Load::start(&there, volumes, 54).join();
+}
+
 #[test]
 fn what_is_left_of_a_dead_machines_pool_is_imported_when_that_is_said_and_what_was_forgotten_is_stale() {
     let (here, daemon, volumes) = filled(43);

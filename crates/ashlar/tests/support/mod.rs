@@ -255,9 +255,14 @@ impl Daemon {
 
     /// Stops it in the middle of whatever it does, and lets it go on after `pause`.
     pub fn stop_for(&self, pause: Duration) {
+        self.stop_while(|| std::thread::sleep(pause));
+    }
+
+    /// Does something of which it sees nothing before all of it is done: meanwhile it stands still.
+    pub fn stop_while(&self, act: impl FnOnce()) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it runs");
-        std::thread::sleep(pause);
+        act();
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it is stopped");
     }
 
