@@ -314,6 +314,8 @@ mod cramped;
 #[cfg(test)]
 mod halting;
 #[cfg(test)]
+mod rivals;
+#[cfg(test)]
 mod successor;
 #[cfg(test)]
 mod tests;

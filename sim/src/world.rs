@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use ashlar_block::{Clock, Nanos, Rng, Spawn, World, XorShift};
+use ashlar_block::{Clock, Nanos, Notify, Rng, Spawn, World, XorShift, wait_for};
 
 use crate::drive::SimDrive;
 
@@ -30,7 +30,12 @@ impl Wake for TaskWaker {
     }
 }
 
+/// A machine, of those that reach the same drives. The first one is everybody else: hosts, operators, the drives themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Machine(pub u8);
+
 struct Task {
+    machine: Machine,
     future: Pin<Box<dyn Future<Output = ()>>>,
     waker: Waker,
 }
@@ -69,11 +74,15 @@ struct Inner {
     operations: Cell<u64>,
     /// Operations at which the power is cut.
     cut_at: Cell<u64>,
+    /// None of its tasks runs.
+    frozen: Cell<Option<Machine>>,
+    /// A machine that freezes when it has read there so often more.
+    freezes_at_read: Cell<Option<(Machine, u64, u64)>>,
 }
 
-/// The simulated world. Clones are the same one.
+/// The simulated world, as one machine sees it. Clones are the same one.
 #[derive(Clone)]
-pub struct SimWorld(Rc<Inner>);
+pub struct SimWorld(Rc<Inner>, Machine);
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +101,7 @@ const STEPS_MAX: u64 = 1_000_000_000;
 impl SimWorld {
     /// The world of a seed, with its clock at `start`.
     pub fn new(seed: u64, start: Nanos, wall: WallClock) -> Self {
-        SimWorld(Rc::new(Inner {
+        let inner = Inner {
             now: Cell::new(start.0),
             wall,
             wall_readings: Cell::new(0),
@@ -103,7 +112,54 @@ impl SimWorld {
             timer_count: Cell::new(0),
             operations: Cell::new(0),
             cut_at: Cell::new(u64::MAX),
-        }))
+            frozen: Cell::default(),
+            freezes_at_read: Cell::default(),
+        };
+        SimWorld(Rc::new(inner), Machine::default())
+    }
+
+    /// The same world, as that machine sees it: tasks that it spawns are the machine's.
+    pub fn seen_from(&self, machine: Machine) -> Self {
+        SimWorld(self.0.clone(), machine)
+    }
+
+    /// The machine that this is seen from.
+    pub fn machine(&self) -> Machine {
+        self.1
+    }
+
+    /// From now on no task of `machine` runs, and those of all others do: it is stopped and let go on, or suspended with all that it
+    /// has in memory.
+    pub fn freeze(&self, machine: Option<Machine>) {
+        self.0.frozen.set(machine);
+        self.0.freezes_at_read.set(None);
+    }
+
+    /// The machine freezes between the `nth` read from `offset` that it begins now and whatever it does then.
+    pub fn freeze_at_read(&self, machine: Machine, offset: u64, nth: u64) {
+        self.0.freezes_at_read.set(Some((machine, offset, nth)));
+    }
+
+    /// A drive has read for this machine.
+    pub fn note_read(&self, offset: u64) {
+        match self.0.freezes_at_read.get() {
+            Some((machine, at, 1)) if (machine, at) == (self.1, offset) => self.freeze(Some(machine)),
+            Some((machine, at, left)) if (machine, at) == (self.1, offset) => {
+                self.freeze_at_read(machine, offset, left - 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// What `work` comes to, as a task of that machine: it goes on whatever becomes of this one.
+    pub async fn on<T: 'static>(&self, machine: Machine, work: impl Future<Output = T> + 'static) -> T {
+        let (done, waiting) = (Rc::new(RefCell::new(None)), Rc::new(Notify::new()));
+        let (result, rung) = (done.clone(), waiting.clone());
+        self.seen_from(machine).spawn(async move {
+            *result.borrow_mut() = Some(work.await);
+            rung.notify_waiters();
+        });
+        wait_for(&waiting, || done.borrow_mut().take()).await
     }
 
     /// A drive has done an operation, or refused it.
@@ -165,17 +221,30 @@ impl SimWorld {
     fn step(&self) {
         let woken = std::mem::take(&mut *self.0.woken.0.lock().expect("one thread"));
         self.0.tasks.borrow_mut().ready.extend(woken);
-        let ready = self.0.tasks.borrow().ready.len() as u64;
-        if ready == 0 {
-            return self.advance();
-        }
-        let chosen = self.below(ready) as usize;
-        let id = self.0.tasks.borrow_mut().ready.swap_remove(chosen);
+        let Some(id) = self.choose() else { return self.advance() };
         let Some(mut task) = ({ self.0.tasks.borrow_mut().waiting.remove(&id) }) else { return };
         let polled = task.future.as_mut().poll(&mut Context::from_waker(&task.waker));
         if polled.is_pending() {
             self.0.tasks.borrow_mut().waiting.insert(id, task);
         }
+    }
+
+    /// A task that can run, which is taken from those.
+    fn choose(&self) -> Option<TaskId> {
+        let mut tasks = self.0.tasks.borrow_mut();
+        let frozen = match self.0.frozen.get() {
+            None => Vec::new(),
+            machine => {
+                let is_frozen = |id: &TaskId| tasks.waiting.get(id).map(|task| task.machine) == machine;
+                let (frozen, ready) = tasks.ready.iter().partition(|id| is_frozen(id));
+                tasks.ready = ready;
+                frozen
+            }
+        };
+        let ready = tasks.ready.len() as u64;
+        let chosen = (ready > 0).then(|| tasks.ready.swap_remove(self.below(ready) as usize));
+        tasks.ready.extend(frozen);
+        chosen
     }
 
     /// All tasks wait: time goes on to the next timer.
@@ -234,7 +303,7 @@ impl Spawn for SimWorld {
         let id = tasks.next;
         tasks.next += 1;
         let waker = Waker::from(Arc::new(TaskWaker { id, woken: self.0.woken.clone() }));
-        tasks.waiting.insert(id, Task { future: Box::pin(task), waker });
+        tasks.waiting.insert(id, Task { machine: self.1, future: Box::pin(task), waker });
         tasks.ready.push(id);
     }
 

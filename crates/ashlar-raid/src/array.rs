@@ -1,6 +1,7 @@
 //! The member drives as an array: rows are written to all columns, a column is read from anywhere.
 
 mod answers;
+mod permit;
 mod raw;
 mod reading;
 mod recent;
@@ -20,6 +21,7 @@ use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::silence::Silences;
 use crate::slow::Speed;
 use answers::Patience;
+use permit::Permit;
 use recent::Recent;
 
 pub use reading::choices;
@@ -101,6 +103,7 @@ pub struct Array<D> {
     is_owed: Cell<bool>,
     /// Rung when that begins.
     owing: Notify,
+    permit: Permit,
 }
 
 /// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
@@ -170,6 +173,7 @@ impl<D: Device> Array<D> {
             recent: Recent::default(),
             is_owed: Cell::new(false),
             owing: Notify::new(),
+            permit: Permit::default(),
         }
     }
 
@@ -366,6 +370,11 @@ impl<D: Device> Array<D> {
         bytes: Bytes,
         durability: Durability,
     ) -> Result<(), DeviceError> {
+        self.permitted().await;
+        // Perhaps meanwhile.
+        if member.failure.borrow().is_some() {
+            return Err(DeviceError::Gone);
+        }
         let write = member.device.write(offset, bytes, durability);
         self.answer(member, &member.silence.writes, Patience::Patient, write).await?
     }

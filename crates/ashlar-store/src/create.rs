@@ -32,6 +32,8 @@ const CHUNK_BYTES_USUAL_MAX: u64 = 16 << 20;
 const CHUNKS_PER_DRIVE: u64 = 4096;
 /// The root of a pool of which not all superblocks are written.
 pub(crate) const FIRST_ROOT: RootGeneration = RootGeneration(1);
+/// The root of one that is made.
+pub(crate) const MADE_ROOT: RootGeneration = RootGeneration(2);
 /// Bytes at either end of a drive that are zeroed when it is taken or given back.
 const WIPED_BYTES: u64 = 1 << 20;
 /// Fewest striped segments with which garbage collection can work.

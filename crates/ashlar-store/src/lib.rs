@@ -16,6 +16,7 @@ mod compress;
 mod create;
 pub mod format;
 mod gc;
+mod lease;
 mod leave;
 mod ledger;
 mod load;
@@ -66,7 +67,7 @@ pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, 
 pub use leave::{FailError, RemoveError};
 pub use ledger::Usage;
 pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
-pub use options::{OVER_PROVISIONING_PERCENT_MIN, Options};
+pub use options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
 pub use progress::{Obstacle, Progress};
 pub use recover::{OpenError, Opened};

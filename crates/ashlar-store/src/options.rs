@@ -20,6 +20,17 @@ pub struct Options {
     pub sorted_segments_min: u64,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
+    /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others away.
+    pub holder: Option<Holder>,
+}
+
+/// Who may have a pool open: a machine, as others that reach the same drives see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// No other machine has it. Within a machine, locks keep two from one drive.
+    pub id: [u8; 16],
+    /// What people call it.
+    pub name: String,
 }
 
 /// Memory that a record takes while it is replayed.
@@ -40,6 +51,7 @@ impl Default for Options {
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,
             space_wait: std::time::Duration::from_secs(5),
+            holder: None,
         }
     }
 }

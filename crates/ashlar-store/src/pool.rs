@@ -17,6 +17,7 @@ use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::root::{LINE_MAX, MemberState, Root};
 use crate::format::superblock::{Secret, Superblock};
+use crate::lease::Lease;
 use crate::ledger::Ledger;
 use crate::log::Log;
 use crate::map::cache::PageCache;
@@ -131,6 +132,7 @@ pub(crate) struct Pool<W: World> {
     pub identity: Identity,
     pub incarnation: Incarnation,
     pub array: Rc<Array<W::Device>>,
+    pub lease: Lease,
     pub segments: Rc<RefCell<Segments>>,
     pub ledger: Ledger,
     pub shards: RefCell<Vec<Shard>>,
@@ -241,6 +243,7 @@ impl<W: World> Pool<W> {
             identity: parts.identity,
             incarnation: parts.incarnation,
             array: parts.array,
+            lease: Lease::default(),
             segments,
             ledger,
             shards: RefCell::new(parts.shards),

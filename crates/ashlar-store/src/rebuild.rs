@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, Nanos, World};
+use ashlar_block::{DriveId, IoError, Nanos, World};
 
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
@@ -193,7 +193,13 @@ impl<W: World> Pool<W> {
     }
 
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
-    pub async fn answer<T>(&self, work: impl Future<Output = T>) -> T {
+    pub async fn answer<T>(&self, work: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
+        let done = self.timed(work).await;
+        self.holds().await?;
+        done
+    }
+
+    async fn timed<T>(&self, work: impl Future<Output = T>) -> T {
         let moves = self.rebuild.done.has_begun() || self.rebalance.done.has_begun();
         if !moves || self.catalog.borrow().settings.recon_p99.is_none() {
             return work.await;

@@ -20,6 +20,7 @@ use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, Reco
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::root::Root;
 use crate::format::table::{SegmentState, Table};
+use crate::lease::take;
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose};
@@ -94,6 +95,28 @@ pub enum OpenError {
         /// Which.
         drive: DriveId,
     },
+    /// Another machine has the pool open.
+    #[error(
+        "'{holder}' has it open: close it there (ashlar pool export), or stop that machine; of one that has stopped it is known after \
+         8 s"
+    )]
+    InUse {
+        /// What people call it.
+        holder: String,
+    },
+    /// Another machine has closed the pool while it was to be opened here.
+    #[error("another machine has had it open till now: open it once more")]
+    JustClosed,
+    /// Too few drives say whose the pool is.
+    #[error(
+        "only {claimed} drives have noted that this machine has it, and {needed} must: see what they log"
+    )]
+    Unclaimed {
+        /// That have.
+        claimed: usize,
+        /// That must.
+        needed: usize,
+    },
     /// A drive's root could not be read, or a page of the maps.
     #[error("{0}")]
     Io(#[from] IoError),
@@ -136,7 +159,12 @@ pub(crate) async fn open<W: World>(
     options: Options,
     policy: OpenPolicy,
 ) -> Result<(Rc<Pool<W>>, Opened), OpenError> {
+    let parity = drives.first().map_or(0, |drive| drive.superblock.level().parity());
     let (chosen, table) = choose(world, drives, policy).await?;
+    let taken = match &options.holder {
+        Some(holder) => Some(take(world, holder, &chosen, parity).await?),
+        None => None,
+    };
     let mut opened = Opened {
         stale: chosen.stale.clone(),
         missing: chosen.missing.clone(),
@@ -145,14 +173,17 @@ pub(crate) async fn open<W: World>(
     };
     let behind = chosen.behind.clone();
     let pool = assemble(world, chosen, table, options);
-    // A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun
-    // to write is done.
-    let recovered = pool.watching_drives(pool.recover(&behind, &mut opened));
-    match select(pin!(recovered), pin!(pool.array.lacks_room())).await {
-        Either::Left((recovered, _)) => recovered?,
-        Either::Right(_) => return Err(OpenError::FileSystemFull),
+    if let Some(taken) = taken {
+        pool.begin_lease(taken);
+        pool.spawn(pool.clone().beat_loop());
     }
-    Ok((pool, opened))
+    match pool.recover_if_possible(&behind, &mut opened).await {
+        Ok(()) => Ok((pool, opened)),
+        Err(error) => {
+            pool.close();
+            Err(error)
+        }
+    }
 }
 
 fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
@@ -208,6 +239,18 @@ impl Replay {
 }
 
 impl<W: World> Pool<W> {
+    /// A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun
+    /// to write is done.
+    async fn recover_if_possible(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
+        let recovered = pin!(self.watching_drives(self.recover(behind, opened)));
+        let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost_to()));
+        match select(recovered, select(lacks_room, lost)).await {
+            Either::Left((recovered, _)) => recovered,
+            Either::Right((Either::Left(_), _)) => Err(OpenError::FileSystemFull),
+            Either::Right((Either::Right((holder, _)), _)) => Err(OpenError::InUse { holder }),
+        }
+    }
+
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
     async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
         let root = self.root.borrow().clone();

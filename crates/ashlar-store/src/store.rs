@@ -354,7 +354,9 @@ impl<W: World> Store<W> {
     /// Makes blocks read as zeros and gives their space back; durable when it returns.
     pub async fn zero(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
         self.place(id, lba, count)?;
-        self.zero_range(id, lba..lba.plus(count)).await
+        let done = self.zero_range(id, lba..lba.plus(count)).await;
+        self.pool.holds().await?;
+        done
     }
 
     async fn zero_range(&self, id: VolumeId, blocks: Range<Lba>) -> Result<(), IoError> {
@@ -380,6 +382,11 @@ impl<W: World> Store<W> {
     /// Why the pool takes no writes, if it does not.
     pub fn halted(&self) -> Option<String> {
         self.pool.halted()
+    }
+
+    /// The machine that has opened the pool since, if one has: nothing of it may be written here any more.
+    pub fn taken_by(&self) -> Option<String> {
+        self.pool.taken_by()
     }
 
     /// How the pool is.

@@ -24,6 +24,16 @@ pub enum NodeError {
     /// A pool of that name is open.
     #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
     PoolExists(String),
+    /// Another machine has opened the pool.
+    #[error(
+        "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"
+    )]
+    Taken {
+        /// The pool.
+        pool: String,
+        /// What people call the machine.
+        holder: String,
+    },
     /// The pool has such a volume.
     #[error("there is a volume '{pool}/{volume}' already: choose another name")]
     VolumeExists {

@@ -194,10 +194,12 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// The drives that could not be wiped.
     pub async fn destroy_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        self.pool(uuid)?.is_not_taken()?;
         let pool = self.take_pool(uuid).await?;
         if let Err(error) = pool.store.close().await {
             tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
         }
+        pool.is_not_taken()?;
         let members = pool.drives.take();
         let wiped = members.iter().map(|member| self.wipe(&member.drive, member.pool_bytes));
         let failed = join_all(wiped).await.into_iter().filter_map(Result::err);
@@ -235,6 +237,13 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<B: DriveBay> OpenPool<B> {
+    /// # Errors
+    /// [`NodeError::Taken`]: its drives are another machine's.
+    fn is_not_taken(&self) -> Result<(), NodeError> {
+        let pool = self.name.clone();
+        self.store.taken_by().map_or(Ok(()), |holder| Err(NodeError::Taken { pool, holder }))
+    }
+
     /// What `work` comes to. `None`: a drive hangs that the pool cannot do without.
     async fn unless_it_hangs<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         match select(pin!(work), pin!(self.store.hangs())).await {

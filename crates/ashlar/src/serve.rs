@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ashlar_control::{Socket, Watcher, router};
-use ashlar_store::OpenPolicy;
+use ashlar_store::{OpenPolicy, Options};
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
 use ashlar_volume::{Node, Table};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -70,7 +70,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let reactor =
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
     let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
-    let node = Node::new(table, reactors.clone(), config.store.clone());
+    let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
+    let node = Node::new(table, reactors.clone(), options);
     let unavailable = open_pools(&node, &state, config.member_wait).await;
     let served = match state.note_nsids(node.table().nsid_high()) {
         Ok(()) => reactors.serve(&target).await,

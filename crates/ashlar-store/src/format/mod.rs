@@ -1,5 +1,6 @@
 //! What is on the drives: bytes to types and back, and nothing else. `docs/format.md` draws it.
 
+pub mod beat;
 pub mod codec;
 pub mod header;
 pub mod location;

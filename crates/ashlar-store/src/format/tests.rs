@@ -5,6 +5,7 @@ use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
 use smallvec::smallvec;
 
+use super::beat::Beat;
 use super::header::{BatchHeader, Record, RecordKind};
 use super::location::{Codec, Location, Pointer, SegmentId};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
@@ -324,4 +325,29 @@ proptest! {
         let _ = page::decode_delta(&bytes);
         let _ = page::decode_directory(&bytes);
     }
+}
+
+#[test]
+fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
+    let beat = Beat {
+        pool: PoolUuid([1; 16]),
+        is_open: true,
+        holder: [2; 16],
+        epoch: 3,
+        session: 4,
+        count: 5,
+        written_at: 1_700_000_000,
+        holder_name: "alpha.example".into(),
+    };
+    let sector = beat.encode();
+    assert_eq!(sector.len(), SECTOR_BYTES);
+    assert_eq!(Beat::decode(&sector), Ok(beat.clone()));
+    let closed = Beat { is_open: false, ..beat };
+    assert_eq!(Beat::decode(&closed.encode()), Ok(closed));
+    for at in [0, 8, 12, 60, 81, 4095] {
+        let mut damaged = sector.clone();
+        damaged[at] ^= 1;
+        assert!(Beat::decode(&damaged).is_err(), "byte {at}");
+    }
+    assert!(Beat::decode(&[0; SECTOR_BYTES]).is_err());
 }

@@ -19,6 +19,10 @@ impl<W: World> Store<W> {
             Either::Left((done, _)) => done,
             Either::Right((why, _)) => Err(why),
         };
+        // Not where something may be on its way that nobody waits for.
+        if done.is_ok() {
+            self.pool.hand_back().await;
+        }
         self.pool.close();
         done.map_err(|error| {
             let left = "no last checkpoint was written, and the next start replays what was acknowledged";

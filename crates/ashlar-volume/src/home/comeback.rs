@@ -80,6 +80,7 @@ impl<B: DriveBay> Home<B> {
     /// [`NodeError::Open`] with the members that are missing.
     async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
+        pool.is_not_taken()?;
         let _changing = pool.changing.lock().await;
         pool.store.forget_all_lost();
         // One that came back has two records: that of its old number says that it is lost.

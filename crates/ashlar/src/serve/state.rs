@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use ashlar_store::Holder;
 use ashlar_volume::{PoolRecord, SubsystemInfo};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ use super::spares::Spares;
 /// attempts.
 const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What tells this machine from others: machine-id(5).
+const MACHINE_ID: &str = "/etc/machine-id";
 
 /// The version of the file that this code writes.
 const VERSION: u32 = 1;
@@ -87,6 +91,14 @@ impl PoolState {
 impl NodeState {
     fn new() -> Self {
         NodeState { version: VERSION, uuid: Uuid::new_v4(), starts: 0, nsid_high: 0, pools: Vec::new() }
+    }
+
+    /// This node, as other machines see it that reach the same drives. A machine to which the directory was copied is another one.
+    pub fn holder(&self) -> Holder {
+        let machine = fs::read_to_string(MACHINE_ID).ok().and_then(|id| Uuid::parse_str(id.trim()).ok());
+        let id = self.uuid.as_u128() ^ machine.map_or(0, |machine| machine.as_u128());
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Holder { id: id.to_be_bytes(), name }
     }
 
     /// The subsystem that hosts see: the same for the life of the node.

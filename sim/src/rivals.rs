@@ -1,0 +1,353 @@
+//! Machines that reach the same drives: whoever wants the pool while another one has it, whoever is stopped in the middle of it and
+//! goes on when another one has it by now.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId};
+use ashlar_raid::Level;
+use ashlar_store::format::beat::Beat;
+use ashlar_store::{Holder, OpenError, Options};
+use bytes::Bytes;
+
+use crate::good::{drives, make_pool, noisy_block, platters};
+use crate::platter::SharedPlatter;
+use crate::start::{Pool, open_with};
+use crate::world::{Ended, Machine, SimWorld, WallClock};
+
+const CHUNK_BYTES: u32 = 64 << 10;
+const CHUNKS: u64 = 64;
+const BLOCKS: u64 = 64;
+const A: Machine = Machine(1);
+const B: Machine = Machine(2);
+/// Longer than any machine watches before it opens a pool.
+const OPENED: Duration = Duration::from_secs(20);
+/// Between two commands of a host.
+const PAUSE_MAX_MICROS: u64 = 200_000;
+
+/// What hosts know of a block: the version that was acknowledged last, and the one that was begun last.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    acknowledged: u64,
+    begun: u64,
+}
+
+/// An opening of the pool by a machine.
+#[derive(Clone)]
+struct Open {
+    machine: Machine,
+    /// Tells it from every other one.
+    number: u64,
+    pool: Pool,
+    volume: VolumeId,
+}
+
+/// What all machines see, and all hosts know.
+#[derive(Clone)]
+struct Scene {
+    world: SimWorld,
+    level: Level,
+    platters: Vec<SharedPlatter>,
+    known: Rc<RefCell<Vec<Known>>>,
+    openings: Rc<Cell<u64>>,
+    /// Openings that have answered hosts, in that order: who is followed by another one answers no more.
+    answering: Rc<RefCell<Vec<u64>>>,
+    /// Machines whose hosts pause.
+    paused: Rc<Cell<bool>>,
+}
+
+impl Scene {
+    fn new(seed: u64, (level, count): (Level, usize)) -> Self {
+        Scene {
+            world: SimWorld::new(seed, Nanos(0), WallClock::Right),
+            level,
+            platters: platters(count, CHUNKS, CHUNK_BYTES),
+            known: Rc::new(RefCell::new(vec![Known::default(); BLOCKS as usize])),
+            openings: Rc::default(),
+            answering: Rc::default(),
+            paused: Rc::default(),
+        }
+    }
+
+    fn run<F: Future<Output = ()> + 'static>(&self, main: impl FnOnce(Scene) -> F) {
+        let ended = self.world.run(main(self.clone()), || false);
+        self.world.stop();
+        assert!(matches!(ended, Ended::Done));
+    }
+
+    fn options(machine: Machine) -> Options {
+        let holder = Holder { id: [machine.0; 16], name: format!("machine {}", machine.0) };
+        Options { holder: Some(holder), ..Options::default() }
+    }
+
+    /// Makes the pool and its volume.
+    async fn make(&self, machine: Machine) -> Open {
+        let (scene, own) = (self.clone(), self.world.seen_from(machine));
+        let made = async move {
+            let options = Self::options(machine);
+            let made = make_pool(&own, &scene.platters, scene.level, CHUNK_BYTES, options).await;
+            let pool = made.expect("good drives");
+            let volume = pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
+            scene.opened(machine, pool, volume)
+        };
+        self.world.on(machine, made).await
+    }
+
+    async fn open(&self, machine: Machine) -> Result<Open, OpenError> {
+        let (scene, own) = (self.clone(), self.world.seen_from(machine));
+        let opened = async move {
+            let drives = drives(&own, &scene.platters);
+            let (pool, _) = open_with(&own, drives, Self::options(machine)).await?;
+            let (volume, _) = pool.volumes().into_iter().next().expect("it was made");
+            Ok(scene.opened(machine, pool, volume))
+        };
+        self.world.on(machine, opened).await
+    }
+
+    fn opened(&self, machine: Machine, pool: Pool, volume: VolumeId) -> Open {
+        let number = self.openings.get();
+        self.openings.set(number + 1);
+        Open { machine, number, pool, volume }
+    }
+
+    /// A host has had an answer.
+    fn answered(&self, open: &Open) {
+        let mut answering = self.answering.borrow_mut();
+        if answering.last() == Some(&open.number) {
+            return;
+        }
+        assert!(
+            !answering.contains(&open.number),
+            "{:?} has answered, and another one has the pool",
+            open.machine
+        );
+        answering.push(open.number);
+    }
+
+    /// Hosts of the machine read and write, until they get an error.
+    fn spawn_hosts(&self, open: &Open) {
+        for _ in 0..3 {
+            let (scene, open) = (self.clone(), open.clone());
+            let world = self.world.seen_from(open.machine);
+            world.clone().spawn(async move {
+                while scene.command(&open, world.below(BLOCKS)).await {
+                    world.sleep(Duration::from_micros(world.below(PAUSE_MAX_MICROS))).await;
+                    while scene.paused.get() {
+                        world.sleep(Duration::from_secs(1)).await;
+                    }
+                }
+            });
+        }
+    }
+
+    /// Whether it was answered.
+    async fn command(&self, open: &Open, block: u64) -> bool {
+        if self.world.once_in(2) { self.read(open, block).await } else { self.write(open, block).await }
+    }
+
+    async fn write(&self, open: &Open, block: u64) -> bool {
+        let version = {
+            let known = &mut self.known.borrow_mut()[block as usize];
+            known.begun += 1;
+            known.begun
+        };
+        let written = open.pool.write(open.volume, Lba(block), content(block, version)).await.is_ok();
+        if written {
+            self.answered(open);
+            let known = &mut self.known.borrow_mut()[block as usize];
+            known.acknowledged = known.acknowledged.max(version);
+        }
+        written
+    }
+
+    async fn read(&self, open: &Open, block: u64) -> bool {
+        let before = self.known.borrow()[block as usize].acknowledged;
+        let Ok(read) = open.pool.read(open.volume, Lba(block), 1).await else { return false };
+        self.answered(open);
+        let begun = self.known.borrow()[block as usize].begun;
+        let is_it = |version| match version {
+            0 => read.iter().all(|byte| *byte == 0),
+            _ => read[..] == content(block, version)[..],
+        };
+        assert!((before..=begun).any(is_it), "block {block} is not as it was written");
+        true
+    }
+
+    /// The pool is whole, and this opening has it.
+    async fn check(&self, open: &Open) {
+        self.paused.set(true);
+        self.world.sleep(OPENED).await;
+        for block in 0..BLOCKS {
+            assert!(self.read(open, block).await, "{:?}", open.pool.halted());
+        }
+        let audit = open.pool.audit().await.expect("good drives");
+        assert!(audit.wrong.is_empty(), "{:?}", audit.wrong);
+        assert_eq!(open.pool.halted(), None);
+    }
+
+    async fn pause(&self, micros_max: u64) {
+        self.world.sleep(Duration::from_micros(self.world.below(micros_max))).await;
+    }
+
+    /// Freezes a machine at any time, or just when it has looked at a drive and is to write its beat.
+    async fn freeze(&self, machine: Machine) {
+        if self.world.once_in(2) {
+            self.world.freeze_at_read(machine, Beat::OFFSET, 1 + self.world.below(9));
+            self.world.sleep(Duration::from_secs(8)).await;
+        } else {
+            self.pause(8_000_000).await;
+            self.world.freeze(Some(machine));
+        }
+    }
+}
+
+fn content(block: u64, version: u64) -> Bytes {
+    noisy_block((block << 32) | version, BLOCK_BYTES)
+}
+
+fn is_lost(open: &Open) -> bool {
+    open.pool.halted().is_some_and(|why| why.contains("has opened it"))
+}
+
+const POOLS: [(Level, usize); 4] =
+    [(Level::RAID0, 2), (Level::RAID1, 2), (Level::RAID5, 4), (Level::RAID6, 6)];
+
+fn for_all(seeds: u64, mut run: impl FnMut(Scene)) {
+    for seed in 0..seeds {
+        for pool in POOLS {
+            run(Scene::new(seed, pool));
+        }
+    }
+}
+
+async fn take_what_was_handed_back(scene: Scene) {
+    let first = scene.make(A).await;
+    scene.spawn_hosts(&first);
+    scene.pause(3_000_000).await;
+    scene.paused.set(true);
+    scene.world.sleep(Duration::from_secs(2)).await;
+    first.pool.close().await.expect("good drives");
+    drop(first);
+    let second = scene.open(B).await.expect("it was handed back");
+    scene.paused.set(false);
+    scene.spawn_hosts(&second);
+    scene.check(&second).await;
+}
+
+async fn want_what_is_in_use(scene: Scene) {
+    let first = scene.make(A).await;
+    scene.spawn_hosts(&first);
+    for _ in 0..3 {
+        scene.pause(5_000_000).await;
+        let refused = scene.open(B).await.err();
+        assert!(
+            matches!(&refused, Some(OpenError::InUse { holder }) if holder == "machine 1"),
+            "{refused:?}"
+        );
+    }
+    scene.check(&first).await;
+}
+
+/// Returns whether the second machine got it.
+async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
+    let first = scene.make(A).await;
+    scene.spawn_hosts(&first);
+    scene.freeze(A).await;
+    let thawing = async {
+        scene.pause(40_000_000).await;
+        scene.world.freeze(None);
+    };
+    let wanting = async {
+        scene.pause(10_000_000).await;
+        let opened = scene.open(B).await;
+        if let Ok(second) = &opened {
+            scene.spawn_hosts(second);
+        }
+        opened
+    };
+    let (second, ()) = futures_util::future::join(wanting, thawing).await;
+    scene.world.sleep(OPENED).await;
+    match second {
+        Ok(second) => {
+            taken.set(true);
+            assert!(is_lost(&first), "two machines have it: {:?}", first.pool.halted());
+            scene.check(&second).await;
+        }
+        Err(OpenError::InUse { .. }) => {
+            // Who wanted it found the beat of the other one, and may have left its own before: then nobody has it.
+            if !is_lost(&first) {
+                return scene.check(&first).await;
+            }
+            let again = scene.open(A).await.expect("nobody has it");
+            scene.check(&again).await;
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn want_it_at_once(scene: Scene) {
+    let made = scene.make(A).await;
+    assert!(scene.write(&made, 1).await);
+    if scene.world.once_in(2) {
+        made.pool.close().await.expect("good drives");
+    } else {
+        scene.world.freeze(Some(A));
+        scene.world.sleep(OPENED).await;
+    }
+    let (one, other) = (Machine(3), Machine(4));
+    let want = async |machine: Machine| {
+        scene.pause(9_000_000).await;
+        let opened = scene.open(machine).await;
+        if let Ok(open) = &opened {
+            scene.spawn_hosts(open);
+        }
+        opened.ok()
+    };
+    let freezing = async {
+        if scene.world.once_in(2) {
+            scene.world.freeze_at_read(one, Beat::OFFSET, 1 + scene.world.below(12));
+            scene.pause(60_000_000).await;
+            scene.world.freeze(None);
+        }
+    };
+    let (first, second, ()) = futures_util::future::join3(want(one), want(other), freezing).await;
+    scene.world.freeze(None);
+    scene.world.sleep(OPENED).await;
+    // The one that was stopped may have gone on meanwhile.
+    let have_it =
+        [Some(made), first, second].into_iter().flatten().filter(|open| open.pool.halted().is_none());
+    let have_it: Vec<Open> = have_it.collect();
+    assert!(have_it.len() < 2, "two machines have it");
+    match have_it.first() {
+        Some(open) => scene.check(open).await,
+        None => scene.check(&scene.open(B).await.expect("nobody has it")).await,
+    }
+}
+
+#[test]
+fn a_machine_takes_over_what_another_one_has_handed_back() {
+    for_all(5, |scene| scene.run(take_what_was_handed_back));
+}
+
+#[test]
+fn a_pool_that_a_machine_has_open_is_refused_to_all_others() {
+    for_all(5, |scene| scene.run(want_what_is_in_use));
+}
+
+#[test]
+fn a_machine_that_was_stopped_answers_nothing_once_another_one_has_the_pool() {
+    let (mut taken, mut kept) = (0, 0);
+    for_all(50, |scene| {
+        let is_taken = Rc::new(Cell::new(false));
+        let flag = is_taken.clone();
+        scene.run(|scene| freeze_and_thaw(scene, flag));
+        if is_taken.get() { taken += 1 } else { kept += 1 }
+    });
+    assert!(taken > 50 && kept > 20, "{taken} taken, {kept} kept");
+}
+
+#[test]
+fn of_machines_that_want_a_pool_at_once_no_two_have_it() {
+    for_all(50, |scene| scene.run(want_it_at_once));
+}
