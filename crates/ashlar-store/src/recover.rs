@@ -97,8 +97,8 @@ pub enum OpenError {
     },
     /// Another machine has the pool open.
     #[error(
-        "'{holder}' has it open: close it there (ashlar pool export), or stop that machine; of one that has stopped it is known after \
-         8 s"
+        "machine '{holder}' has it open: export it there (ashlar pool export), or stop that machine, and some seconds later it can be \
+         opened here"
     )]
     InUse {
         /// What people call it.

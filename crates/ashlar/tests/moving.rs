@@ -6,9 +6,11 @@ mod hosts;
 mod support;
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use hosts::{Load, Volume};
-use support::{Daemon, Place};
+use support::{Daemon, Place, skip};
 
 const DRIVES: usize = 5;
 /// Blocks of the volume: 32 MiB.
@@ -116,4 +118,78 @@ fn a_pool_that_one_machine_has_open_is_not_imported_by_another() {
     }
     assert_eq!(here.pool_states("tank"), ["online"]);
     Load::start(&here, volumes, 48).join();
+}
+
+/// A file as a block device. Two of one file are two machines' ways to one drive: the lock on one says nothing of the other.
+struct Loop(String);
+
+impl Loop {
+    fn over(path: &Path) -> Option<Self> {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok()?;
+        let name = String::from_utf8(made.stdout).expect("a name").trim().to_owned();
+        made.status.success().then_some(Loop(name))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+/// Files, and two ways to each of them.
+fn shared_drives(place: &Place) -> Option<(Vec<Loop>, Vec<Loop>)> {
+    let files: Vec<_> = (0..DRIVES).map(|index| place.image(index)).collect();
+    for file in &files {
+        fs::File::create(file).and_then(|file| file.set_len(48 << 20)).expect("room");
+    }
+    let all = || files.iter().map(|file| Loop::over(file)).collect::<Option<Vec<_>>>();
+    Some((all()?, all()?))
+}
+
+fn with_drives<'a>(words: &[&'a str], drives: &'a [Loop]) -> Vec<&'a str> {
+    words.iter().copied().chain(drives.iter().flat_map(|drive| ["--drive", drive.0.as_str()])).collect()
+}
+
+fn make_shared(here: &Place, drives: &[Loop]) -> Vec<Volume> {
+    here.ok(&with_drives(&["pool", "create", "tank", "--level", "5"], drives));
+    let size = (BLOCKS * 4096).to_string();
+    here.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+    let mut load = Load::start(here, vec![Volume::new("tank/v0", BLOCKS, 59)], 59);
+    load.await_rounds();
+    load.join().0
+}
+
+/// Locks end at the machine. Both had the pool, and each wrote where the other one did.
+#[test]
+fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
+    let (here, there) = (Place::new(), Place::new());
+    let Some((ways_here, ways_there)) = shared_drives(&here) else {
+        return skip("there are no loop devices");
+    };
+    let (daemon, _there) = (here.start(), there.start());
+    let volumes = make_shared(&here, &ways_here);
+    let import = with_drives(&["pool", "import", "tank"], &ways_there);
+    let said = there.refused(&import);
+    assert!(said.contains("has it open: export it there"), "{said}");
+    let volumes = Load::start(&here, volumes, 60).join().0;
+
+    // It stands still, and another machine takes over.
+    daemon.stop_while(|| drop(there.ok(&import)));
+    let volumes = Load::start(&there, volumes, 61).join().0;
+    here.wait_until("the pool is another machine's", |here| {
+        here.ok(&["pool", "show", "tank"]).contains("has opened it")
+    });
+    let error = Load::start(&here, vec![Volume::new("tank/v0", BLOCKS, 59)], 62).error();
+    assert!(!error.is_empty(), "nothing of it is answered here");
+    let said = here.refused(&["pool", "destroy", "tank", "--yes"]);
+    assert!(said.contains("has opened pool 'tank'"), "{said}");
+    here.run(&["pool", "export", "tank"]);
+    assert_eq!(here.json(&["pool", "list"]), serde_json::json!([]));
+    let volumes = Load::start(&there, volumes, 63).join().0;
+
+    // And back, without a wait for a machine that has stopped.
+    there.ok(&["pool", "export", "tank"]);
+    here.ok(&with_drives(&["pool", "import", "tank"], &ways_here));
+    Load::start(&here, volumes, 64).join();
 }

@@ -127,6 +127,11 @@ impl Load {
         let volumes = outcome.unwrap_or_else(|wrong| panic!("{wrong}"));
         (volumes, self.operations.load(Ordering::Relaxed))
     }
+
+    /// The first error that the host meets.
+    pub fn error(self) -> String {
+        self.thread.join().expect("the host's thread").err().expect("the load only ends with an error")
+    }
 }
 
 /// How a host connects.
