@@ -8,6 +8,7 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::format::Catalog;
+use ashlar_store::format::beat::Beat;
 use ashlar_store::format::codec::crc32c;
 use ashlar_store::format::header::{
     BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind,
@@ -76,6 +77,41 @@ pub fn superblock_seeds() -> Vec<Seed> {
         pool_name: "tank".into(),
     };
     vec![("superblock", superblock.encode())]
+}
+
+// --- beat ---------------------------------------------------------------------------------------------------
+
+const BEAT_CRC_AT: usize = 8;
+
+/// Reads a sector as a beat.
+pub fn beat(input: &[u8]) {
+    let sector = &input[..input.len().min(SECTOR_BYTES)];
+    beat_once(sector);
+    let Some(mut sealed) = patched(sector, BEAT_CRC_AT, &[0; 4]) else { return };
+    let crc = crc32c(&sealed);
+    sealed[BEAT_CRC_AT..BEAT_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    beat_once(&sealed);
+}
+
+fn beat_once(sector: &[u8]) {
+    if let Ok(beat) = Beat::decode(sector) {
+        assert_eq!(Beat::decode(&beat.encode()), Ok(beat));
+    }
+}
+
+/// A beat.
+pub fn beat_seeds() -> Vec<Seed> {
+    let beat = Beat {
+        pool: PoolUuid([1; 16]),
+        is_open: true,
+        holder: [2; 16],
+        epoch: 3,
+        session: 4,
+        count: 5,
+        written_at: 1_700_000_000,
+        holder_name: "alpha".into(),
+    };
+    vec![("beat", beat.encode())]
 }
 
 // --- root ---------------------------------------------------------------------------------------------------

@@ -18,6 +18,11 @@ fn superblocks_are_read_or_refused() {
 }
 
 #[test]
+fn beats_are_read_or_refused() {
+    replay_all("beat", &formats::beat_seeds(), formats::beat);
+}
+
+#[test]
 fn roots_are_read_or_refused() {
     replay_all("root", &formats::root_seeds(), formats::root);
 }
