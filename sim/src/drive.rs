@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, XorShift,
+    AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, Spawn, XorShift,
 };
 use ashlar_store::format::beat::Beat;
 use bytes::Bytes;
@@ -182,7 +182,7 @@ impl SimDrive {
             self.change(|platter| platter.rot(&self.world, offset, buf.len()));
         }
         self.change(|platter| platter.read(offset, &mut buf));
-        self.world.note_read(offset);
+        self.world.note_use(offset);
         (Ok(()), buf)
     }
 

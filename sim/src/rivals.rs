@@ -190,10 +190,10 @@ impl Scene {
         self.world.sleep(Duration::from_micros(self.world.below(micros_max))).await;
     }
 
-    /// Freezes a machine at any time, or just when it has looked at a drive and is to write its beat.
+    /// Freezes a machine at any time, or just when it has looked at a drive, or writes its beat.
     async fn freeze(&self, machine: Machine) {
         if self.world.once_in(2) {
-            self.world.freeze_at_read(machine, Beat::OFFSET, 1 + self.world.below(9));
+            self.world.freeze_at(machine, Beat::OFFSET, 1 + self.world.below(18));
             self.world.sleep(Duration::from_secs(8)).await;
         } else {
             self.pause(8_000_000).await;
@@ -260,7 +260,11 @@ async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
     };
     let wanting = async {
         scene.pause(10_000_000).await;
-        let opened = scene.open(B).await;
+        let opened = match scene.open(B).await {
+            // The other one froze when its last root was there.
+            Err(OpenError::JustClosed) => scene.open(B).await,
+            opened => opened,
+        };
         if let Ok(second) = &opened {
             scene.spawn_hosts(second);
         }
@@ -308,7 +312,7 @@ async fn want_it_at_once(scene: Scene) {
     };
     let freezing = async {
         if scene.world.once_in(2) {
-            scene.world.freeze_at_read(one, Beat::OFFSET, 1 + scene.world.below(12));
+            scene.world.freeze_at(one, Beat::OFFSET, 1 + scene.world.below(20));
             scene.pause(60_000_000).await;
             scene.world.freeze(None);
         }

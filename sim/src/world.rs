@@ -76,8 +76,8 @@ struct Inner {
     cut_at: Cell<u64>,
     /// None of its tasks runs.
     frozen: Cell<Option<Machine>>,
-    /// A machine that freezes when it has read there so often more.
-    freezes_at_read: Cell<Option<(Machine, u64, u64)>>,
+    /// A machine that freezes when it has read or written there so often more.
+    freezes_at: Cell<Option<(Machine, u64, u64)>>,
 }
 
 /// The simulated world, as one machine sees it. Clones are the same one.
@@ -113,7 +113,7 @@ impl SimWorld {
             operations: Cell::new(0),
             cut_at: Cell::new(u64::MAX),
             frozen: Cell::default(),
-            freezes_at_read: Cell::default(),
+            freezes_at: Cell::default(),
         };
         SimWorld(Rc::new(inner), Machine::default())
     }
@@ -132,20 +132,21 @@ impl SimWorld {
     /// has in memory.
     pub fn freeze(&self, machine: Option<Machine>) {
         self.0.frozen.set(machine);
-        self.0.freezes_at_read.set(None);
+        self.0.freezes_at.set(None);
     }
 
-    /// The machine freezes between the `nth` read from `offset` that it begins now and whatever it does then.
-    pub fn freeze_at_read(&self, machine: Machine, offset: u64, nth: u64) {
-        self.0.freezes_at_read.set(Some((machine, offset, nth)));
+    /// The machine freezes with the `nth` thing that it does at `offset` from now on: when it is to learn what it has read there, or
+    /// before what it writes has come to the drive.
+    pub fn freeze_at(&self, machine: Machine, offset: u64, nth: u64) {
+        self.0.freezes_at.set(Some((machine, offset, nth)));
     }
 
-    /// A drive has read for this machine.
-    pub fn note_read(&self, offset: u64) {
-        match self.0.freezes_at_read.get() {
+    /// This machine reads or writes there.
+    pub fn note_use(&self, offset: u64) {
+        match self.0.freezes_at.get() {
             Some((machine, at, 1)) if (machine, at) == (self.1, offset) => self.freeze(Some(machine)),
             Some((machine, at, left)) if (machine, at) == (self.1, offset) => {
-                self.freeze_at_read(machine, offset, left - 1);
+                self.freeze_at(machine, offset, left - 1);
             }
             _ => {}
         }

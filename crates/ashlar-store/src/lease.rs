@@ -40,7 +40,7 @@ const LEASE: Duration = Duration::from_secs(6);
 /// How long a beat is watched before it is taken for that of a machine that has stopped. Longer than [`LEASE`], by what clocks and
 /// drives may differ.
 const WATCH: Duration = Duration::from_secs(8);
-/// How long whoever was late looks without writing: two beats of another one, and what they take.
+/// How long is looked without writing: two beats of another one, and what they take.
 const DOUBT: Duration = Duration::from_secs(5);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
@@ -119,6 +119,15 @@ async fn write_beat<D: Device>(device: &D, beat: &Beat) {
     let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
     // A drive that refuses is dealt with by whoever writes data to it.
     drop(device.write(Beat::OFFSET, sector, Durability::Cached).await);
+}
+
+/// The machine that has the pool of a drive open, if one beats on it within [`DOUBT`]. Returns at once where none has it open by its
+/// beat.
+pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
+    let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;
+    world.sleep(DOUBT).await;
+    let after = read_beat(device, pool).await?;
+    (after != before).then_some(after.holder_name)
 }
 
 /// A pool that is this machine's.

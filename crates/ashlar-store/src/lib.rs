@@ -64,6 +64,7 @@ pub use audit::Audit;
 pub use capacity::Space;
 pub use catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
+pub use lease::beating_on;
 pub use leave::{FailError, RemoveError};
 pub use ledger::Usage;
 pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};

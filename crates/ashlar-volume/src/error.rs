@@ -34,6 +34,18 @@ pub enum NodeError {
         /// What people call the machine.
         holder: String,
     },
+    /// Another machine has a pool open that the drive belongs to.
+    #[error(
+        "{spec} belongs to pool '{pool}', which machine '{holder}' has open: take it out of the pool there first"
+    )]
+    InUseElsewhere {
+        /// The drive.
+        spec: String,
+        /// The pool.
+        pool: String,
+        /// What people call the machine.
+        holder: String,
+    },
     /// The pool has such a volume.
     #[error("there is a volume '{pool}/{volume}' already: choose another name")]
     VolumeExists {

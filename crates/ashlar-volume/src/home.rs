@@ -21,6 +21,7 @@ use crate::table::{Place, ReactorIndex, Row, Table};
 
 mod comeback;
 mod create;
+mod elsewhere;
 mod members;
 mod open;
 mod volumes;

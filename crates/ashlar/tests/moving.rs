@@ -172,6 +172,8 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     let import = with_drives(&["pool", "import", "tank"], &ways_there);
     let said = there.refused(&import);
     assert!(said.contains("has it open: export it there"), "{said}");
+    let said = there.refused(&["drive", "label-clear", &ways_there[1].0]);
+    assert!(said.contains("belongs to pool 'tank'"), "{said}");
     let volumes = Load::start(&here, volumes, 60).join().0;
 
     // It stands still, and another machine takes over.

@@ -56,7 +56,9 @@ impl<B: DriveBay> Home<B> {
     }
 
     async fn create_on(&self, request: &CreateRequest, drives: &Taken<B>) -> Result<PoolUuid, NodeError> {
-        if !request.force {
+        if request.force {
+            self.check_not_elsewhere(drives).await?;
+        } else {
             for drive in drives {
                 self.check_blank(drive).await?;
             }
@@ -217,7 +219,9 @@ impl<B: DriveBay> Home<B> {
         old: Option<DriveId>,
         force: bool,
     ) -> Result<DriveUuid, NodeError> {
-        if !force {
+        if force {
+            self.check_not_elsewhere(std::slice::from_ref(drive)).await?;
+        } else {
             self.check_free(store, drive).await?;
         }
         let spec = drive.facts.spec.clone();
@@ -266,6 +270,7 @@ impl<B: DriveBay> Home<B> {
         if checked.is_ok() || !force {
             return checked;
         }
+        self.check_not_elsewhere(std::slice::from_ref(drive)).await?;
         let spec = &drive.facts.spec;
         let labelled = async { Ok(read_superblock(&drive.device).await.ok()) };
         if let Some(superblock) = self.in_time(spec, labelled).await? {
@@ -306,6 +311,7 @@ impl<B: DriveBay> Home<B> {
             let content = format!("{what}, which is not Ashlar's");
             return Err(NodeError::Holds { spec, content });
         }
+        self.check_not_elsewhere(std::slice::from_ref(&drive)).await?;
         let size_bytes = match &content {
             DriveContent::Member(superblock) => superblock.drive_bytes,
             _ => drive.device.size_bytes(),

@@ -25,7 +25,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Name(_) => (Invalid, "invalid_name"),
         NodeError::Drive(_) | NodeError::NoAnswer(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
-        NodeError::DriveOfPool { .. } => (Conflict, "drive_in_use"),
+        NodeError::DriveOfPool { .. } | NodeError::InUseElsewhere { .. } => (Conflict, "drive_in_use"),
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } => (NotFound, "no_members"),
