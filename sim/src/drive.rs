@@ -220,6 +220,10 @@ impl Device for SimDrive {
         if self.world.machine() == Machine::default() {
             return self.write_here(offset, data, durability).await;
         }
+        if offset == Beat::OFFSET {
+            self.world.note_use(offset);
+            self.world.yield_now().await;
+        }
         let drive = self.clone();
         self.world
             .on(Machine::default(), async move { drive.write_here(offset, data, durability).await })
