@@ -210,8 +210,9 @@ fn is_lost(open: &Open) -> bool {
     open.pool.halted().is_some_and(|why| why.contains("has opened it"))
 }
 
+/// Of one drive no other one tells whose the pool is.
 const POOLS: [(Level, usize); 4] =
-    [(Level::RAID0, 2), (Level::RAID1, 2), (Level::RAID5, 4), (Level::RAID6, 6)];
+    [(Level::RAID0, 1), (Level::RAID1, 2), (Level::RAID5, 4), (Level::RAID6, 6)];
 
 fn for_all(seeds: u64, mut run: impl FnMut(Scene)) {
     for seed in 0..seeds {

@@ -205,10 +205,14 @@ fn settle<D>(own: &Beat, after: &[Option<Beat>], chosen: &Chosen<D>, parity: usi
     }
     let (ours, members) = (after.iter().filter(is(View::Ours)).count(), chosen.root.counted().count());
     let needed = looks_needed(parity, members, chosen.members.len());
-    if ours < needed {
-        return Err(OpenError::Unclaimed { claimed: ours, needed });
+    if ours >= needed {
+        return Ok(());
     }
-    Ok(())
+    // Its beat was on its way when it was stopped, and has come over the claim: it goes on.
+    match after.iter().flatten().find(|seen| seen.session != own.session) {
+        Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
+        None => Err(OpenError::Unclaimed { claimed: ours, needed }),
+    }
 }
 
 /// Whoever had the pool until a moment ago may have written a root after the one that was chosen.
