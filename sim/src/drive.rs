@@ -63,11 +63,14 @@ impl SimDrive {
     }
 
     /// Takes its time, and is perhaps not there any more afterwards, or refuses.
-    async fn operate(&self, op: DeviceOp, offset: u64, microseconds: u64) -> Result<(), DeviceError> {
-        let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
-        let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
-        let time = 1 + self.world.below(slowest);
-        self.world.sleep(Duration::from_micros(time)).await;
+    async fn operate(
+        &self,
+        op: DeviceOp,
+        offset: u64,
+        bytes: usize,
+        microseconds: u64,
+    ) -> Result<(), DeviceError> {
+        self.world.sleep(self.time_of(bytes, microseconds)).await;
         self.hang().await;
         self.world.count_operation();
         if self.does(Fault::Vanish) {
@@ -85,6 +88,16 @@ impl SimDrive {
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
         }
+    }
+
+    /// How long an operation takes that comes now.
+    fn time_of(&self, bytes: usize, microseconds: u64) -> Duration {
+        if let Some(service) = &mut self.platter.0.borrow_mut().service {
+            return service.take(self.world.now(), bytes);
+        }
+        let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
+        let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
+        Duration::from_micros(1 + self.world.below(slowest))
     }
 
     /// Waits while the drive hangs.
@@ -169,7 +182,7 @@ impl Device for SimDrive {
     }
 
     async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        let done = self.operate(DeviceOp::Read, offset, 100).await;
+        let done = self.operate(DeviceOp::Read, offset, buf.len(), 100).await;
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
             return (Err(error), buf);
         }
@@ -187,8 +200,9 @@ impl Device for SimDrive {
     }
 
     async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        let bytes = data.len();
         let id = self.begin_write(offset, data);
-        let done = self.operate(DeviceOp::Write, offset, 200).await;
+        let done = self.operate(DeviceOp::Write, offset, bytes, 200).await;
         let done = done.and_then(|()| self.have_room(offset));
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Write, offset, Fault::WriteError)) {
             self.change(|platter| platter.fail_write(&self.world, id));
@@ -200,7 +214,7 @@ impl Device for SimDrive {
 
     async fn flush(&self) -> Result<(), DeviceError> {
         let before = self.platter.0.borrow().flush_begins();
-        self.operate(DeviceOp::Flush, 0, 300).await?;
+        self.operate(DeviceOp::Flush, 0, 0, 300).await?;
         if let Err(error) = self.refuse(DeviceOp::Flush, 0, Fault::FlushError) {
             self.change(Platter::lose_cache);
             return Err(error);
@@ -210,6 +224,6 @@ impl Device for SimDrive {
     }
 
     async fn discard(&self, offset: u64, _: u64) -> Result<(), DeviceError> {
-        self.operate(DeviceOp::Discard, offset, 50).await
+        self.operate(DeviceOp::Discard, offset, 0, 50).await
     }
 }

@@ -20,6 +20,7 @@ mod plan;
 mod platter;
 mod scenario;
 mod scrubs;
+mod service;
 #[cfg(test)]
 mod small;
 mod start;
@@ -313,6 +314,8 @@ fn report_lies(outcome: &Outcome) {
 mod cramped;
 #[cfg(test)]
 mod halting;
+#[cfg(test)]
+mod held;
 #[cfg(test)]
 mod successor;
 #[cfg(test)]
