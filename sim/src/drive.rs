@@ -65,11 +65,14 @@ impl SimDrive {
     }
 
     /// Takes its time, and is perhaps not there any more afterwards, or refuses.
-    async fn operate(&self, op: DeviceOp, offset: u64, microseconds: u64) -> Result<(), DeviceError> {
-        let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
-        let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
-        let time = 1 + self.world.below(slowest);
-        self.world.sleep(Duration::from_micros(time)).await;
+    async fn operate(
+        &self,
+        op: DeviceOp,
+        offset: u64,
+        bytes: usize,
+        microseconds: u64,
+    ) -> Result<(), DeviceError> {
+        self.world.sleep(self.time_of(bytes, microseconds)).await;
         self.hang().await;
         self.world.count_operation();
         if self.does(Fault::Vanish) {
@@ -87,6 +90,16 @@ impl SimDrive {
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
         }
+    }
+
+    /// How long an operation takes that comes now.
+    fn time_of(&self, bytes: usize, microseconds: u64) -> Duration {
+        if let Some(service) = &mut self.platter.0.borrow_mut().service {
+            return service.take(self.world.now(), bytes);
+        }
+        let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
+        let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };
+        Duration::from_micros(1 + self.world.below(slowest))
     }
 
     /// Waits while the drive hangs.
@@ -166,9 +179,23 @@ impl SimDrive {
     }
 }
 
+<<<<<<< HEAD
 impl SimDrive {
     async fn read_here(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
         let done = self.operate(DeviceOp::Read, offset, 100).await;
+=======
+fn refusal(op: DeviceOp, offset: u64) -> DeviceError {
+    DeviceError::Os { op, offset, errno: EIO }
+}
+
+impl Device for SimDrive {
+    fn size_bytes(&self) -> u64 {
+        self.platter.0.borrow().size_bytes
+    }
+
+    async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+        let done = self.operate(DeviceOp::Read, offset, buf.len(), 100).await;
+>>>>>>> 752b905d919fcce88c18f25185efc851239a986e
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
             return (Err(error), buf);
         }
@@ -186,9 +213,14 @@ impl SimDrive {
         (Ok(()), buf)
     }
 
+<<<<<<< HEAD
     async fn write_here(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+=======
+    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+        let bytes = data.len();
+>>>>>>> 752b905d919fcce88c18f25185efc851239a986e
         let id = self.begin_write(offset, data);
-        let done = self.operate(DeviceOp::Write, offset, 200).await;
+        let done = self.operate(DeviceOp::Write, offset, bytes, 200).await;
         let done = done.and_then(|()| self.have_room(offset));
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Write, offset, Fault::WriteError)) {
             self.change(|platter| platter.fail_write(&self.world, id));
@@ -232,7 +264,7 @@ impl Device for SimDrive {
 
     async fn flush(&self) -> Result<(), DeviceError> {
         let before = self.platter.0.borrow().flush_begins();
-        self.operate(DeviceOp::Flush, 0, 300).await?;
+        self.operate(DeviceOp::Flush, 0, 0, 300).await?;
         if let Err(error) = self.refuse(DeviceOp::Flush, 0, Fault::FlushError) {
             self.change(Platter::lose_cache);
             return Err(error);
@@ -242,6 +274,6 @@ impl Device for SimDrive {
     }
 
     async fn discard(&self, offset: u64, _: u64) -> Result<(), DeviceError> {
-        self.operate(DeviceOp::Discard, offset, 50).await
+        self.operate(DeviceOp::Discard, offset, 0, 50).await
     }
 }

@@ -20,6 +20,7 @@ mod plan;
 mod platter;
 mod scenario;
 mod scrubs;
+mod service;
 #[cfg(test)]
 mod small;
 mod start;
@@ -314,7 +315,11 @@ mod cramped;
 #[cfg(test)]
 mod halting;
 #[cfg(test)]
+<<<<<<< HEAD
 mod rivals;
+=======
+mod held;
+>>>>>>> 752b905d919fcce88c18f25185efc851239a986e
 #[cfg(test)]
 mod successor;
 #[cfg(test)]

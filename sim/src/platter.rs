@@ -9,6 +9,7 @@ use ashlar_block::{Nanos, SECTOR_BYTES};
 use bytes::Bytes;
 
 use crate::fault::{ByFault, Fault};
+use crate::service::Service;
 use crate::world::SimWorld;
 
 mod lies;
@@ -81,6 +82,8 @@ pub struct Platter {
     pub glitch_until: Nanos,
     /// Until then there is no room for what is written.
     pub no_space_until: Nanos,
+    /// Its operations wait for each other. None: each takes a time of its own, left to chance.
+    pub service: Option<Service>,
 }
 
 /// A drive's content, which outlives the world that uses it.
@@ -106,6 +109,7 @@ impl SharedPlatter {
             hung_until: Nanos(0),
             glitch_until: Nanos(0),
             no_space_until: Nanos(0),
+            service: None,
         })))
     }
 

@@ -101,6 +101,7 @@ impl<W: World> Pool<W> {
         self.catalog.borrow_mut().rebalance_below = None;
         self.rebalance.renewals_left.set(0);
         self.rebalance.done.forget();
+        self.forget_waits();
     }
 
     /// Whether somebody wants what lives to be spread over all drives.

@@ -23,7 +23,7 @@ use crate::pool::Pool;
 use crate::progress::{Done, Obstacle};
 use crate::relocation::Relocated;
 use crate::segments::{NewPlace, Segment, Segments};
-use crate::share::TimeShare;
+use crate::share::{TimeShare, thousandths};
 use crate::types::Lsn;
 use latency::Holding;
 use looks::{Looks, READY_POLL};
@@ -186,10 +186,11 @@ impl<W: World> Pool<W> {
         done
     }
 
-    /// Part of the time that rebuild and rebalance may have, in percent.
-    pub fn rebuild_share(&self, now: Nanos) -> u8 {
+    /// Part of the time that rebuild and rebalance may have, in thousandths.
+    pub fn rebuild_share(&self, now: Nanos) -> u16 {
         let settings = self.catalog.borrow().settings;
-        settings.recon_p99.map_or(settings.recon_prio, |target| self.rebuild.holding.share(target, now))
+        let by_priority = thousandths(settings.recon_prio);
+        settings.recon_p99.map_or(by_priority, |target| self.rebuild.holding.share(target, now))
     }
 
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
@@ -287,9 +288,15 @@ impl<W: World> Pool<W> {
         self.rebuild.share.pause(self.world.now(), ROOM_RETRY);
     }
 
+    /// A rebuild or a rebalance is over: hosts may be others by the next one.
+    pub fn forget_waits(&self) {
+        self.rebuild.holding.forget();
+    }
+
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
         self.rebuild.done.forget();
+        self.forget_waits();
         self.rebuild.postponed.borrow_mut().clear();
     }
 }

@@ -27,7 +27,7 @@ use crate::format::table::{Occupancy, RowExtent, SegmentState};
 use crate::pool::Pool;
 use crate::scan::{Expected, Image};
 use crate::segments::{Pin, Segment, pin};
-use crate::share::TimeShare;
+use crate::share::{TimeShare, thousandths};
 use crate::types::Lsn;
 use heal::Wounds;
 use repair::BatchCheck;
@@ -213,7 +213,7 @@ impl<W: World> Pool<W> {
         self.scrub_some().await;
         let ended = self.world.now();
         let prio = self.catalog.borrow().settings.scrub_prio;
-        self.scrub.share.stepped(begun, ended, prio);
+        self.scrub.share.stepped(begun, ended, thousandths(prio));
     }
 
     fn begin_as_scheduled(&self) {

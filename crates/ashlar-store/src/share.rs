@@ -33,9 +33,9 @@ impl TimeShare {
         self.next_step_at.set(self.next_step_at.get().max(until));
     }
 
-    /// A step is done; the others' share of the time is next, so that such steps have `percent` of it.
-    pub fn stepped(&self, begun: Nanos, ended: Nanos, percent: u8) {
-        self.pause(ended, pause_after(ended.since(begun), percent));
+    /// A step is done; the others' share of the time is next, so that such steps have so many thousandths of it.
+    pub fn stepped(&self, begun: Nanos, ended: Nanos, share: u16) {
+        self.pause(ended, pause_after(ended.since(begun), share));
     }
 }
 
@@ -43,10 +43,15 @@ impl TimeShare {
 /// there was; counted whole, a drive that hangs for its 20 s would hold up a rebuild for half an hour.
 const STEP_COUNTED_MAX: Duration = Duration::from_millis(500);
 
-/// How long to leave the drives to others after a step, so that steps have `percent` of the time.
-fn pause_after(step: Duration, percent: u8) -> Duration {
-    let percent = u32::from(percent.clamp(1, 100));
-    step.min(STEP_COUNTED_MAX) * (100 - percent) / percent
+/// A share that an operator has chosen in percent.
+pub(crate) fn thousandths(percent: u8) -> u16 {
+    u16::from(percent) * 10
+}
+
+/// How long to leave the drives to others after a step, so that steps have so many thousandths of the time, and one in a hundred at least.
+fn pause_after(step: Duration, share: u16) -> Duration {
+    let share = u32::from(share.clamp(10, 1000));
+    step.min(STEP_COUNTED_MAX) * (1000 - share) / share
 }
 
 #[cfg(test)]

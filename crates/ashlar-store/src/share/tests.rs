@@ -8,23 +8,25 @@ fn at(milliseconds: u64) -> Nanos {
 
 #[test]
 fn steps_have_their_percent_of_the_time() {
-    assert_eq!(pause_after(STEP, 100), Duration::ZERO);
-    assert_eq!(pause_after(STEP, 50), STEP);
-    assert_eq!(pause_after(STEP, 10), Duration::from_millis(90));
-    assert_eq!(pause_after(STEP, 0), pause_after(STEP, 1));
+    let pause_of = |percent| pause_after(STEP, thousandths(percent));
+    assert_eq!(pause_of(100), Duration::ZERO);
+    assert_eq!(pause_of(50), STEP);
+    assert_eq!(pause_of(10), Duration::from_millis(90));
+    assert_eq!(pause_of(0), pause_of(1));
+    assert_eq!(pause_after(STEP, 25), Duration::from_millis(390));
 }
 
 #[test]
 fn a_step_that_has_waited_for_a_drive_does_not_hold_up_the_next_for_long() {
-    assert_eq!(pause_after(Duration::from_secs(20), 50), STEP_COUNTED_MAX);
-    assert_eq!(pause_after(Duration::from_secs(20), 1), 99 * STEP_COUNTED_MAX);
+    assert_eq!(pause_after(Duration::from_secs(20), 500), STEP_COUNTED_MAX);
+    assert_eq!(pause_after(Duration::from_secs(20), 10), 99 * STEP_COUNTED_MAX);
 }
 
 #[test]
 fn a_pause_that_a_step_has_asked_for_is_not_cut_short_by_its_share() {
     let share = TimeShare::default();
     share.pause(at(0), Duration::from_secs(1));
-    share.stepped(at(0), at(10), 50);
+    share.stepped(at(0), at(10), 500);
     assert!(!share.has_come(at(999)));
     assert!(share.has_come(at(1000)));
 }
@@ -32,7 +34,7 @@ fn a_pause_that_a_step_has_asked_for_is_not_cut_short_by_its_share() {
 #[test]
 fn nothing_is_waited_for_once_the_share_has_changed() {
     let share = TimeShare::default();
-    share.stepped(at(0), at(10), 1);
+    share.stepped(at(0), at(10), 10);
     assert_eq!(share.wait(at(10)), Duration::from_millis(990));
     share.at_once(at(20));
     assert!(share.has_come(at(20)));

@@ -166,18 +166,31 @@ impl Daemon {
     /// # Errors
     /// The daemon refuses.
     pub fn set_recon_prio(&self, pool: &str, percent: u8) -> anyhow::Result<()> {
-        let change = ChangePool { recon_prio: Some(percent), ..ChangePool::default() };
+        self.change_pool(pool, &ChangePool { recon_prio: Some(percent), ..ChangePool::default() })
+    }
+
+    /// Sets the latency of hosts that a pool's rebuilds are held to, in microseconds.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn set_recon_p99(&self, pool: &str, micros: u64) -> anyhow::Result<()> {
+        self.change_pool(pool, &ChangePool { recon_p99_us: Some(micros), ..ChangePool::default() })
+    }
+
+    fn change_pool(&self, pool: &str, change: &ChangePool) -> anyhow::Result<()> {
         let path = format!("/pools/{pool}");
-        let changed = self.client.send_body(Method::PATCH, &path, &change);
+        let changed = self.client.send_body(Method::PATCH, &path, change);
         self.runtime.block_on(changed).map(|_: Pool| ())
     }
 
-    /// Has a pool give its first drive up as if it had been pulled.
+    /// Has a pool give up the first drive that it uses as if that had been pulled.
     ///
     /// # Errors
     /// The daemon refuses.
     pub fn lose_a_drive(&self, pool: &str) -> anyhow::Result<()> {
-        let drive = self.pool(pool)?.drives.first().context("the pool has no drives")?.name.clone();
+        let drives = self.pool(pool)?.drives;
+        let used = drives.into_iter().find(|drive| drive.states.iter().any(|state| state == "online"));
+        let drive = used.context("the pool has no drives")?.name;
         let path = format!("/pools/{pool}/fail-drive");
         let request = FailDrive { drive, force: false };
         let failed = self.client.send_body(Method::POST, &path, &request);

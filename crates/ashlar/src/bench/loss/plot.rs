@@ -1,4 +1,4 @@
-//! A picture of the load in the four states, as SVG.
+//! A picture of the load in all states, as SVG.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,8 +19,10 @@ const FONT: &str = "sans-serif";
 pub fn draw(report: &Report, file: &Path) -> anyhow::Result<()> {
     let root = SVGBackend::new(file, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
-    let title =
-        format!("Level {} on {} modelled {} drives: one is lost", report.level, report.drives, report.model);
+    let title = format!(
+        "Level {} on {} modelled {} drives: two are lost, one after the other",
+        report.level, report.drives, report.model
+    );
     let root = root.titled(&title, (FONT, 20))?;
     let (above, below) = root.split_vertically(SIZE.1 / 3);
     let (first, last) =
