@@ -315,11 +315,9 @@ mod cramped;
 #[cfg(test)]
 mod halting;
 #[cfg(test)]
-<<<<<<< HEAD
-mod rivals;
-=======
 mod held;
->>>>>>> 752b905d919fcce88c18f25185efc851239a986e
+#[cfg(test)]
+mod rivals;
 #[cfg(test)]
 mod successor;
 #[cfg(test)]
