@@ -179,23 +179,9 @@ impl SimDrive {
     }
 }
 
-<<<<<<< HEAD
 impl SimDrive {
     async fn read_here(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        let done = self.operate(DeviceOp::Read, offset, 100).await;
-=======
-fn refusal(op: DeviceOp, offset: u64) -> DeviceError {
-    DeviceError::Os { op, offset, errno: EIO }
-}
-
-impl Device for SimDrive {
-    fn size_bytes(&self) -> u64 {
-        self.platter.0.borrow().size_bytes
-    }
-
-    async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
         let done = self.operate(DeviceOp::Read, offset, buf.len(), 100).await;
->>>>>>> 752b905d919fcce88c18f25185efc851239a986e
         if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
             return (Err(error), buf);
         }
@@ -213,12 +199,8 @@ impl Device for SimDrive {
         (Ok(()), buf)
     }
 
-<<<<<<< HEAD
     async fn write_here(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
-=======
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
         let bytes = data.len();
->>>>>>> 752b905d919fcce88c18f25185efc851239a986e
         let id = self.begin_write(offset, data);
         let done = self.operate(DeviceOp::Write, offset, bytes, 200).await;
         let done = done.and_then(|()| self.have_room(offset));
