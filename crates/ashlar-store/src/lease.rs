@@ -147,16 +147,7 @@ pub(crate) async fn take<W: World>(
     let members = &chosen.members;
     let before = look(world, members).await;
     let last = before.iter().flatten().max_by_key(|beat| (beat.epoch, beat.count));
-    let own = Beat {
-        pool: chosen.root.pool,
-        is_open: true,
-        holder: holder.id,
-        epoch: last.map_or(0, |last| last.epoch) + 1,
-        session: world.random_u64(),
-        count: 0,
-        written_at: world.unix_seconds(),
-        holder_name: cut(&holder.name, HOLDER_NAME_BYTES_MAX).to_owned(),
-    };
+    let own = beat_after(last, world, holder, chosen.root.pool);
     let is_ours = match last {
         Some(last) => last.holder == holder.id,
         // Only who has made it knows of it.
@@ -179,6 +170,20 @@ pub(crate) async fn take<W: World>(
     settle(&own, &look(world, members).await, chosen, parity)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
+}
+
+/// The first beat of an opening after that one.
+fn beat_after<W: World>(last: Option<&Beat>, world: &W, holder: &Holder, pool: PoolUuid) -> Beat {
+    Beat {
+        pool,
+        is_open: true,
+        holder: holder.id,
+        epoch: last.map_or(0, |last| last.epoch) + 1,
+        session: world.random_u64(),
+        count: 0,
+        written_at: world.unix_seconds(),
+        holder_name: cut(&holder.name, HOLDER_NAME_BYTES_MAX).to_owned(),
+    }
 }
 
 fn cut(name: &str, bytes_max: usize) -> &str {
