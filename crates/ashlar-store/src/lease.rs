@@ -178,7 +178,7 @@ fn beat_after<W: World>(last: Option<&Beat>, world: &W, holder: &Holder, pool: P
         pool,
         is_open: true,
         holder: holder.id,
-        epoch: last.map_or(0, |last| last.epoch) + 1,
+        epoch: last.map_or(0, |last| last.epoch).saturating_add(1),
         session: world.random_u64(),
         count: 0,
         written_at: world.unix_seconds(),
