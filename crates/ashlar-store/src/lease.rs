@@ -187,7 +187,8 @@ fn beat_after<W: World>(last: Option<&Beat>, world: &W, holder: &Holder, pool: P
 }
 
 fn cut(name: &str, bytes_max: usize) -> &str {
-    &name[..name.floor_char_boundary(bytes_max)]
+    let end = (0..=bytes_max.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
 }
 
 /// A drive that cannot be read now and then says nothing.
