@@ -146,7 +146,7 @@ pub(crate) async fn take<W: World>(
 ) -> Result<Taken, OpenError> {
     let members = &chosen.members;
     let before = look(world, members).await;
-    let last = before.iter().flatten().max_by_key(|beat| (beat.epoch, beat.count));
+    let last = last_before(&before, holder);
     let own = beat_after(last, world, holder, chosen.root.pool);
     let is_ours = match last {
         Some(last) => last.holder == holder.id,
@@ -170,6 +170,15 @@ pub(crate) async fn take<W: World>(
     settle(&own, &look(world, members).await, chosen, parity)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
+}
+
+/// The beat of whoever had the pool last. Of several that wanted it at once and were refused it, each has left its own on some
+/// drives: then that of another one, which may be open.
+fn last_before<'a>(before: &'a [Option<Beat>], holder: &Holder) -> Option<&'a Beat> {
+    before
+        .iter()
+        .flatten()
+        .max_by_key(|beat| (beat.epoch, beat.holder != holder.id, beat.is_open, beat.count))
 }
 
 /// The first beat of an opening after that one.
