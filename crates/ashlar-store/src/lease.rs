@@ -28,6 +28,7 @@ use tokio::sync::Notify;
 
 use crate::create::MADE_ROOT;
 use crate::format::beat::{Beat, HOLDER_NAME_BYTES_MAX};
+use crate::format::root::Root;
 use crate::members::{Chosen, FoundDrive, OPEN_ANSWER_MAX, read_roots};
 use crate::options::Holder;
 use crate::pool::Pool;
@@ -68,10 +69,24 @@ fn looks_needed(parity: usize, members: usize, working: usize) -> usize {
     (parity + 1).min(members.div_ceil(2)).min(working)
 }
 
+fn takes_part(root: &Root) -> usize {
+    root.members.iter().filter(|member| member.state.takes_part()).count()
+}
+
 /// When it was seen last on that many drives.
 fn seen_on(mut looks: Vec<Nanos>, needed: usize) -> Option<Nanos> {
     looks.sort_unstable_by(|a, b| b.cmp(a));
     looks.get(needed.checked_sub(1)?).copied()
+}
+
+/// What has been done with a drive.
+enum Turn {
+    Looked {
+        drive: DriveId,
+        /// The beat may be written there.
+        may_write: bool,
+    },
+    Written(DriveId),
 }
 
 /// How far the end of a lease is.
@@ -114,11 +129,10 @@ async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<Beat> {
     beat.filter(|beat| beat.pool == pool)
 }
 
-/// Not durable before a flush comes by: what the loss of power takes is the beat of a machine that has stopped.
-async fn write_beat<D: Device>(device: &D, beat: &Beat) {
+async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: Durability) {
     let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
     // A drive that refuses is dealt with by whoever writes data to it.
-    drop(device.write(Beat::OFFSET, sector, Durability::Cached).await);
+    drop(device.write(Beat::OFFSET, sector, durability).await);
 }
 
 /// The machine that has the pool of a drive open, if one beats on it within five seconds. Returns at once where none has it open by its
@@ -126,8 +140,10 @@ async fn write_beat<D: Device>(device: &D, beat: &Beat) {
 pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
     let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;
     world.sleep(DOUBT).await;
-    let after = read_beat(device, pool).await?;
-    (after != before).then_some(after.holder_name)
+    match read_beat(device, pool).await {
+        Some(after) => (after != before && after.is_open).then_some(after.holder_name),
+        None => Some(before.holder_name),
+    }
 }
 
 /// A pool that is this machine's.
@@ -145,6 +161,7 @@ pub(crate) async fn take<W: World>(
     parity: usize,
 ) -> Result<Taken, OpenError> {
     let members = &chosen.members;
+    let began = world.now();
     let before = look(world, members).await;
     let last = last_before(&before, holder);
     let own = beat_after(last, world, holder, chosen.root.pool);
@@ -153,11 +170,7 @@ pub(crate) async fn take<W: World>(
         // Only who has made it knows of it.
         None => chosen.root.generation <= MADE_ROOT,
     };
-    if is_ours {
-        claim(world, members, &own).await;
-        return Ok(Taken { own, at: world.now() });
-    }
-    if let Some(last) = last.filter(|last| last.is_open) {
+    if let Some(last) = last.filter(|last| last.is_open && !is_ours) {
         tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
         world.sleep(WATCH).await;
         if has_changed(&before, &look(world, members).await) {
@@ -165,6 +178,10 @@ pub(crate) async fn take<W: World>(
         }
     }
     claim(world, members, &own).await;
+    // Nobody can have begun to write since then. A drive that hung may have taken longer.
+    if is_ours && world.now().since(began) < LEASE {
+        return Ok(Taken { own, at: began });
+    }
     world.sleep(WATCH).await;
     let at = world.now();
     settle(&own, &look(world, members).await, chosen, parity)?;
@@ -207,7 +224,8 @@ fn has_changed(before: &[Option<Beat>], after: &[Option<Beat>]) -> bool {
 
 async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) {
     let write = async |drive: &FoundDrive<W::Device>| {
-        within(world, OPEN_ANSWER_MAX, write_beat(&drive.device, own)).await;
+        // On stable media: no drive is to come back with an epoch that the others have lost.
+        within(world, OPEN_ANSWER_MAX, write_beat(&drive.device, own, Durability::Stable)).await;
     };
     join_all(members.iter().map(write)).await;
 }
@@ -218,7 +236,7 @@ fn settle<D>(own: &Beat, after: &[Option<Beat>], chosen: &Chosen<D>, parity: usi
     if let Some(theirs) = after.iter().find(is(View::Theirs)).and_then(Option::as_ref) {
         return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
     }
-    let (ours, members) = (after.iter().filter(is(View::Ours)).count(), chosen.root.counted().count());
+    let (ours, members) = (after.iter().filter(is(View::Ours)).count(), takes_part(&chosen.root));
     let needed = looks_needed(parity, members, chosen.members.len());
     if ours >= needed {
         return Ok(());
@@ -258,29 +276,47 @@ impl<W: World> Pool<W> {
         if self.array.is_permitted() {
             return Ok(());
         }
-        match select(pin!(self.array.permitted()), pin!(self.lost_to())).await {
+        if self.array.working_count() == 0 {
+            return Err(IoError::new(Cause::NotReady, "no drive is left to say whose the pool is"));
+        }
+        let (lost, closed) = (pin!(self.lost_to()), pin!(self.closed()));
+        match select(pin!(self.array.permitted()), select(lost, closed)).await {
             Either::Left(_) => Ok(()),
-            Either::Right((by, _)) => Err(IoError::new(Cause::NotReady, taken_text(&by))),
+            Either::Right((Either::Left((by, _)), _)) => Err(IoError::new(Cause::NotReady, taken_text(&by))),
+            Either::Right((Either::Right(_), _)) => Err(Cause::NotReady.into()),
         }
     }
 
     /// The task that keeps the pool this machine's while it is open.
     pub async fn beat_loop(self: Rc<Self>) {
         let mut turns = FuturesUnordered::new();
-        let mut busy: BTreeSet<DriveId> = BTreeSet::new();
+        let (mut looked_at, mut written): (BTreeSet<DriveId>, BTreeSet<DriveId>) = Default::default();
         while self.lease.stage.get() == Stage::Beating && self.lease.taken_by.borrow().is_none() {
             if let Some(own) = &mut *self.lease.own.borrow_mut() {
                 own.count += 1;
                 own.written_at = self.world.unix_seconds();
             }
-            // A drive that hangs still has its last beat to do.
-            for drive in self.array.working_drives().into_iter().filter(|drive| busy.insert(*drive)) {
-                turns.push(self.beat_on(drive));
+            // A drive that hangs still has its last look to answer.
+            for drive in self.array.working_drives().into_iter().filter(|drive| looked_at.insert(*drive)) {
+                turns.push(Either::Left(self.look_at(drive)));
             }
             let (sleep, ends) = (pin!(self.world.sleep(BEAT_INTERVAL)), pin!(self.lease_ends()));
             let mut pause = select(sleep, ends);
-            while let Either::Right((done, _)) = select(&mut pause, pin!(next_of(&mut turns))).await {
-                busy.remove(&done);
+            loop {
+                let turn = match select(&mut pause, pin!(next_of(&mut turns))).await {
+                    Either::Left(_) => break,
+                    Either::Right((turn, _)) => turn,
+                };
+                match turn {
+                    Turn::Looked { drive, may_write } => {
+                        looked_at.remove(&drive);
+                        // One whose writes hang is looked at all the same: on that hangs what may be read.
+                        if may_write && written.insert(drive) {
+                            turns.push(Either::Right(self.beat_on(drive)));
+                        }
+                    }
+                    Turn::Written(drive) => _ = written.remove(&drive),
+                }
             }
             self.renew();
         }
@@ -297,17 +333,19 @@ impl<W: World> Pool<W> {
         wait_for(&self.lease.stage_rung, || (self.lease.stage.get() != Stage::Beating).then_some(())).await;
     }
 
-    /// Looks at a drive, and writes the beat if nobody else's is there.
-    async fn beat_on(&self, drive: DriveId) -> DriveId {
+    /// Looks whose the pool is by a drive.
+    async fn look_at(&self, drive: DriveId) -> Turn {
         let began = self.world.now();
-        let (Some(member), Some(own)) = (self.array.working(drive), self.lease.own.borrow().clone()) else {
-            return drive;
+        let Some(own) = self.lease.own.borrow().clone() else {
+            return Turn::Looked { drive, may_write: false };
         };
-        let seen = read_beat(&member.device, own.pool).await;
+        // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
+        let read = self.array.read_raw(drive, Beat::OFFSET).await;
+        let seen = read.ok().and_then(|sector| Beat::decode(&sector).ok());
         match view(&own, seen.as_ref()) {
             View::Theirs => {
                 self.lose_to(seen.map_or_else(String::new, |seen| seen.holder_name));
-                return drive;
+                return Turn::Looked { drive, may_write: false };
             }
             View::Ours => {
                 self.lease.seen.borrow_mut().insert(drive, began);
@@ -315,11 +353,22 @@ impl<W: World> Pool<W> {
             }
             View::Nothing => {}
         }
-        // Asked last: this process may have been stopped since it read.
+        Turn::Looked { drive, may_write: true }
+    }
+
+    async fn beat_on(&self, drive: DriveId) -> Turn {
+        let (Some(member), Some(own)) = (self.array.working(drive), self.lease.own.borrow().clone()) else {
+            return Turn::Written(drive);
+        };
+        // Asked last: this process may have been stopped since it looked.
         if self.array.is_permitted() {
-            write_beat(&member.device, &own).await;
+            write_beat(&member.device, &own, Durability::Cached).await;
+            if !self.array.is_permitted() {
+                // It may have come over that of another machine, which needs its time to write another one.
+                self.lease.in_doubt_since.set(Some(self.world.now()));
+            }
         }
-        drive
+        Turn::Written(drive)
     }
 
     /// Lets writes begin for as long as the newest looks allow.
@@ -328,7 +377,7 @@ impl<W: World> Pool<W> {
             return;
         }
         let working = self.array.working_drives();
-        let (parity, members) = (self.identity.level.parity(), self.root.borrow().counted().count());
+        let (parity, members) = (self.identity.level.parity(), takes_part(&self.root.borrow()));
         let needed = looks_needed(parity, members, working.len());
         if needed == 0 {
             return;
@@ -342,7 +391,7 @@ impl<W: World> Pool<W> {
                 let pool = &self.identity.name;
                 tracing::warn!(
                     pool,
-                    "no drive has said for {LEASE:?} whose the pool is: looking before it goes on"
+                    "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
                 );
                 now
             });
@@ -360,7 +409,7 @@ impl<W: World> Pool<W> {
         self.array.permit_until(Nanos(0));
         let why = taken_text(&holder);
         *self.lease.taken_by.borrow_mut() = Some(holder);
-        self.halt(why);
+        self.halt_for_good(&why);
     }
 
     /// Another machine that has opened the pool.
@@ -371,6 +420,23 @@ impl<W: World> Pool<W> {
     /// Returns once another machine has the pool, with its name.
     pub async fn lost_to(&self) -> String {
         wait_for(&self.halt_rung, || self.taken_by()).await
+    }
+
+    /// Returns once it has not been certain for `longest` whose the pool is, with that as the reason.
+    pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
+        if self.lease.own.borrow().is_none() {
+            std::future::pending::<()>().await;
+        }
+        let mut since = None;
+        loop {
+            let now = self.world.now();
+            since = (!self.array.is_permitted()).then(|| since.unwrap_or(now));
+            if since.is_some_and(|since| now.since(since) > longest) {
+                let why = format!("too few drives have said for {} s whose the pool is", longest.as_secs());
+                return IoError::new(Cause::WriteFault, why);
+            }
+            self.world.sleep(BEAT_INTERVAL).await;
+        }
     }
 
     /// Lets others open the pool at once. After the last write.
@@ -391,8 +457,9 @@ impl<W: World> Pool<W> {
         let Some(own) = self.lease.own.borrow().clone().filter(|_| self.array.is_permitted()) else { return };
         let last = Beat { is_open: false, count: own.count + 1, ..own };
         let members = self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
-        let write =
-            async |device: Rc<ashlar_raid::Member<W::Device>>| write_beat(&device.device, &last).await;
+        let write = async |device: Rc<ashlar_raid::Member<W::Device>>| {
+            write_beat(&device.device, &last, Durability::Cached).await
+        };
         join_all(members.map(write)).await;
     }
 }

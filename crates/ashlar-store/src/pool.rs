@@ -345,6 +345,18 @@ impl<W: World> Pool<W> {
         self.take_no_more(why.to_string());
     }
 
+    /// The same for a reason that comes before any other one.
+    pub fn halt_for_good(&self, why: &str) {
+        self.halt(why);
+        *self.halted.borrow_mut() = Some(why.to_owned());
+        self.halt_rung.notify_waiters();
+    }
+
+    /// Returns once the pool has been closed.
+    pub async fn closed(&self) {
+        wait_for(&self.release_rung, || self.is_closed().then_some(())).await;
+    }
+
     /// The pool has been closed: nothing may be written behind its last root. Its tasks end where they are, as in a crash.
     pub fn close(&self) {
         if self.halted().is_none() {
@@ -364,8 +376,7 @@ impl<W: World> Pool<W> {
     pub fn spawn(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         let pool = self.clone();
         self.world.spawn(async move {
-            let released = wait_for(&pool.release_rung, || pool.is_closed().then_some(()));
-            select(pin!(task), pin!(released)).await;
+            select(pin!(task), pin!(pool.closed())).await;
         });
     }
 

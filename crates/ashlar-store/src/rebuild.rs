@@ -195,9 +195,9 @@ impl<W: World> Pool<W> {
 
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
     pub async fn answer<T>(&self, work: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
-        let done = self.timed(work).await;
+        let done = self.timed(work).await?;
         self.holds().await?;
-        done
+        Ok(done)
     }
 
     async fn timed<T>(&self, work: impl Future<Output = T>) -> T {
@@ -296,7 +296,10 @@ impl<W: World> Pool<W> {
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
         self.rebuild.done.forget();
-        self.forget_waits();
+        // A rebalance that goes on has hosts of its own to answer.
+        if !self.is_rebalancing() {
+            self.forget_waits();
+        }
         self.rebuild.postponed.borrow_mut().clear();
     }
 }

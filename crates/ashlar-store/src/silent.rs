@@ -60,6 +60,11 @@ impl<W: World> Pool<W> {
     /// Returns once a drive has been silent for longer than whoever closes the pool waits for it, with the reason. By then it would
     /// have been given up, if that is allowed and the pool could do without it.
     pub async fn hangs(&self) -> IoError {
+        let (hangs, uncertain) = (pin!(self.drive_hangs()), pin!(self.stays_uncertain(OPEN_ANSWER_MAX)));
+        select(hangs, uncertain).await.factor_first().0
+    }
+
+    async fn drive_hangs(&self) -> IoError {
         let timeout = self.catalog.borrow().settings.io_timeout;
         let longest = timeout.unwrap_or_default().max(OPEN_ANSWER_MAX);
         let reason = match timeout {

@@ -354,9 +354,8 @@ impl<W: World> Store<W> {
     /// Makes blocks read as zeros and gives their space back; durable when it returns.
     pub async fn zero(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(), IoError> {
         self.place(id, lba, count)?;
-        let done = self.zero_range(id, lba..lba.plus(count)).await;
-        self.pool.holds().await?;
-        done
+        self.zero_range(id, lba..lba.plus(count)).await?;
+        self.pool.holds().await
     }
 
     async fn zero_range(&self, id: VolumeId, blocks: Range<Lba>) -> Result<(), IoError> {
@@ -382,6 +381,14 @@ impl<W: World> Store<W> {
     /// Why the pool takes no writes, if it does not.
     pub fn halted(&self) -> Option<String> {
         self.pool.halted()
+    }
+
+    /// Returns once it is certain that the pool is this machine's.
+    ///
+    /// # Errors
+    /// It is not, or has been closed.
+    pub async fn holds(&self) -> Result<(), IoError> {
+        self.pool.holds().await
     }
 
     /// The machine that has opened the pool since, if one has: nothing of it may be written here any more.

@@ -195,7 +195,10 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// The drives that could not be wiped.
     pub async fn destroy_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
-        self.pool(uuid)?.is_not_taken()?;
+        let pool = self.pool(uuid)?;
+        pool.unless_it_hangs(pool.store.holds()).await;
+        pool.is_not_taken()?;
+        drop(pool);
         let pool = self.take_pool(uuid).await?;
         if let Err(error) = pool.store.close().await {
             tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");

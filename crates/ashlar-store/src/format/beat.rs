@@ -81,6 +81,10 @@ impl Beat {
             (r.array()?, r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let name_bytes = usize::from(r.u8()?);
         let name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
+        // It is printed.
+        if state > 1 || name.chars().any(char::is_control) {
+            return Err(r.malformed());
+        }
         Ok(Beat { pool, is_open: state == 1, holder, epoch, session, count, written_at, holder_name: name })
     }
 }
