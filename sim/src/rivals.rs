@@ -10,6 +10,7 @@ use ashlar_raid::Level;
 use ashlar_store::format::beat::Beat;
 use ashlar_store::{Holder, OpenError, Options};
 use bytes::Bytes;
+use futures_util::future::{join, join_all, join3};
 
 use crate::good::{drives, make_pool, noisy_block, platters};
 use crate::platter::SharedPlatter;
@@ -186,6 +187,16 @@ impl Scene {
         assert_eq!(open.pool.halted(), None);
     }
 
+    /// At most one of these has the pool; and if none has, it can be opened.
+    async fn check_what_is_left(&self, opened: impl Iterator<Item = Open>) {
+        let mut have_it = opened.filter(|open| open.pool.halted().is_none());
+        match (have_it.next(), have_it.next()) {
+            (Some(_), Some(_)) => panic!("two machines have it"),
+            (Some(open), None) => self.check(&open).await,
+            (None, _) => self.check(&self.open(B).await.expect("nobody has it")).await,
+        }
+    }
+
     async fn pause(&self, micros_max: u64) {
         self.world.sleep(Duration::from_micros(self.world.below(micros_max))).await;
     }
@@ -197,7 +208,7 @@ impl Scene {
             self.world.sleep(Duration::from_secs(8)).await;
         } else {
             self.pause(8_000_000).await;
-            self.world.freeze(Some(machine));
+            self.world.freeze(machine);
         }
     }
 }
@@ -257,13 +268,13 @@ async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
     scene.freeze(A).await;
     let thawing = async {
         scene.pause(40_000_000).await;
-        scene.world.freeze(None);
+        scene.world.thaw(A);
     };
     let wanting = async {
         scene.pause(10_000_000).await;
         let opened = match scene.open(B).await {
             // The other one froze when its last root was there.
-            Err(OpenError::JustClosed) => scene.open(B).await,
+            Err(OpenError::Unsure) => scene.open(B).await,
             opened => opened,
         };
         if let Ok(second) = &opened {
@@ -271,7 +282,7 @@ async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
         }
         opened
     };
-    let (second, ()) = futures_util::future::join(wanting, thawing).await;
+    let (second, ()) = join(wanting, thawing).await;
     scene.world.sleep(OPENED).await;
     match second {
         Ok(second) => {
@@ -297,7 +308,7 @@ async fn want_it_at_once(scene: Scene) {
     if scene.world.once_in(2) {
         made.pool.close().await.expect("good drives");
     } else {
-        scene.world.freeze(Some(A));
+        scene.world.freeze(A);
         scene.world.sleep(OPENED).await;
     }
     let (one, other) = (Machine(3), Machine(4));
@@ -315,21 +326,87 @@ async fn want_it_at_once(scene: Scene) {
         if scene.world.once_in(2) {
             scene.world.freeze_at(one, Beat::OFFSET, 1 + scene.world.below(20));
             scene.pause(60_000_000).await;
-            scene.world.freeze(None);
         }
+        scene.world.thaw(one);
     };
-    let (first, second, ()) = futures_util::future::join3(want(one), want(other), freezing).await;
-    scene.world.freeze(None);
+    let (first, second, ()) = join3(want(one), want(other), freezing).await;
+    scene.world.thaw(A);
     scene.world.sleep(OPENED).await;
     // The one that was stopped may have gone on meanwhile.
-    let have_it =
-        [Some(made), first, second].into_iter().flatten().filter(|open| open.pool.halted().is_none());
-    let have_it: Vec<Open> = have_it.collect();
-    assert!(have_it.len() < 2, "two machines have it");
-    match have_it.first() {
-        Some(open) => scene.check(open).await,
-        None => scene.check(&scene.open(B).await.expect("nobody has it")).await,
+    scene.check_what_is_left([Some(made), first, second].into_iter().flatten()).await;
+}
+
+/// Wants the pool, has it until another one does, and wants it again, until all are to end.
+async fn want_it_again(scene: Scene, machine: Machine, had: Rc<RefCell<Vec<Open>>>, ends: Rc<Cell<bool>>) {
+    while !ends.get() {
+        if let Ok(open) = scene.open(machine).await {
+            scene.spawn_hosts(&open);
+            had.borrow_mut().push(open.clone());
+            while open.pool.halted().is_none() && !ends.get() {
+                scene.world.sleep(Duration::from_secs(1)).await;
+            }
+        }
+        scene.pause(10_000_000).await;
     }
+}
+
+/// A machine is stopped while it beats, and goes on just when the one that has taken the pool is stopped: its beat comes over the
+/// other one's, which cannot write another one. Returns how often the roots had to say whose the pool is, and how often the other one
+/// went on.
+async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>>) {
+    let first = scene.make(A).await;
+    scene.spawn_hosts(&first);
+    // Of one drive every second use of it is a write.
+    scene.world.freeze_at(A, Beat::OFFSET, 2 + 2 * scene.world.below(4));
+    scene.world.sleep(Duration::from_secs(8)).await;
+    let second = match scene.open(B).await {
+        Err(OpenError::Unsure) => scene.open(B).await,
+        opened => opened,
+    };
+    let Ok(second) = second else { return };
+    scene.spawn_hosts(&second);
+    scene.pause(5_000_000).await;
+    if scene.world.once_in(2) {
+        scene.world.freeze(B);
+    } else {
+        scene.world.freeze_at(B, Beat::OFFSET, 1 + scene.world.below(12));
+    }
+    scene.pause(2_000_000).await;
+    scene.world.thaw(A);
+    scene.pause(30_000_000).await;
+    scene.world.thaw(B);
+    scene.world.sleep(OPENED * 2).await;
+    let by_roots = first.pool.halted().is_some_and(|why| why.contains("'another machine'"));
+    let (lost, kept) = counts.get();
+    counts.set((lost + usize::from(by_roots), kept + usize::from(by_roots && !is_lost(&second))));
+    scene.check_what_is_left([first, second].into_iter()).await;
+}
+
+/// Machines are stopped and go on at any time, any number of them at once.
+async fn freeze_whichever(scene: Scene) {
+    let made = scene.make(A).await;
+    scene.spawn_hosts(&made);
+    let had = Rc::new(RefCell::new(vec![made]));
+    let ends = Rc::new(Cell::new(false));
+    let machines = [A, B, Machine(3)];
+    let stopping = async {
+        for _ in 0..16 {
+            let machine = machines[scene.world.below(3) as usize];
+            match scene.world.below(4) {
+                0 => scene.world.freeze(machine),
+                1 => scene.world.freeze_at(machine, Beat::OFFSET, 1 + scene.world.below(18)),
+                _ => scene.world.thaw(machine),
+            }
+            scene.pause(12_000_000).await;
+        }
+        machines.into_iter().for_each(|machine| scene.world.thaw(machine));
+        ends.set(true);
+    };
+    let want = |machine: &Machine| want_it_again(scene.clone(), *machine, had.clone(), ends.clone());
+    join(stopping, join_all(machines[1..].iter().map(want))).await;
+    scene.world.sleep(OPENED * 2).await;
+    let had = had.take();
+    scene.check_what_is_left(had.into_iter()).await;
 }
 
 #[test]
@@ -357,4 +434,19 @@ fn a_machine_that_was_stopped_answers_nothing_once_another_one_has_the_pool() {
 #[test]
 fn of_machines_that_want_a_pool_at_once_no_two_have_it() {
     for_all(50, |scene| scene.run(want_it_at_once));
+}
+
+#[test]
+fn of_machines_that_are_stopped_in_turn_no_two_have_a_pool() {
+    let counts = Rc::new(Cell::default());
+    for seed in 0..200 {
+        Scene::new(seed, POOLS[0]).run(|scene| freeze_one_then_the_other(scene, counts.clone()));
+    }
+    let (lost, kept) = counts.get();
+    assert!(lost > 10 && kept > 10, "roots have said it {lost} times, and the other one has gone on {kept} times");
+}
+
+#[test]
+fn of_machines_that_are_stopped_at_any_time_no_two_have_a_pool() {
+    for_all(20, |scene| scene.run(freeze_whichever));
 }

@@ -1,7 +1,7 @@
 //! A world in one thread: tasks in an order that the seed decides, time that passes only when all wait.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Wake for TaskWaker {
 }
 
 /// A machine, of those that reach the same drives. The first one is everybody else: hosts, operators, the drives themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Machine(pub u8);
 
 struct Task {
@@ -74,8 +74,8 @@ struct Inner {
     operations: Cell<u64>,
     /// Operations at which the power is cut.
     cut_at: Cell<u64>,
-    /// None of its tasks runs.
-    frozen: Cell<Option<Machine>>,
+    /// None of their tasks runs.
+    frozen: RefCell<BTreeSet<Machine>>,
     /// A machine that freezes when it has read or written there so often more.
     freezes_at: Cell<Option<(Machine, u64, u64)>>,
 }
@@ -112,7 +112,7 @@ impl SimWorld {
             timer_count: Cell::new(0),
             operations: Cell::new(0),
             cut_at: Cell::new(u64::MAX),
-            frozen: Cell::default(),
+            frozen: RefCell::default(),
             freezes_at: Cell::default(),
         };
         SimWorld(Rc::new(inner), Machine::default())
@@ -128,10 +128,16 @@ impl SimWorld {
         self.1
     }
 
-    /// From now on no task of `machine` runs, and those of all others do: it is stopped and let go on, or suspended with all that it
-    /// has in memory.
-    pub fn freeze(&self, machine: Option<Machine>) {
-        self.0.frozen.set(machine);
+    /// From now on no task of `machine` runs: it is stopped and let go on, or suspended with all that it has in memory.
+    pub fn freeze(&self, machine: Machine) {
+        self.0.frozen.borrow_mut().insert(machine);
+        self.0.freezes_at.set(None);
+    }
+
+    /// Lets it go on, and none freezes by itself any more.
+    #[cfg(test)]
+    pub fn thaw(&self, machine: Machine) {
+        self.0.frozen.borrow_mut().remove(&machine);
         self.0.freezes_at.set(None);
     }
 
@@ -144,7 +150,7 @@ impl SimWorld {
     /// This machine reads or writes there.
     pub fn note_use(&self, offset: u64) {
         match self.0.freezes_at.get() {
-            Some((machine, at, 1)) if (machine, at) == (self.1, offset) => self.freeze(Some(machine)),
+            Some((machine, at, 1)) if (machine, at) == (self.1, offset) => self.freeze(machine),
             Some((machine, at, left)) if (machine, at) == (self.1, offset) => {
                 self.freeze_at(machine, offset, left - 1);
             }
@@ -233,15 +239,15 @@ impl SimWorld {
     /// A task that can run, which is taken from those.
     fn choose(&self) -> Option<TaskId> {
         let mut tasks = self.0.tasks.borrow_mut();
-        let frozen = match self.0.frozen.get() {
-            None => Vec::new(),
-            machine => {
-                let is_frozen = |id: &TaskId| tasks.waiting.get(id).map(|task| task.machine) == machine;
-                let (frozen, ready) = tasks.ready.iter().partition(|id| is_frozen(id));
-                tasks.ready = ready;
-                frozen
-            }
-        };
+        let machines = self.0.frozen.borrow();
+        let mut frozen = Vec::new();
+        if !machines.is_empty() {
+            let is_frozen =
+                |id: &TaskId| tasks.waiting.get(id).is_some_and(|task| machines.contains(&task.machine));
+            let ready;
+            (frozen, ready) = tasks.ready.iter().partition(|id| is_frozen(id));
+            tasks.ready = ready;
+        }
         let ready = tasks.ready.len() as u64;
         let chosen = (ready > 0).then(|| tasks.ready.swap_remove(self.below(ready) as usize));
         tasks.ready.extend(frozen);

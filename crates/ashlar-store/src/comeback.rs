@@ -129,6 +129,8 @@ impl<W: World> Pool<W> {
         let complete_below = self.complete_below(&record, &found);
         let complete_below =
             within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
+        // Another machine that has the pool by now may have this drive, too.
+        self.holds().await?;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.

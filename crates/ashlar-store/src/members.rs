@@ -365,4 +365,4 @@ pub(crate) async fn table_on<D: Device>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

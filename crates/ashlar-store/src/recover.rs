@@ -20,7 +20,7 @@ use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, Reco
 use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use crate::format::root::Root;
 use crate::format::table::{SegmentState, Table};
-use crate::lease::take;
+use crate::lease::{Loss, take};
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose};
@@ -104,9 +104,9 @@ pub enum OpenError {
         /// What people call it.
         holder: String,
     },
-    /// Another machine has closed the pool while it was to be opened here.
-    #[error("another machine has had it open till now: open it once more")]
-    JustClosed,
+    /// Another machine has closed the pool, or may have gone on with it, while it was to be opened here.
+    #[error("another machine may have had it open meanwhile: open it once more")]
+    Unsure,
     /// Too few drives say whose the pool is.
     #[error(
         "only {claimed} drives have noted that this machine has it, and {needed} must: see what they log"
@@ -243,11 +243,12 @@ impl<W: World> Pool<W> {
     /// to write is done.
     async fn recover_if_possible(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
         let recovered = pin!(self.watching_drives(self.recover(behind, opened)));
-        let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost_to()));
+        let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost()));
         match select(recovered, select(lacks_room, lost)).await {
             Either::Left((recovered, _)) => recovered,
             Either::Right((Either::Left(_), _)) => Err(OpenError::FileSystemFull),
-            Either::Right((Either::Right((holder, _)), _)) => Err(OpenError::InUse { holder }),
+            Either::Right((Either::Right((Loss::To(holder), _)), _)) => Err(OpenError::InUse { holder }),
+            Either::Right((Either::Right((Loss::Unsure, _)), _)) => Err(OpenError::Unsure),
         }
     }
 

@@ -35,6 +35,17 @@ impl<B: DriveBay, C: Courier<B>> Clone for Node<B, C> {
     }
 }
 
+/// A pool that a node has had.
+#[derive(Clone, Debug)]
+pub struct KnownPool {
+    /// Its UUID.
+    pub uuid: String,
+    /// Its name.
+    pub name: String,
+    /// Where its drives are.
+    pub drives: Vec<String>,
+}
+
 /// A pool and where it lives.
 #[derive(Clone, Debug)]
 struct Located {
@@ -128,6 +139,29 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let options = self.options.clone();
         let request = OpenRequest { pool, drives, names_taken, policy, options, member_wait };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+    }
+
+    /// Opens pools that the node has, all at once: one whose drives are late, or that another machine had last, keeps no other one
+    /// waiting. The answers are in the order of the pools.
+    pub async fn open_pools(
+        &self,
+        pools: &[KnownPool],
+        member_wait: Duration,
+    ) -> Vec<Result<PoolRecord, NodeError>> {
+        let open = async |(at, pool): (usize, &KnownPool)| {
+            let others = pools.iter().filter(|other| other.uuid != pool.uuid);
+            let request = OpenRequest {
+                pool: Some(pool.uuid.clone()),
+                drives: pool.drives.clone(),
+                names_taken: others.map(|other| other.name.clone()).collect(),
+                policy: OpenPolicy::Most,
+                options: self.options.clone(),
+                member_wait,
+            };
+            let home = ReactorIndex(at % self.courier.reactors());
+            self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+        };
+        join_all(pools.iter().enumerate().map(open)).await
     }
 
     /// Takes a drive into a pool: a blank one, or any with `force`.

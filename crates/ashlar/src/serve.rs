@@ -15,13 +15,13 @@ mod state;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use ashlar_control::{Socket, Watcher, router};
-use ashlar_store::{OpenPolicy, Options};
+use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
-use ashlar_volume::{Node, Table};
+use ashlar_volume::{KnownPool, Node, Table};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -31,7 +31,7 @@ use appliance::NodeAppliance;
 use bay::MachineBay;
 pub use config::Config;
 use reactors::{Reactors, Threads};
-use state::StateDir;
+use state::{PoolState, StateDir};
 
 /// A node of this machine.
 pub type MachineNode = Node<MachineBay, Reactors>;
@@ -100,24 +100,24 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
 /// Opens the pools that the node has, within `member_wait` where drives are late. What keeps one from opening
 /// is said, and kept with its UUID.
 async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration) -> Vec<(String, String)> {
-    let start = Instant::now();
-    let mut unavailable = Vec::new();
-    for pool in &state.node.pools {
-        if pool.volatile {
-            let why = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
-                       this node forget it";
-            unavailable.push((pool.uuid.clone(), why.to_owned()));
-            continue;
-        }
-        let (uuid, policy) = (Some(pool.uuid.clone()), OpenPolicy::Most);
-        let wait = member_wait.saturating_sub(start.elapsed());
-        let opened = node.open_pool(uuid, pool.specs(), policy, wait).await;
-        if let Err(error) = opened {
-            tracing::error!(pool = pool.name, %error, "a pool cannot be opened; the others are served");
-            unavailable.push((pool.uuid.clone(), error.to_string()));
-        }
-    }
-    unavailable
+    let (volatile, lasting): (Vec<&PoolState>, Vec<&PoolState>) =
+        state.node.pools.iter().partition(|pool| pool.volatile);
+    let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
+                this node forget it";
+    let gone = volatile.into_iter().map(|pool| (pool.uuid.clone(), gone.to_owned()));
+    let known = |pool: &&PoolState| KnownPool {
+        uuid: pool.uuid.clone(),
+        name: pool.name.clone(),
+        drives: pool.specs(),
+    };
+    let known: Vec<KnownPool> = lasting.iter().map(known).collect();
+    let opened = node.open_pools(&known, member_wait).await;
+    let closed = known.into_iter().zip(opened).filter_map(|(pool, opened)| {
+        let error = opened.err()?;
+        tracing::error!(pool = pool.name, %error, "a pool cannot be opened; the others are served");
+        Some((pool.uuid, error.to_string()))
+    });
+    gone.chain(closed).collect()
 }
 
 async fn close_pools(node: &MachineNode) {

@@ -29,7 +29,7 @@ fn superblock(drive: u16) -> Superblock {
 }
 
 /// A root of three drives, of which `absent` are.
-fn root(line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
+pub fn root(line: &[(u64, u64)], generation: u64, absent: &[u16]) -> Root {
     root_of(3, line, generation, absent)
 }
 

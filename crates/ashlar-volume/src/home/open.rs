@@ -19,6 +19,9 @@ use crate::error::NodeError;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
 
+/// How often a pool is opened that another machine may have had open meanwhile.
+const OPEN_TRIES: u32 = 3;
+
 /// A pool to be opened.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
@@ -46,11 +49,20 @@ impl<B: DriveBay> Home<B> {
         if request.drives.is_empty() {
             return Err(NodeError::NoDrives);
         }
-        let found = self.find_pool(&request).await?;
-        if self.pools.borrow().contains_key(&found.uuid) || request.names_taken.contains(&found.name) {
-            return Err(NodeError::PoolExists(found.name));
+        let mut tries = OPEN_TRIES;
+        loop {
+            let found = self.find_pool(&request).await?;
+            if self.pools.borrow().contains_key(&found.uuid) || request.names_taken.contains(&found.name) {
+                return Err(NodeError::PoolExists(found.name));
+            }
+            tries -= 1;
+            match self.open_members(found, request.options.clone(), request.policy).await {
+                Err(error @ NodeError::Open { error: OpenError::Unsure, .. }) if tries > 0 => {
+                    tracing::info!(%error, "opening a pool once more");
+                }
+                opened => return opened,
+            }
         }
-        self.open_members(found, request.options, request.policy).await
     }
 
     pub(super) async fn open_members(

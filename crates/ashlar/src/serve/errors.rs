@@ -39,7 +39,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::SpareTooSmall { .. } => (Invalid, "spare_too_small"),
-        NodeError::Open { error: OpenError::InUse { .. } | OpenError::JustClosed, .. }
+        NodeError::Open { error: OpenError::InUse { .. } | OpenError::Unsure, .. }
         | NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),

@@ -1,0 +1,162 @@
+//! Taking a pool for this machine, and whether another one has it.
+
+use ashlar_block::{AlignedBuf, Device, Durability, Nanos, PoolUuid, SECTOR_BYTES, World, within};
+use futures_util::future::join_all;
+
+use super::looks::{View, looks_needed, view};
+use super::{LEASE, SIGN_OF_LIFE, WATCH, takes_part};
+use crate::create::MADE_ROOT;
+use crate::format::beat::{Beat, HOLDER_NAME_BYTES_MAX};
+use crate::members::{Chosen, FoundDrive, OPEN_ANSWER_MAX, read_roots};
+use crate::options::Holder;
+use crate::recover::OpenError;
+
+/// The beats on the drives of a pool that is to be opened.
+async fn look<W: World>(world: &W, members: &[FoundDrive<W::Device>]) -> Vec<Option<Beat>> {
+    let one = async |drive: &FoundDrive<W::Device>| {
+        let read = read_beat(&drive.device, drive.superblock.pool);
+        within(world, OPEN_ANSWER_MAX, read).await.flatten()
+    };
+    join_all(members.iter().map(one)).await
+}
+
+async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<Beat> {
+    let (read, sector) = device.read(Beat::OFFSET, AlignedBuf::stale(SECTOR_BYTES)).await;
+    let beat = read.ok().and_then(|()| Beat::decode(&sector).ok());
+    beat.filter(|beat| beat.pool == pool)
+}
+
+pub(super) async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: Durability) {
+    let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
+    // A drive that refuses is dealt with by whoever writes data to it.
+    drop(device.write(Beat::OFFSET, sector, durability).await);
+}
+
+/// The machine that has the pool of a drive open, if one beats on it within five seconds. Returns at once where none has it open by its
+/// beat.
+pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
+    let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;
+    world.sleep(SIGN_OF_LIFE).await;
+    match read_beat(device, pool).await {
+        Some(after) => (after != before && after.is_open).then_some(after.holder_name),
+        None => Some(before.holder_name),
+    }
+}
+
+/// A pool that is this machine's.
+pub(crate) struct Taken {
+    pub own: Beat,
+    /// When that was certain.
+    pub at: Nanos,
+}
+
+/// Takes the pool for this machine, or finds that another one has it.
+pub(crate) async fn take<W: World>(
+    world: &W,
+    holder: &Holder,
+    chosen: &Chosen<W::Device>,
+    parity: usize,
+) -> Result<Taken, OpenError> {
+    let members = &chosen.members;
+    let began = world.now();
+    let before = look(world, members).await;
+    let last = last_before(&before, holder);
+    let own = beat_after(last, world, holder, chosen.root.pool);
+    let is_ours = match last {
+        Some(last) => last.holder == holder.id,
+        // Only who has made it knows of it.
+        None => chosen.root.generation <= MADE_ROOT,
+    };
+    if let Some(last) = last.filter(|last| last.is_open && !is_ours) {
+        tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
+        world.sleep(WATCH).await;
+        if has_changed(&before, &look(world, members).await) {
+            return Err(OpenError::InUse { holder: last.holder_name.clone() });
+        }
+    }
+    claim(world, members, &own).await;
+    // Nobody can have begun to write since then. A drive that hung may have taken longer.
+    if is_ours && world.now().since(began) < LEASE {
+        return Ok(Taken { own, at: began });
+    }
+    world.sleep(WATCH).await;
+    let at = world.now();
+    settle(&own, &look(world, members).await, chosen, parity)?;
+    has_stayed(world, chosen).await?;
+    Ok(Taken { own, at })
+}
+
+/// The beat of whoever had the pool last. Of several that wanted it at once and were refused it, each has left its own on some
+/// drives: then that of another one, which may be open.
+fn last_before<'a>(before: &'a [Option<Beat>], holder: &Holder) -> Option<&'a Beat> {
+    before
+        .iter()
+        .flatten()
+        .max_by_key(|beat| (beat.epoch, beat.holder != holder.id, beat.is_open, beat.count))
+}
+
+/// The first beat of an opening after that one.
+fn beat_after<W: World>(last: Option<&Beat>, world: &W, holder: &Holder, pool: PoolUuid) -> Beat {
+    Beat {
+        pool,
+        is_open: true,
+        holder: holder.id,
+        epoch: last.map_or(0, |last| last.epoch).saturating_add(1),
+        session: world.random_u64(),
+        count: 0,
+        written_at: world.unix_seconds(),
+        holder_name: cut(&holder.name, HOLDER_NAME_BYTES_MAX).to_owned(),
+    }
+}
+
+fn cut(name: &str, bytes_max: usize) -> &str {
+    let end = (0..=bytes_max.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
+}
+
+/// A drive that cannot be read now and then says nothing.
+fn has_changed(before: &[Option<Beat>], after: &[Option<Beat>]) -> bool {
+    before.iter().zip(after).any(|(before, after)| after.is_some() && before != after)
+}
+
+async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) {
+    let write = async |drive: &FoundDrive<W::Device>| {
+        // On stable media: no drive is to come back with an epoch that the others have lost.
+        within(world, OPEN_ANSWER_MAX, write_beat(&drive.device, own, Durability::Stable)).await;
+    };
+    join_all(members.iter().map(write)).await;
+}
+
+/// Whether nobody else has claimed it meanwhile.
+fn settle<D>(own: &Beat, after: &[Option<Beat>], chosen: &Chosen<D>, parity: usize) -> Result<(), OpenError> {
+    let is = |wanted: View| move |seen: &&Option<Beat>| view(own, seen.as_ref()) == wanted;
+    if let Some(theirs) = after.iter().find(is(View::Theirs)).and_then(Option::as_ref) {
+        return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
+    }
+    let (ours, members) = (after.iter().filter(is(View::Ours)).count(), takes_part(&chosen.root));
+    let needed = looks_needed(parity, members, chosen.members.len());
+    if ours >= needed {
+        return Ok(());
+    }
+    // Its beat was on its way when it was stopped, and has come over the claim: it goes on.
+    match after.iter().flatten().find(|seen| seen.session != own.session) {
+        Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
+        None => Err(OpenError::Unclaimed { claimed: ours, needed }),
+    }
+}
+
+/// Whoever had the pool until a moment ago may have written a root after the one that was chosen.
+async fn has_stayed<W: World>(world: &W, chosen: &Chosen<W::Device>) -> Result<(), OpenError> {
+    let roots = chosen.members.iter().map(|drive| {
+        let read = read_roots(&drive.device, chosen.root.pool);
+        async move { within(world, OPEN_ANSWER_MAX, read).await.unwrap_or_default() }
+    });
+    let roots = join_all(roots).await.concat();
+    if roots.iter().any(|root| root.generation > chosen.root.generation) {
+        return Err(OpenError::Unsure);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

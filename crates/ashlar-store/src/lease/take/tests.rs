@@ -1,0 +1,31 @@
+use super::*;
+use crate::lease::tests::beat;
+
+/// Each of two that had been refused it took its own beat for the last one, and opened the pool at once.
+#[test]
+fn who_wanted_a_pool_at_once_with_another_one_does_not_take_it_for_its_own() {
+    let (here, there) =
+        (Holder { id: [7; 16], name: String::new() }, Holder { id: [8; 16], name: String::new() });
+    let one = beat(5, 50, 3);
+    let other = Beat { holder: there.id, ..beat(5, 51, 0) };
+    for before in [[Some(one.clone()), Some(other.clone())], [Some(other.clone()), Some(one.clone())]] {
+        assert_eq!(last_before(&before, &here), Some(&other));
+        assert_eq!(last_before(&before, &there), Some(&one));
+    }
+    let later = beat(6, 60, 0);
+    assert_eq!(last_before(&[Some(later.clone()), Some(other)], &here), Some(&later));
+}
+
+#[test]
+fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
+    let (one, next) = (Some(beat(5, 50, 3)), Some(beat(5, 50, 4)));
+    assert!(!has_changed(&[one.clone(), one.clone()], &[one.clone(), None]));
+    assert!(has_changed(&[one.clone(), one.clone()], &[one.clone(), next]));
+    assert!(has_changed(&[one.clone(), None], &[one.clone(), one]));
+}
+
+#[test]
+fn a_long_name_is_cut_between_letters() {
+    assert_eq!(cut("abc", 5), "abc");
+    assert_eq!(cut("aäb", 2), "a");
+}
