@@ -12,8 +12,9 @@ use ashlar_block::{AlignedBuf, Nanos};
 
 use crate::reactor::Reactor;
 
-/// Polls within that time up to which a reactor is idle: keep alives and looks at health figures come all the time.
-const IDLE_POLLS_MAX: u64 = 64;
+/// Polls within that time up to which a reactor is idle: keep alives, looks at health figures and the beats of a hundred drives come
+/// all the time. As much as some twenty commands of a host in a second, which need nothing that is kept.
+const IDLE_POLLS_MAX: u64 = 512;
 /// What so few polls may leave behind in bytes, at most, for it not to be worth giving back.
 const IDLE_KEPT_BYTES_MAX: usize = 4 << 20;
 
