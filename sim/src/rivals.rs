@@ -1,6 +1,8 @@
 //! Machines that reach the same drives: whoever wants the pool while another one has it, whoever is stopped in the middle of it and
 //! goes on when another one has it by now.
 
+mod drives;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -443,7 +445,10 @@ fn of_machines_that_are_stopped_in_turn_no_two_have_a_pool() {
         Scene::new(seed, POOLS[0]).run(|scene| freeze_one_then_the_other(scene, counts.clone()));
     }
     let (lost, kept) = counts.get();
-    assert!(lost > 10 && kept > 10, "roots have said it {lost} times, and the other one has gone on {kept} times");
+    assert!(
+        lost > 10 && kept > 10,
+        "roots have said it {lost} times, and the other one has gone on {kept} times"
+    );
 }
 
 #[test]

@@ -196,7 +196,9 @@ impl Loss {
     fn text(&self) -> String {
         match self {
             Loss::To(holder) => {
-                format!("'{holder}' has opened it: here nothing of it is written or answered any more; export it here")
+                format!(
+                    "'{holder}' has opened it: here nothing of it is written or answered any more; export it here"
+                )
             }
             Loss::Unsure => "another machine may have had it open meanwhile".to_owned(),
         }

@@ -8,6 +8,7 @@ mod scrub;
 mod settings;
 mod tables;
 mod verbs;
+mod waiting;
 
 use std::path::PathBuf;
 

@@ -210,7 +210,12 @@ async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Outp
 }
 
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
-    let pool: Pool = client.send_body(Method::POST, "/pools/import", &request).await?;
+    let opened = client.send_body(Method::POST, "/pools/import", &request);
+    let pool: Pool = super::waiting::told(
+        "if another machine had the pool last, that one is watched for 8 or 16 s",
+        opened,
+    )
+    .await?;
     print(output, &pool, |pool| tables::opened_pool("opened", pool))
 }
 
