@@ -87,6 +87,7 @@ impl SimDrive {
         let platter = self.platter.0.borrow();
         match () {
             () if platter.gone => Err(DeviceError::Gone),
+            () if platter.unreachable_from.contains(&self.world.machine()) => Err(DeviceError::Gone),
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
         }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::fault::{ByFault, Fault};
 use crate::service::Service;
-use crate::world::SimWorld;
+use crate::world::{Machine, SimWorld};
 
 mod lies;
 
@@ -76,6 +76,8 @@ pub struct Platter {
     pub met: ByFault,
     /// It answers nothing any more.
     pub gone: bool,
+    /// Machines that do not reach it.
+    pub unreachable_from: BTreeSet<Machine>,
     /// Until then it answers nothing.
     pub hung_until: Nanos,
     /// Until then it refuses everything.
@@ -106,6 +108,7 @@ impl SharedPlatter {
             faults: ByFault::default(),
             met: ByFault::default(),
             gone: false,
+            unreachable_from: BTreeSet::new(),
             hung_until: Nanos(0),
             glitch_until: Nanos(0),
             no_space_until: Nanos(0),

@@ -26,6 +26,8 @@ const A: Machine = Machine(1);
 const B: Machine = Machine(2);
 /// Longer than any machine watches before it opens a pool.
 const OPENED: Duration = Duration::from_secs(20);
+/// Longer than any run takes. Beats go on for ever, so that a deadlock shows by nothing else.
+const ENDED_MAX: Duration = Duration::from_secs(3600);
 /// Between two commands of a host.
 const PAUSE_MAX_MICROS: u64 = 200_000;
 
@@ -74,6 +76,11 @@ impl Scene {
     }
 
     fn run<F: Future<Output = ()> + 'static>(&self, main: impl FnOnce(Scene) -> F) {
+        let world = self.world.clone();
+        self.world.spawn(async move {
+            world.sleep(ENDED_MAX).await;
+            panic!("something is waited for that never comes");
+        });
         let ended = self.world.run(main(self.clone()), || false);
         self.world.stop();
         assert!(matches!(ended, Ended::Done));

@@ -20,7 +20,7 @@ impl Nanos {
 
 /// Time. The only source of it for everything below the volumes.
 pub trait Clock {
-    /// Monotonic: never goes back, whatever happens to the wall clock.
+    /// Monotonic: never goes back, whatever happens to the wall clock, and goes on while the machine is suspended.
     fn now(&self) -> Nanos;
     /// Seconds since 1970, for people. Nothing may depend on its order.
     fn unix_seconds(&self) -> u64;

@@ -17,9 +17,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::reactor::{self, Reactor};
 
-/// Monotonic time. The same on every thread; works without a reactor.
+/// Monotonic time, which goes on while the machine is suspended: what a lease allows has ended by then. The same on every thread; works
+/// without a reactor.
 pub fn now() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
+    let time = clock_gettime(ClockId::Boottime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 

@@ -41,6 +41,14 @@ pub enum ReturnError {
         "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
     )]
     Diverged(DriveId),
+    /// Another machine has it open without the others, or is about to.
+    #[error("machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine")]
+    InUse {
+        /// The drive.
+        drive: DriveId,
+        /// What people call the machine.
+        holder: String,
+    },
     /// It hangs.
     #[error(
         "{0} has not answered for {seconds} s: try again once it does. If it is another drive to the pool then, because it has \
@@ -131,6 +139,9 @@ impl<W: World> Pool<W> {
             within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
         // Another machine that has the pool by now may have this drive, too.
         self.holds().await?;
+        let claimed = self.claim_returning(&found.device);
+        let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
+        claimed.map_err(|holder| ReturnError::InUse { drive, holder })?;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.

@@ -129,8 +129,9 @@ impl<W: World> Pool<W> {
         if self.array.is_permitted() {
             return Ok(());
         }
-        if self.array.working_count() == 0 {
-            return Err(IoError::new(Cause::NotReady, "no drive is left to say whose the pool is"));
+        let working = self.array.working_count();
+        if working == 0 || working < self.looks_needed(working) {
+            return Err(IoError::new(Cause::NotReady, "too few drives are left to say whose the pool is"));
         }
         let (lost, closed) = (pin!(self.lost()), pin!(self.closed()));
         match select(pin!(self.array.permitted()), select(lost, closed)).await {

@@ -64,6 +64,8 @@ pub struct PoolStatus {
     pub counters: Counters,
     /// Why it takes no writes, if it does not.
     pub halted: Option<String>,
+    /// Another machine that has opened it since: nothing of it is answered here any more.
+    pub taken_by: Option<String>,
     /// The file system under a file-backed drive is full.
     pub out_of_room: bool,
     /// Starts that found that the pool had not been closed.
@@ -124,6 +126,7 @@ impl<W: World> Pool<W> {
             space: self.space(),
             counters: self.counters.get(),
             halted: self.halted(),
+            taken_by: self.taken_by(),
             out_of_room: self.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),

@@ -28,7 +28,7 @@ mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
-pub use open::OpenRequest;
+pub use open::{KnownPool, OpenRequest};
 pub use volumes::{AccessChange, NewVolume};
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
@@ -205,6 +205,8 @@ impl<B: DriveBay> Home<B> {
         }
         pool.is_not_taken()?;
         let members = pool.drives.take();
+        // It has been handed back: another machine may have opened it since.
+        self.check_not_elsewhere(members.iter().map(|member| &member.drive)).await?;
         let wiped = members.iter().map(|member| self.wipe(&member.drive, member.pool_bytes));
         let failed = join_all(wiped).await.into_iter().filter_map(Result::err);
         let failed: Vec<String> = failed.map(|error| error.to_string()).collect();

@@ -13,7 +13,7 @@ use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{AddError, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
-    AccessChange, AccessList, Door, FormatRequest, NamespaceInfo, NewVolume, NodeError, Nsid, VolumeIo,
+    AccessChange, AccessList, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError, Nsid, VolumeIo,
     read_superblock,
 };
 use bytes::Bytes;
@@ -236,7 +236,7 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         .await;
         node.close_pool("tank").await.unwrap();
         assert!(node.reports().await.unwrap().is_empty());
-        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         let report = node.report("tank").await.unwrap();
         let back = report.volumes.iter().find(|volume| volume.name == "v1").unwrap();
         assert_eq!((back.uuid, back.nsid, back.size_bytes), (made.uuid, made.nsid, made.size_bytes));
@@ -244,6 +244,22 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
             at_door(&handles, 0, |door| async move { open(&door, 2).read(0, MIB as usize).await.unwrap() })
                 .await;
         assert_eq!(read[..], pattern(MIB as usize, 9)[..]);
+    });
+}
+
+#[test]
+fn a_pool_is_not_opened_under_the_name_of_one_that_is_closed() {
+    let (node, _handles) = node(1);
+    drive(async move {
+        let uuid = node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap().uuid.to_string();
+        node.close_pool("tank").await.unwrap();
+        let closed = |uuid: &str| {
+            vec![KnownPool { uuid: uuid.to_owned(), name: "tank".to_owned(), drives: Vec::new() }]
+        };
+        let other = closed("00000000-0000-0000-0000-000000000001");
+        let refused = node.open_pool(None, drives("a", 3), OpenPolicy::Most, other).await;
+        assert!(matches!(refused, Err(NodeError::PoolExists(name)) if name == "tank"));
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, closed(&uuid)).await.expect("it is that pool");
     });
 }
 
@@ -256,7 +272,7 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
         node.create_volume("new", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
-        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
             reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
@@ -276,7 +292,7 @@ fn a_drive_that_holds_something_is_not_taken_unasked() {
         node.close_pool("tank").await.unwrap();
         let held = node.create_pool(pool("other"), drives("a", 3), false).await.unwrap_err();
         assert!(held.to_string().contains("the Ashlar pool 'tank'"), "{held}");
-        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Duration::ZERO).await.unwrap();
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         node.destroy_pool("tank").await.unwrap();
         // What is left is not a pool's label any more, but not nothing either.
         node.create_pool(pool("other"), drives("a", 3), true).await.unwrap();
@@ -328,7 +344,7 @@ fn a_drive_whose_adding_was_interrupted_is_let_go_of_and_can_be_added() {
         };
         with_drive(&handles, more[1], root).await;
         let all = [drives("a", 3), more.map(str::to_owned).to_vec()].concat();
-        let record = node.open_pool(None, all, OpenPolicy::Whole, Duration::ZERO).await.unwrap();
+        let record = node.open_pool(None, all, OpenPolicy::Whole, Vec::new()).await.unwrap();
         assert_eq!(record.drives.len(), 3, "{record:?}");
         let notes = node.report("tank").await.unwrap().notes.join("; ");
         for spec in more {

@@ -269,7 +269,7 @@ fn a_pool_is_opened_without_a_drive_that_hangs() {
         write_all(&handles).await;
         node.close_pool("slow").await.expect("it is well");
         with_faults(&handles, SLOW, |faults| faults.stall()).await;
-        let open = node.open_pool(None, drives("slow", 4), OpenPolicy::Most, Duration::ZERO);
+        let open = node.open_pool(None, drives("slow", 4), OpenPolicy::Most, Vec::new());
         open.await.expect("one may be lost");
         let report = node.report("slow").await.expect("it is open");
         let notes = report.notes.join("; ");

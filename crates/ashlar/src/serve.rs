@@ -105,12 +105,7 @@ async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration)
     let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
                 this node forget it";
     let gone = volatile.into_iter().map(|pool| (pool.uuid.clone(), gone.to_owned()));
-    let known = |pool: &&PoolState| KnownPool {
-        uuid: pool.uuid.clone(),
-        name: pool.name.clone(),
-        drives: pool.specs(),
-    };
-    let known: Vec<KnownPool> = lasting.iter().map(known).collect();
+    let known: Vec<KnownPool> = lasting.into_iter().map(PoolState::known).collect();
     let opened = node.open_pools(&known, member_wait).await;
     let closed = known.into_iter().zip(opened).filter_map(|(pool, opened)| {
         let error = opened.err()?;

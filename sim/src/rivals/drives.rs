@@ -68,6 +68,37 @@ async fn halt_and_be_taken(scene: Scene) {
     scene.check(&second).await;
 }
 
+/// One machine reaches the first drive only from now on, and another one all the others. Both answer hosts as long as they may.
+async fn part_the_drives(scene: Scene) {
+    let first = scene.in_use().await;
+    for (at, platter) in scene.platters.iter().enumerate() {
+        let cut_off = if at == 0 { B } else { A };
+        platter.0.borrow_mut().unreachable_from.insert(cut_off);
+    }
+    let second = loop {
+        match scene.open(B).await {
+            Ok(second) => break second,
+            Err(error) => assert!(matches!(error, OpenError::InUse { .. } | OpenError::Unsure), "{error}"),
+        }
+    };
+    let world = scene.world.seen_from(A);
+    scene.spawn_hosts(&second);
+    while !scene.write(&second, world.below(BLOCKS)).await {}
+    for block in 0..BLOCKS {
+        let read = first.pool.read(first.volume, Lba(block), 1).await;
+        assert!(read.is_err(), "what it reads may be old by now");
+    }
+    scene.check(&second).await;
+}
+
+#[test]
+fn a_machine_that_reaches_too_few_drives_answers_no_reads_from_those() {
+    for seed in 0..5 {
+        Scene::new(seed, (Level::RAID5, 4)).run(part_the_drives);
+        Scene::new(seed, (Level::RAID6, 6)).run(part_the_drives);
+    }
+}
+
 #[test]
 fn a_pool_is_closed_though_its_drives_hang_and_can_be_opened_elsewhere() {
     for_all(3, |scene| scene.run(close_while_drives_hang));

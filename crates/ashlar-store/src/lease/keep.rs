@@ -8,8 +8,8 @@ use ashlar_block::{DriveId, Durability, Nanos, World, wait_for, within};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::looks::{Doubt, Next, View, looks_needed, view, view_of_roots};
-use super::take::write_beat;
+use super::looks::{Doubt, Next, View, looks_wanted, view, view_of_roots};
+use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::format::beat::Beat;
 use crate::members::read_roots;
@@ -122,16 +122,17 @@ impl<W: World> Pool<W> {
         Turn::Written
     }
 
-    /// On how many drives the pool has to be seen to be this machine's.
-    fn looks_needed(&self, working: &[DriveId]) -> usize {
-        let (parity, members) = (self.identity.level.parity(), takes_part(&self.root.borrow()));
-        looks_needed(parity, members, working.len())
+    /// On how many drives the pool has to be seen to be this machine's. On those that are left, as long as the pool goes on with them;
+    /// once it has lost too many for that, another machine may have the others.
+    pub(super) fn looks_needed(&self, working: usize) -> usize {
+        let wanted = looks_wanted(self.identity.level.parity(), takes_part(&self.root.borrow()));
+        if self.halted().is_some() { wanted } else { wanted.min(working) }
     }
 
     /// Lets writes begin for as long as the newest looks allow. Returns what else is to be done.
     fn renew(&self) -> Option<Next> {
         let working = self.array.working_drives();
-        let (needed, now) = (self.looks_needed(&working), self.world.now());
+        let (needed, now) = (self.looks_needed(working.len()), self.world.now());
         let is_permitted = self.array.is_permitted();
         let next = self.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
         match next {
@@ -182,7 +183,22 @@ impl<W: World> Pool<W> {
             within(&self.world, BEAT_INTERVAL, read).await.unwrap_or_default()
         });
         let on_drives = join_all(reads).await;
-        view_of_roots(&on_drives, &self.root.borrow(), self.looks_needed(working))
+        view_of_roots(&on_drives, &self.root.borrow(), self.looks_needed(working.len()))
+    }
+
+    /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted the pool with this drive and without
+    /// the others, which would be taken for the pool's loss.
+    ///
+    /// # Errors
+    /// That machine, if it still beats there.
+    pub async fn claim_returning(&self, device: &W::Device) -> Result<(), String> {
+        let Some(own) = self.lease.own() else { return Ok(()) };
+        let seen = read_beat(device, own.pool).await;
+        if view(&own, seen.as_ref()) == View::Theirs {
+            beating_on(&self.world, device, own.pool).await.map_or(Ok(()), Err)?;
+        }
+        write_beat(device, &own, Durability::Stable).await;
+        Ok(())
     }
 
     async fn write_last_beat(&self) {

@@ -25,10 +25,10 @@ pub(super) fn view(own: &Beat, seen: Option<&Beat>) -> View {
     }
 }
 
-/// On how many of its `working` drives a pool of so many `members` has to be seen to be ours: whoever else opens it has one of them
-/// at least. It has all but as many as the level survives; and more than half, unless somebody has said that the others are lost.
-pub(super) fn looks_needed(parity: usize, members: usize, working: usize) -> usize {
-    (parity + 1).min(members.div_ceil(2)).min(working)
+/// On how many of its drives a pool of so many `members` has to be seen to be ours: whoever else opens it has one of them at least. It
+/// has all but as many as the level survives; and more than half, unless somebody has said that the others are lost.
+pub(super) fn looks_wanted(parity: usize, members: usize) -> usize {
+    (parity + 1).min(members.div_ceil(2))
 }
 
 #[derive(Clone, Copy)]

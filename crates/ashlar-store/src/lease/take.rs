@@ -3,7 +3,7 @@
 use ashlar_block::{AlignedBuf, Device, Durability, Nanos, PoolUuid, SECTOR_BYTES, World, within};
 use futures_util::future::join_all;
 
-use super::looks::{View, looks_needed, view};
+use super::looks::{View, looks_wanted, view};
 use super::{LEASE, SIGN_OF_LIFE, WATCH, takes_part};
 use crate::create::MADE_ROOT;
 use crate::format::beat::{Beat, HOLDER_NAME_BYTES_MAX};
@@ -20,7 +20,7 @@ async fn look<W: World>(world: &W, members: &[FoundDrive<W::Device>]) -> Vec<Opt
     join_all(members.iter().map(one)).await
 }
 
-async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<Beat> {
+pub(super) async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<Beat> {
     let (read, sector) = device.read(Beat::OFFSET, AlignedBuf::stale(SECTOR_BYTES)).await;
     let beat = read.ok().and_then(|()| Beat::decode(&sector).ok());
     beat.filter(|beat| beat.pool == pool)
@@ -81,7 +81,7 @@ pub(crate) async fn take<W: World>(
     }
     world.sleep(WATCH).await;
     let at = world.now();
-    settle(&own, &look(world, members).await, chosen, parity)?;
+    settle(&own, &before, &look(world, members).await, chosen, parity)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
 }
@@ -127,22 +127,24 @@ async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Bea
     join_all(members.iter().map(write)).await;
 }
 
-/// Whether nobody else has claimed it meanwhile.
-fn settle<D>(own: &Beat, after: &[Option<Beat>], chosen: &Chosen<D>, parity: usize) -> Result<(), OpenError> {
-    let is = |wanted: View| move |seen: &&Option<Beat>| view(own, seen.as_ref()) == wanted;
-    if let Some(theirs) = after.iter().find(is(View::Theirs)).and_then(Option::as_ref) {
+/// Whether nobody else has claimed it since it was looked at `before`, or has written a beat over the claim: one that was on its way
+/// when its machine was stopped, which goes on.
+fn settle<D>(
+    own: &Beat,
+    before: &[Option<Beat>],
+    after: &[Option<Beat>],
+    chosen: &Chosen<D>,
+    parity: usize,
+) -> Result<(), OpenError> {
+    let is_new = |(seen, before): &(&Option<Beat>, &Option<Beat>)| {
+        seen.is_some() && seen != before && view(own, seen.as_ref()) != View::Ours
+    };
+    if let Some(theirs) = after.iter().zip(before).find(is_new).and_then(|(seen, _)| seen.as_ref()) {
         return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
     }
-    let (ours, members) = (after.iter().filter(is(View::Ours)).count(), takes_part(&chosen.root));
-    let needed = looks_needed(parity, members, chosen.members.len());
-    if ours >= needed {
-        return Ok(());
-    }
-    // Its beat was on its way when it was stopped, and has come over the claim: it goes on.
-    match after.iter().flatten().find(|seen| seen.session != own.session) {
-        Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
-        None => Err(OpenError::Unclaimed { claimed: ours, needed }),
-    }
+    let claimed = after.iter().filter(|seen| view(own, seen.as_ref()) == View::Ours).count();
+    let needed = looks_wanted(parity, takes_part(&chosen.root)).min(chosen.members.len());
+    if claimed < needed { Err(OpenError::Unclaimed { claimed, needed }) } else { Ok(()) }
 }
 
 /// Whoever had the pool until a moment ago may have written a root after the one that was chosen.

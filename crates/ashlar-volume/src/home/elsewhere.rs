@@ -12,8 +12,11 @@ impl<B: DriveBay> Home<B> {
     ///
     /// # Errors
     /// [`NodeError::InUseElsewhere`].
-    pub(super) async fn check_not_elsewhere(&self, drives: &[BayDrive<B::Device>]) -> Result<(), NodeError> {
-        let checked = join_all(drives.iter().map(|drive| self.check_one(drive))).await;
+    pub(super) async fn check_not_elsewhere(
+        &self,
+        drives: impl IntoIterator<Item = &BayDrive<B::Device>>,
+    ) -> Result<(), NodeError> {
+        let checked = join_all(drives.into_iter().map(|drive| self.check_one(drive))).await;
         checked.into_iter().collect()
     }
 

@@ -62,6 +62,7 @@ impl<B: DriveBay> Home<B> {
     pub(super) async fn find_pool(&self, request: &OpenRequest) -> Result<FoundPool<B::Device>, NodeError> {
         let wanted = request.pool.as_deref();
         let mut found = self.find_members(&request.drives).await;
+        found.let_go_of_others(wanted);
         let start = self.world.now();
         let mut said = false;
         while !found.others.is_empty() && self.world.now().since(start) < request.member_wait {
@@ -74,7 +75,8 @@ impl<B: DriveBay> Home<B> {
             }
             self.world.sleep(LATE_POLL).await;
             let again: Vec<String> = found.others.drain(..).map(|other| other.spec).collect();
-            let more = self.find_members(&again).await;
+            let mut more = self.find_members(&again).await;
+            more.let_go_of_others(wanted);
             found.members.extend(more.members);
             found.others = more.others;
         }
@@ -116,6 +118,12 @@ impl<D: Device + Clone> Found<D> {
     pub(super) fn members_of(&self, pool: PoolUuid) -> impl Iterator<Item = DriveUuid> {
         let members = self.members.iter().map(|member| &member.superblock);
         members.filter(move |superblock| superblock.pool == pool).map(|superblock| superblock.drive_uuid)
+    }
+
+    /// Those of other pools are not kept from these while members of this one are waited for.
+    fn let_go_of_others(&mut self, wanted: Option<&str>) {
+        let meant = self.pools(wanted);
+        self.members.retain(|member| meant.iter().any(|(uuid, _)| *uuid == member.superblock.pool));
     }
 
     /// Why the others are none.

@@ -21,6 +21,8 @@ use crate::store_volume::StoreVolume;
 
 /// How often a pool is opened that another machine may have had open meanwhile.
 const OPEN_TRIES: u32 = 3;
+/// How long drives are waited for that an earlier try has not let go of.
+const UNLOCKED_MAX: Duration = Duration::from_secs(5);
 
 /// A pool to be opened.
 #[derive(Clone, Debug)]
@@ -29,8 +31,10 @@ pub struct OpenRequest {
     pub pool: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
-    /// Names that other pools have: a pool of such a name is not opened.
+    /// Names that other open pools have: a pool of such a name is not opened.
     pub names_taken: Vec<String>,
+    /// Pools that are not open, and keep their names from others.
+    pub closed: Vec<KnownPool>,
     /// What is taken as said.
     pub policy: OpenPolicy,
     /// How it is opened.
@@ -39,26 +43,47 @@ pub struct OpenRequest {
     pub member_wait: Duration,
 }
 
+impl OpenRequest {
+    fn is_name_taken<D>(&self, found: &FoundPool<D>) -> bool {
+        let uuid = found.uuid.to_string();
+        let keeps_it = |other: &KnownPool| other.name == found.name && other.uuid != uuid;
+        self.names_taken.contains(&found.name) || self.closed.iter().any(keeps_it)
+    }
+}
+
+/// A pool that a node has had.
+#[derive(Clone, Debug)]
+pub struct KnownPool {
+    /// Its UUID.
+    pub uuid: String,
+    /// Its name.
+    pub name: String,
+    /// Where its drives are.
+    pub drives: Vec<String>,
+}
+
 impl<B: DriveBay> Home<B> {
     /// Opens the pool that drives belong to. Drives that are not there, or belong to no pool or another one,
     /// are left out: the store decides whether enough remain.
     ///
     /// # Errors
     /// [`NodeError`]; nothing is open then.
-    pub async fn open_pool(&self, request: OpenRequest) -> Result<PoolRecord, NodeError> {
+    pub async fn open_pool(&self, mut request: OpenRequest) -> Result<PoolRecord, NodeError> {
         if request.drives.is_empty() {
             return Err(NodeError::NoDrives);
         }
         let mut tries = OPEN_TRIES;
         loop {
             let found = self.find_pool(&request).await?;
-            if self.pools.borrow().contains_key(&found.uuid) || request.names_taken.contains(&found.name) {
+            if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
             }
             tries -= 1;
             match self.open_members(found, request.options.clone(), request.policy).await {
                 Err(error @ NodeError::Open { error: OpenError::Unsure, .. }) if tries > 0 => {
                     tracing::info!(%error, "opening a pool once more");
+                    // What the last try had begun to write may keep drives locked for a while.
+                    request.member_wait = request.member_wait.max(UNLOCKED_MAX);
                 }
                 opened => return opened,
             }

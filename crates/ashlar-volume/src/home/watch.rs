@@ -72,8 +72,17 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
         let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
         let Some(place) = place else { continue };
         let departed = pool.drives.borrow_mut().remove(place);
-        let name = pool.name.clone();
-        world.spawn(async move { part_with(departed, &name).await });
+        let (name, store) = (pool.name.clone(), pool.store.clone());
+        world.spawn(async move {
+            // Another machine that has the pool by now may have taken the drive anew.
+            match store.holds().await {
+                Ok(()) => part_with(departed, &name).await,
+                Err(error) => {
+                    let drive = &departed.drive.facts.spec;
+                    tracing::warn!(pool = name, drive, %error, "the drive has been removed, and carries its label still");
+                }
+            }
+        });
     }
 }
 

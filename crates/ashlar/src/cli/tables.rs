@@ -47,7 +47,7 @@ fn states(states: &[String]) -> Cell {
         return cell;
     }
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
-    if has(&["unavailable", "failed", "read-only", "out-of-room", "full"]) {
+    if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full"]) {
         cell.fg(Color::Red)
     } else if has(&["degraded", "absent", "returned", "stale", "slow"]) {
         cell.fg(Color::Yellow)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use ashlar_store::Holder;
-use ashlar_volume::{PoolRecord, SubsystemInfo};
+use ashlar_volume::{KnownPool, PoolRecord, SubsystemInfo};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -77,6 +77,11 @@ impl PoolState {
         let drives = record.drives.iter().map(drive).collect();
         let (name, uuid) = (record.name.clone(), record.uuid.to_string());
         PoolState { name, uuid, volatile: record.is_volatile, drives, spares: Spares::default() }
+    }
+
+    /// As the node opens it.
+    pub fn known(&self) -> KnownPool {
+        KnownPool { uuid: self.uuid.clone(), name: self.name.clone(), drives: self.specs() }
     }
 
     /// How its drives are named, and the spare that was being taken when the daemon ended: it may be one of them.

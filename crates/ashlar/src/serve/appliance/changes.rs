@@ -37,8 +37,8 @@ impl Shared {
         let _changing = self.changing.lock().await;
         let drives = self.members_among(&request.drives).await?;
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
-        let record =
-            self.node.open_pool(request.pool, drives, policy, Duration::ZERO).await.map_err(api_error)?;
+        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
+        let record = self.node.open_pool(request.pool, drives, policy, closed).await.map_err(api_error)?;
         self.remember(&record).await
     }
 
@@ -237,6 +237,9 @@ impl Shared {
         self.check_available(&pool)?;
         let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
         let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
+        if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
+            return destroyed.map(drop);
+        }
         self.memory().forget(&uuid.to_string())?;
         destroyed.map(drop)
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-const POOL_STATES: [&str; 13] = [
+const POOL_STATES: [&str; 14] = [
     "online",
     "degraded",
     "rebuilding",
@@ -10,6 +10,7 @@ const POOL_STATES: [&str; 13] = [
     "evacuating",
     "reduced",
     "read-only",
+    "taken",
     "full",
     "out-of-room",
     "unavailable",

@@ -1,0 +1,93 @@
+//! The volumes of a node.
+
+use super::{Located, Node};
+use crate::bay::DriveBay;
+use crate::courier::Courier;
+use crate::door::Nsid;
+use crate::error::NodeError;
+use crate::home::{AccessChange, NewVolume};
+use crate::name::VolumeName;
+use crate::report::VolumeReport;
+
+impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
+    /// Makes a volume under a number that [`Table::claim_new`] gave.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the number is let go of.
+    pub async fn create_volume(
+        &self,
+        pool: &str,
+        nsid: Nsid,
+        new: NewVolume,
+    ) -> Result<VolumeReport, NodeError> {
+        let made = self.create_volume_as(pool, nsid, new).await;
+        made.inspect_err(|_| self.table.release(nsid))
+    }
+
+    async fn create_volume_as(
+        &self,
+        pool: &str,
+        nsid: Nsid,
+        new: NewVolume,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.create_volume(uuid, nsid, new).await }).await?
+    }
+
+    /// Makes a volume larger, or smaller with `force`.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn resize_volume(
+        &self,
+        pool: &str,
+        name: String,
+        size_bytes: u64,
+        force: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        let resize = move |home: std::rc::Rc<crate::home::Home<B>>| async move {
+            home.resize_volume(uuid, name, size_bytes, force).await
+        };
+        self.courier.call(home, resize).await?
+    }
+
+    /// Gives a volume another name.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn rename_volume(
+        &self,
+        pool: &str,
+        name: String,
+        new: VolumeName,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.rename_volume(uuid, name, new).await }).await?
+    }
+
+    /// Changes who may see a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn change_access(
+        &self,
+        pool: &str,
+        name: String,
+        change: AccessChange,
+    ) -> Result<VolumeReport, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier
+            .call(home, move |home| async move { home.change_access(uuid, name, change).await })
+            .await?
+    }
+
+    /// Deletes a volume.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn delete_volume(&self, pool: &str, name: String) -> Result<(), NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        self.courier.call(home, move |home| async move { home.delete_volume(uuid, name).await }).await?
+    }
+}
