@@ -42,7 +42,9 @@ pub enum ReturnError {
     )]
     Diverged(DriveId),
     /// Another machine has it open without the others, or is about to.
-    #[error("machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine")]
+    #[error(
+        "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
+    )]
     InUse {
         /// The drive.
         drive: DriveId,

@@ -125,7 +125,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
         let options = self.options.clone();
-        let request = OpenRequest { pool, drives, names_taken, closed, policy, options, member_wait: Duration::ZERO };
+        let request =
+            OpenRequest { pool, drives, names_taken, closed, policy, options, member_wait: Duration::ZERO };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 

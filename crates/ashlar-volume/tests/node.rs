@@ -13,8 +13,8 @@ use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{AddError, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
-    AccessChange, AccessList, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError, Nsid, VolumeIo,
-    read_superblock,
+    AccessChange, AccessList, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError, Nsid,
+    VolumeIo, read_superblock,
 };
 use bytes::Bytes;
 use support::{Handles, TestDoor, at_door, drive, drives, host, node, pool, volume, with_drive, with_faults};

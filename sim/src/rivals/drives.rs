@@ -1,6 +1,11 @@
 //! What becomes of a pool that several machines reach when its drives fail as well.
 
+use ashlar_block::DriveId;
+use ashlar_store::FoundDrive;
+
 use super::*;
+use crate::drive::SimDrive;
+use crate::start::superblock;
 
 /// Longer than a drive is waited for by whoever closes a pool, and than all that happens before.
 const CLOSED_MAX: Duration = Duration::from_secs(90);
@@ -89,6 +94,42 @@ async fn part_the_drives(scene: Scene) {
         assert!(read.is_err(), "what it reads may be old by now");
     }
     scene.check(&second).await;
+}
+
+/// A drive comes back with the claim of another machine, which wanted the pool with that drive alone and was stopped on the way.
+async fn return_what_another_one_wanted(scene: Scene) {
+    let first = scene.in_use().await;
+    let drive = DriveId(2);
+    first.pool.fail_drive(drive, false).await.expect("two copies are left");
+    first.pool.forget_lost(drive).await.expect("a root says that it is lost");
+    for platter in &scene.platters[..2] {
+        platter.0.borrow_mut().unreachable_from.insert(B);
+    }
+    let (other, is_open) = (scene.clone(), Rc::new(Cell::new(false)));
+    let opened = is_open.clone();
+    scene.world.spawn(async move { opened.set(other.open(B).await.is_ok()) });
+    // It watches for eight seconds, and settles for eight.
+    scene.world.sleep(Duration::from_secs(9)).await;
+    scene.pause(5_000_000).await;
+    scene.world.freeze(B);
+    let (own, platter) = (scene.world.seen_from(A), scene.platters[2].clone());
+    let device = SimDrive::new(&own, &platter);
+    let superblock = superblock(&device).await.expect("it is there");
+    let back = first.pool.return_drive(drive, FoundDrive { superblock, device }).await;
+    back.expect("nobody has gone on with it");
+    scene.pause(20_000_000).await;
+    scene.world.thaw(B);
+    scene.world.sleep(OPENED).await;
+    assert!(!is_open.get(), "both have it");
+    scene.check(&first).await;
+}
+
+#[test]
+fn a_drive_comes_back_though_another_machine_has_wanted_the_pool_with_it() {
+    let three_copies = Level::of(1, 2).expect("three copies");
+    for seed in 0..10 {
+        Scene::new(seed, (three_copies, 3)).run(return_what_another_one_wanted);
+    }
 }
 
 #[test]
