@@ -10,7 +10,7 @@ use crate::name::VolumeName;
 use crate::report::VolumeReport;
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
-    /// Makes a volume under a number that [`Table::claim_new`] gave.
+    /// Makes a volume under a number that [`Table::claim_new`](crate::Table::claim_new) gave.
     ///
     /// # Errors
     /// [`NodeError`]; the number is let go of.
