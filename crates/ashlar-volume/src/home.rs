@@ -205,9 +205,12 @@ impl<B: DriveBay> Home<B> {
         }
         pool.is_not_taken()?;
         let members = pool.drives.take();
-        // It has been handed back: another machine may have opened it since.
-        self.check_not_elsewhere(members.iter().map(|member| &member.drive)).await?;
-        let wiped = members.iter().map(|member| self.wipe(&member.drive, member.pool_bytes));
+        let wipe = async |member: &PoolDrive<B::Device>| {
+            // The pool has been handed back: another machine may have opened it since.
+            self.check_not_elsewhere([&member.drive]).await?;
+            self.wipe(&member.drive, member.pool_bytes).await
+        };
+        let wiped = members.iter().map(wipe);
         let failed = join_all(wiped).await.into_iter().filter_map(Result::err);
         let failed: Vec<String> = failed.map(|error| error.to_string()).collect();
         if failed.is_empty() {
