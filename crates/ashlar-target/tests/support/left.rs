@@ -42,7 +42,7 @@ impl Rig {
         while told.recv_timeout(REST).is_err() {
             assert!(start.elapsed() < PATIENCE, "it does not come to rest");
             // A reactor that has done next to nothing has nothing to give back, and does not say that it rests.
-            (0..200).for_each(|_| _ = self.stats());
+            (0..2000).for_each(|_| _ = self.stats());
         }
         self.have_done(|| RESTING.set(None));
         (0..2).for_each(|_| self.await_jobs());
