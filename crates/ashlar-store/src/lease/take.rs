@@ -81,7 +81,8 @@ pub(crate) async fn take<W: World>(
     }
     world.sleep(WATCH).await;
     let at = world.now();
-    settle(&own, &before, &look(world, members).await, chosen, parity)?;
+    let needed = looks_wanted(parity, takes_part(&chosen.root)).min(members.len());
+    settle(&own, &before, &look(world, members).await, needed)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
 }
@@ -129,12 +130,11 @@ async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Bea
 
 /// Whether nobody else has claimed it since it was looked at `before`, or has written a beat over the claim: one that was on its way
 /// when its machine was stopped, which goes on.
-fn settle<D>(
+fn settle(
     own: &Beat,
     before: &[Option<Beat>],
     after: &[Option<Beat>],
-    chosen: &Chosen<D>,
-    parity: usize,
+    needed: usize,
 ) -> Result<(), OpenError> {
     let is_new = |(seen, before): &(&Option<Beat>, &Option<Beat>)| {
         seen.is_some() && seen != before && view(own, seen.as_ref()) != View::Ours
@@ -143,7 +143,6 @@ fn settle<D>(
         return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
     }
     let claimed = after.iter().filter(|seen| view(own, seen.as_ref()) == View::Ours).count();
-    let needed = looks_wanted(parity, takes_part(&chosen.root)).min(chosen.members.len());
     if claimed < needed { Err(OpenError::Unclaimed { claimed, needed }) } else { Ok(()) }
 }
 

@@ -32,8 +32,9 @@ const LIVE_BYTES: u64 = 768 << 20;
 const RECON_PRIO: u8 = 10;
 /// What the second rebuild is held to instead: 99 of 100 answers to hosts within so many microseconds.
 const RECON_P99_US: u64 = 2000;
-/// Each state lasts so many times as long as a load is usually measured.
-const LONGER: u32 = 10;
+/// Each state lasts so many times as long as a load is usually measured: its 99.9th percentile is not to hang on whether the machine
+/// stalled once or twice in it.
+const LONGER: u32 = 40;
 /// The longest that a rebuild is waited for: one that cannot hold its latency has a hundredth of the time.
 const REBUILD_WAIT: Duration = Duration::from_secs(900);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);

@@ -17,6 +17,23 @@ fn who_wanted_a_pool_at_once_with_another_one_does_not_take_it_for_its_own() {
 }
 
 #[test]
+fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it_stands() {
+    let own = beat(5, 50, 0);
+    let (old, late) = (beat(4, 40, 8), beat(4, 40, 9));
+    let before = [Some(old.clone()), Some(old.clone()), Some(old.clone()), None];
+    let settle = |after: [Option<&Beat>; 4]| settle(&own, &before, &after.map(Option::<&Beat>::cloned), 2);
+    let ours = Some(&own);
+    assert!(settle([ours; 4]).is_ok());
+    assert!(settle([ours, ours, Some(&old), None]).is_ok(), "two drives did not take the claim");
+    let claimed = settle([ours, Some(&old), Some(&old), None]);
+    assert!(matches!(claimed, Err(OpenError::Unclaimed { claimed: 1, needed: 2 })), "{claimed:?}");
+    for theirs in [&late, &beat(5, 51, 0), &beat(6, 60, 0)] {
+        let settled = settle([ours, ours, Some(theirs), ours]);
+        assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
+    }
+}
+
+#[test]
 fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
     let (one, next) = (Some(beat(5, 50, 3)), Some(beat(5, 50, 4)));
     assert!(!has_changed(&[one.clone(), one.clone()], &[one.clone(), None]));
