@@ -59,11 +59,16 @@ impl Idle {
         self.watch.get().map(|watch| watch.at)
     }
 
-    /// Whether it was idle for as long as it was watched, once that has ended.
-    fn ends_watch_idle(&self, now: Mark) -> bool {
+    /// Whether it was idle for as long as it was watched, once that has ended. While something is ready, which may be a beat or the
+    /// first of much that has come during a standstill, that is not decided yet.
+    fn ends_watch_idle(&self, now: Mark, has_ready: bool) -> bool {
         let Some(watch) = self.watch.get().filter(|watch| watch.at <= now.at) else { return false };
+        let is_idle = now.polls - watch.polls <= IDLE_POLLS_MAX;
+        if is_idle && has_ready {
+            return false;
+        }
         self.watch.set(None);
-        now.polls - watch.polls <= IDLE_POLLS_MAX
+        is_idle
     }
 
     fn run_hooks(&self) {
@@ -108,8 +113,7 @@ impl Reactor {
     /// Lets others give back what they keep, if the reactor has been idle and still is. What they end then runs before
     /// [`Self::give_memory_back`].
     pub(crate) fn tell_if_idle(&self, now: Nanos) -> bool {
-        // After a standstill the watch may end in the turn in which work has come.
-        let is_idle = self.idle.ends_watch_idle(self.mark(now)) && !self.tasks.has_ready();
+        let is_idle = self.idle.ends_watch_idle(self.mark(now), self.tasks.has_ready());
         if is_idle {
             self.idle.run_hooks();
         }

@@ -51,7 +51,7 @@ fn sleeps(idle: &Idle, at: u64, polls: u64) {
 }
 
 fn is_idle(idle: &Idle, at: u64, polls: u64) -> bool {
-    idle.ends_watch_idle(Mark { at: Nanos(at), polls })
+    idle.ends_watch_idle(Mark { at: Nanos(at), polls }, false)
 }
 
 #[test]
@@ -67,6 +67,23 @@ fn a_reactor_that_has_worked_while_it_was_watched_is_not_idle() {
     assert_eq!(idle.due(), None);
     sleeps(&idle, 200, 3000);
     assert!(is_idle(&idle, 200 + IDLE_AFTER, 3000 + IDLE_POLLS_MAX));
+}
+
+#[test]
+fn whether_a_reactor_is_idle_is_decided_once_nothing_is_ready() {
+    let idle = Idle::default();
+    sleeps(&idle, 0, 1000);
+    let ends = |at, polls, has_ready| idle.ends_watch_idle(Mark { at: Nanos(at), polls }, has_ready);
+    assert!(
+        !ends(IDLE_AFTER, 1000, true),
+        "what is ready may be a beat, or much that has come in a standstill"
+    );
+    assert_eq!(idle.due(), Some(Nanos(IDLE_AFTER)));
+    assert!(ends(IDLE_AFTER + 1, 1001, false), "a beat");
+    sleeps(&idle, 200, 2000);
+    assert!(!ends(200 + IDLE_AFTER, 2000, true));
+    assert!(!ends(200 + IDLE_AFTER + 1, 2001 + IDLE_POLLS_MAX, true), "much");
+    assert_eq!(idle.due(), None);
 }
 
 #[test]
@@ -115,6 +132,25 @@ fn an_idle_reactor_looks_once_and_sleeps_on() {
         let before = stats();
         spawn_joined(crate::sleep(Duration::from_millis(200))).await;
         assert!(stats().turns - before.turns <= 4, "it sleeps");
+    })
+    .unwrap();
+}
+
+/// The beats of a pool came as often as a reactor looks whether it is idle, and each look found a beat that was due in its very turn:
+/// what a load had taken was never given back.
+#[test]
+fn what_comes_whenever_a_watch_ends_does_not_keep_a_reactor_from_its_rest() {
+    let config = quickly_idle();
+    let period = config.idle_after;
+    run(config, async move {
+        let told = Rc::new(Cell::new(false));
+        let tell = told.clone();
+        let _hook = when_idle(move || tell.set(true));
+        work().await;
+        for _ in 0..100 {
+            crate::sleep(period).await;
+        }
+        assert!(told.get());
     })
     .unwrap();
 }
