@@ -173,9 +173,9 @@ impl SimDrive {
         });
         self.change(|platter| match (is_lost || other.is_some_and(|other| other != offset), durability) {
             (false, Durability::Stable) => platter.put_through(offset, data),
-            (false, Durability::Cached) => platter.put_cached(offset, data),
+            (false, Durability::Cached | Durability::Fleeting) => platter.put_cached(offset, data),
             (true, Durability::Stable) => platter.misplace(offset, data, other),
-            (true, Durability::Cached) => platter.misplace_cached(offset, data, other),
+            (true, Durability::Cached | Durability::Fleeting) => platter.misplace_cached(offset, data, other),
         });
     }
 }

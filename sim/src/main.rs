@@ -9,20 +9,14 @@ mod fault;
 mod full;
 mod good;
 mod hosts;
-#[cfg(test)]
-mod lopsided;
 mod membership;
 mod model;
 mod outcome;
-#[cfg(test)]
-mod overwritten;
 mod plan;
 mod platter;
 mod scenario;
 mod scrubs;
 mod service;
-#[cfg(test)]
-mod small;
 mod start;
 mod volumes;
 mod world;
@@ -317,8 +311,16 @@ mod halting;
 #[cfg(test)]
 mod held;
 #[cfg(test)]
+mod lopsided;
+#[cfg(test)]
+mod overwritten;
+#[cfg(test)]
 mod rivals;
+#[cfg(test)]
+mod small;
 #[cfg(test)]
 mod successor;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod versions;

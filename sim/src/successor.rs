@@ -1,19 +1,20 @@
 //! A drive that has come instead of a lost one is lost as well, before all that the first had is restored. What lives has lost no
 //! more than one level of redundancy anywhere: the pool goes on, also if the power fails before a root says so, and restores both.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId};
+use ashlar_block::{Clock, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
 use ashlar_store::{Options, Settings};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
-use crate::good::{drives, make_pool, noisy_block, platters};
+use crate::good::{drives, make_pool, platters};
 use crate::platter::SharedPlatter;
 use crate::start::{Pool, open_with};
+use crate::versions::Versions;
 use crate::world::{Ended, SimWorld, WallClock};
 
 const CHUNK_BYTES: u32 = 64 << 10;
@@ -27,13 +28,6 @@ const SECOND_LOSS_MICROS: u64 = 60_000;
 /// By when all is restored.
 const REBUILD: Duration = Duration::from_secs(60);
 
-/// What hosts know of a block: the version that was acknowledged last, and the one that was begun last.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    acknowledged: u64,
-    begun: u64,
-}
-
 /// What outlives a power cut.
 #[derive(Clone)]
 struct Scene {
@@ -41,7 +35,7 @@ struct Scene {
     drives: usize,
     /// The last one is the successor.
     platters: Vec<SharedPlatter>,
-    known: Rc<RefCell<Vec<Known>>>,
+    versions: Versions,
     /// Whether something of the first lost drive was still to be restored when the second was lost.
     was_rebuilding: Rc<Cell<bool>>,
 }
@@ -52,7 +46,7 @@ impl Scene {
             level,
             drives,
             platters: platters(drives + 1, CHUNKS, CHUNK_BYTES),
-            known: Rc::new(RefCell::new(vec![Known::default(); BLOCKS as usize])),
+            versions: Versions::of(BLOCKS),
             was_rebuilding: Rc::default(),
         }
     }
@@ -101,11 +95,7 @@ impl Scene {
         assert_eq!(pool.halted(), None);
         assert!(pool.status().rebuild.is_none(), "{:?}", pool.status().rebuild);
         for block in 0..BLOCKS {
-            let before = self.known.borrow()[block as usize];
-            let read = pool.read(volume, Lba(block), 1).await.expect("enough drives");
-            let begun = self.known.borrow()[block as usize].begun;
-            let is_it = |version| read[..] == content(block, version)[..];
-            assert!((before.acknowledged..=begun).any(is_it), "block {block} is not as it was written");
+            self.versions.read(pool, volume, block).await.expect("enough drives");
         }
     }
 
@@ -119,19 +109,9 @@ impl Scene {
     }
 
     async fn write(&self, pool: &Pool, volume: VolumeId, block: u64) {
-        let version = {
-            let mut known = self.known.borrow_mut();
-            known[block as usize].begun += 1;
-            known[block as usize].begun
-        };
-        let written = pool.write(volume, Lba(block), content(block, version)).await;
+        let written = self.versions.write(pool, volume, block).await;
         written.unwrap_or_else(|error| panic!("one level of redundancy is lost, and no more: {error}"));
-        self.known.borrow_mut()[block as usize].acknowledged = version;
     }
-}
-
-fn content(block: u64, version: u64) -> Bytes {
-    noisy_block((block << 32) | version, BLOCK_BYTES)
 }
 
 /// Returns whether the rebuild was under way when the successor was lost.

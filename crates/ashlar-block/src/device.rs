@@ -11,6 +11,8 @@ use crate::AlignedBuf;
 pub enum Durability {
     /// When the drive has taken it; a [`Device::flush`] makes it durable.
     Cached,
+    /// When the drive has taken it. Nobody misses it if it is lost with the power, so that no flush is owed for it.
+    Fleeting,
     /// When it is on stable media.
     Stable,
 }

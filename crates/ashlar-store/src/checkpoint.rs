@@ -41,11 +41,19 @@ struct Noted {
     relocated_columns: usize,
 }
 
+/// More than the pool can go on without.
+#[derive(Debug, thiserror::Error)]
+#[error("{lost} drives are lost, and the level survives {parity}")]
+pub(crate) struct TooManyLost {
+    pub lost: usize,
+    pub parity: usize,
+}
+
 /// Why a checkpoint failed. All of these halt the pool.
 #[derive(Debug, thiserror::Error)]
 enum CheckpointError {
-    #[error("{lost} drives are lost, and the level survives {parity}")]
-    TooManyLost { lost: usize, parity: usize },
+    #[error("{0}")]
+    TooManyLost(#[from] TooManyLost),
     #[error("no segment is left for the maps")]
     NoMetadataSegment,
     #[error("the segment table takes {bytes} bytes, and its area has {room}")]
@@ -155,7 +163,7 @@ impl<W: World> Pool<W> {
         let absent = members.iter().filter(|member| member.state == MemberState::Absent);
         let loss = Loss::of(absent.map(|member| (member, member.since == generation)));
         let lost = loss.as_level_counts(table.map(|entry| &*entry.geometry), parity);
-        if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(members) }
+        if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(members) }
     }
 
     fn members_now(&self, generation: RootGeneration) -> Vec<MemberRecord> {
@@ -256,7 +264,7 @@ impl<W: World> Pool<W> {
         let is_gone = |drive: DriveId| self.array.working(drive).is_none();
         let parity = self.segments.borrow().stripe().parity;
         let lost = losses(root, is_gone, noted.table.values().map(|entry| &*entry.geometry), parity);
-        if lost > parity { Err(CheckpointError::TooManyLost { lost, parity }) } else { Ok(()) }
+        if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(()) }
     }
 
     /// Writes the pool's root to drives that do not have it: the power failed before it came to them.

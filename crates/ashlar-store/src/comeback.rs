@@ -11,9 +11,13 @@
 //! believed: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 
-use ashlar_block::{DeviceError, DriveId, DriveUuid, IoError, World, within};
+use ashlar_block::{
+    AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
+};
 use ashlar_raid::Member;
+use futures_util::future::{Either, select};
 
 use crate::create::{random_uuid, write_superblock};
 use crate::format::root::{MemberRecord, Root};
@@ -136,18 +140,24 @@ impl<W: World> Pool<W> {
             return Err(ReturnError::Another(drive));
         }
         let no_answer = || ReturnError::NoAnswer(drive);
-        let complete_below = self.complete_below(&record, &found);
-        let complete_below =
-            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)??;
-        // Another machine that has the pool by now may have this drive, too.
-        self.holds().await?;
+        let complete_below = async || {
+            let complete_below = self.complete_below(&record, &found);
+            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)?
+        };
+        // Nothing is written to one that is not taken.
+        complete_below().await?;
+        self.is_still_held().await?;
         let claimed = self.claim_returning(&found.device);
         let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
         claimed.map_err(|holder| ReturnError::InUse { drive, holder })?;
+        // Until the claim was there another machine may have had it.
+        let complete_below = complete_below().await?;
         let FoundDrive { superblock, device } = found;
+        within(&self.world, OPEN_ANSWER_MAX, self.erase_strays(&device)).await.ok_or_else(no_answer)??;
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.
         self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
+        self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or_else(no_answer)??;
         self.running()?;
@@ -159,9 +169,32 @@ impl<W: World> Pool<W> {
         self.try_unreadable_again();
         self.rebuild_at_once();
         let uuid = superblock.drive_uuid;
-        let named = self.checkpoint_now().await;
+        let named = self.checkpoint_unless_hung().await;
         named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
         Ok(Returned { drive: new, uuid, columns_kept })
+    }
+
+    /// Whether the pool is this machine's: another one that has it by now may have the drive, too.
+    async fn is_still_held(&self) -> Result<(), IoError> {
+        let (holds, hangs) = (pin!(self.holds()), pin!(self.hangs()));
+        match select(holds, hangs).await {
+            Either::Left((holds, _)) => holds,
+            Either::Right((why, _)) => Err(why),
+        }
+    }
+
+    /// Erases roots of a start that did not come to its end, because the power failed when its first root had come to this drive
+    /// alone: of a member they are taken for those of another machine that goes on with the pool.
+    async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
+        for stray in read_roots(device, self.identity.pool).await {
+            if !self.root.borrow().descends_from(stray.incarnation(), stray.generation) {
+                let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+                device
+                    .write(Superblock::root_offset(stray.generation.0), nothing, Durability::Stable)
+                    .await?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the superblock is that of the member, or one that it was given when it was to come back before.
@@ -180,7 +213,7 @@ impl<W: World> Pool<W> {
         if self.array.working(drive).is_some() {
             return Err(ReturnError::Works(drive));
         }
-        self.checkpoint_now().await?;
+        self.checkpoint_unless_hung().await?;
         record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
     }
 

@@ -42,8 +42,9 @@ const LEASE: Duration = Duration::from_secs(6);
 const WATCH: Duration = Duration::from_secs(8);
 /// How long is looked without writing: whoever is not seen by then may write nothing any more without a look of its own.
 const DOUBT: Duration = WATCH;
-/// How long is watched whether somebody beats on a drive: two beats, and what they take.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt, writes nothing for [`WATCH`], and then
+/// with the next beat but one.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
 
@@ -104,6 +105,11 @@ impl Lease {
         }
     }
 
+    /// The pool is not this machine's any more.
+    pub fn is_lost(&self) -> bool {
+        matches!(&*self.standing.borrow(), Standing::Lost(_))
+    }
+
     /// Whether a beat may be written there now: none is on its way.
     fn begins_beat_on(&self, drive: DriveId) -> bool {
         self.with_ours(|ours| ours.looks.beats_under_way.insert(drive)).unwrap_or(false)
@@ -129,16 +135,20 @@ impl<W: World> Pool<W> {
         if self.array.is_permitted() {
             return Ok(());
         }
-        let working = self.array.working_count();
-        if working == 0 || working < self.looks_needed(working) {
-            return Err(IoError::new(Cause::NotReady, "too few drives are left to say whose the pool is"));
-        }
-        let (lost, closed) = (pin!(self.lost()), pin!(self.closed()));
-        match select(pin!(self.array.permitted()), select(lost, closed)).await {
+        let never = pin!(wait_for(&self.halt_rung, || self.never_holds()));
+        match select(pin!(self.array.permitted()), select(never, pin!(self.closed()))).await {
             Either::Left(_) => Ok(()),
-            Either::Right((Either::Left((loss, _)), _)) => Err(IoError::new(Cause::NotReady, loss.text())),
+            Either::Right((Either::Left((why, _)), _)) => Err(IoError::new(Cause::NotReady, why)),
             Either::Right((Either::Right(_), _)) => Err(Cause::NotReady.into()),
         }
+    }
+
+    /// Why it will not be certain any more that the pool is this machine's, if that is so.
+    fn never_holds(&self) -> Option<String> {
+        let working = self.array.working_count();
+        let too_few = working == 0 || working < self.looks_needed(working);
+        let too_few = too_few.then(|| "too few drives are left to say whose the pool is".to_owned());
+        self.lease.loss().map(|loss| loss.text()).or(too_few)
     }
 
     /// Nothing is written or answered here any more.
@@ -147,6 +157,11 @@ impl<W: World> Pool<W> {
         let why = loss.text();
         *self.lease.standing.borrow_mut() = Standing::Lost(loss);
         self.halt_for_good(&why);
+    }
+
+    /// It is not certain now whose the pool is, and may be again: reads and writes wait.
+    pub fn is_uncertain(&self) -> bool {
+        !self.array.is_permitted() && self.never_holds().is_none()
     }
 
     /// Another machine that has opened the pool.

@@ -99,7 +99,7 @@ impl<W: World> Pool<W> {
             return Err(FailError::TooMany { drive, lost });
         }
         self.array.give_up(drive, DeviceError::Gone);
-        Ok(self.checkpoint_now().await?)
+        Ok(self.checkpoint_unless_hung().await?)
     }
 
     /// What would be lost with `more` drives, to be compared with the parity of the pool's level.
@@ -137,7 +137,7 @@ impl<W: World> Pool<W> {
         }
         self.leaving.borrow_mut().insert(drive);
         self.rebuild_at_once();
-        Ok(self.checkpoint_now().await?)
+        Ok(self.checkpoint_unless_hung().await?)
     }
 
     /// A drive that was to be removed stays.
@@ -147,7 +147,7 @@ impl<W: World> Pool<W> {
         if !self.leaving.borrow_mut().remove(&drive) {
             return Err(RemoveError::NotLeaving(drive));
         }
-        self.checkpoint_now().await?;
+        self.checkpoint_unless_hung().await?;
         // The root without it may have been on its way.
         let stays = self.root.borrow().members.iter().any(|member| member.drive == drive);
         if stays { Ok(()) } else { Err(RemoveError::NotMember(drive)) }

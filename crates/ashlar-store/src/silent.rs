@@ -84,7 +84,8 @@ impl<W: World> Pool<W> {
     }
 
     /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are left as its redundancy and new
-    /// data need. If more drives answer nothing than may be lost, it is not they: whatever connects them is waited for.
+    /// data need; or new data are not to be had anyway, because those that answer are too few to say whose the pool is, and reads wait
+    /// as well. If more drives answer nothing than may be lost, it is not they: whatever connects them is waited for.
     fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
         let timeout = self.catalog.borrow().settings.io_timeout?;
         let silent = self.array.silent_drives();
@@ -92,6 +93,7 @@ impl<W: World> Pool<W> {
         let unanswering = self.array.unanswering_drives();
         let remaining = self.homes().into_iter().filter(|home| *home != drive).count();
         let parity = self.identity.level.parity();
-        (self.lost_with(&unanswering) <= parity && remaining > parity).then_some((drive, lasts))
+        let spares_it = remaining > parity || self.are_too_few_without(&unanswering);
+        (self.lost_with(&unanswering) <= parity && spares_it).then_some((drive, lasts))
     }
 }

@@ -66,6 +66,8 @@ pub struct PoolStatus {
     pub halted: Option<String>,
     /// Another machine that has opened it since: nothing of it is answered here any more.
     pub taken_by: Option<String>,
+    /// Too few drives say now whose it is: reads and writes wait.
+    pub is_uncertain: bool,
     /// The file system under a file-backed drive is full.
     pub out_of_room: bool,
     /// Starts that found that the pool had not been closed.
@@ -127,6 +129,7 @@ impl<W: World> Pool<W> {
             counters: self.counters.get(),
             halted: self.halted(),
             taken_by: self.taken_by(),
+            is_uncertain: self.is_uncertain(),
             out_of_room: self.array.out_of_room(),
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),

@@ -284,6 +284,15 @@ impl<W: World> Pool<W> {
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
+    /// The same for a change of the pool's drives, behind which other changes wait, of other pools as well: where drives hang that the
+    /// pool cannot do without, it ends with an error, and the checkpoint may still come.
+    pub async fn checkpoint_unless_hung(&self) -> Result<(), IoError> {
+        match select(pin!(self.checkpoint_now()), pin!(self.hangs())).await {
+            Either::Left((done, _)) => done,
+            Either::Right((why, _)) => Err(why),
+        }
+    }
+
     /// Orders a checkpoint that nobody waits for.
     pub fn checkpoint_soon(&self) {
         let (answer, _) = oneshot::channel();

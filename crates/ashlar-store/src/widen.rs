@@ -103,7 +103,7 @@ impl<W: World> Pool<W> {
         let makes_good = open_losses.find(|lost| instead_of.is_none_or(|old| old == lost.drive));
         self.join(&superblock, None, makes_good.map(|lost| lost.uuid));
         let uuid = superblock.drive_uuid;
-        let named = self.checkpoint_now().await;
+        let named = self.checkpoint_unless_hung().await;
         named.map(|()| uuid).map_err(|error| AddError::Unsettled { drive, uuid, error })
     }
 

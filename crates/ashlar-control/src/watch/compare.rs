@@ -66,10 +66,11 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Ha
 fn entered(pool: &Pool, state: &str) -> Happening {
     let severity = match state {
         "unavailable" | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
-        "degraded" => Severity::Warning,
+        "degraded" | "uncertain" => Severity::Warning,
         _ => Severity::Info,
     };
-    let why = pool.problem.as_ref().filter(|_| matches!(state, "unavailable" | "read-only" | "taken"));
+    let has_reason = matches!(state, "unavailable" | "read-only" | "taken" | "uncertain");
+    let why = pool.problem.as_ref().filter(|_| has_reason);
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("pool '{}' is {state}{why}", pool.name);
     Happening { state: Some(state.to_owned()), ..about(pool, severity, "pool_state_entered", message) }

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{DriveId, Durability, Nanos, World, wait_for, within};
+use ashlar_block::{DeviceError, DriveId, Durability, Nanos, World, wait_for, within};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::looks::{Doubt, Next, View, looks_wanted, view, view_of_roots};
 use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
+use crate::checkpoint::TooManyLost;
 use crate::format::beat::Beat;
+use crate::format::root::{MemberRecord, Root};
 use crate::members::read_roots;
 use crate::pool::Pool;
 
@@ -100,21 +102,37 @@ impl<W: World> Pool<W> {
             self.lose(Loss::To(seen.map_or_else(String::new, |seen| seen.holder_name)));
             return Turn::Looked { drive, may_write: false };
         }
-        if read.is_ok() {
-            self.lease.with_ours(|ours| ours.looks.note(drive, began, view));
-            self.renew();
+        match read {
+            Ok(_) => {
+                self.lease.with_ours(|ours| ours.looks.note(drive, began, view));
+                self.renew();
+            }
+            Err(error) => self.look_was_refused(drive, error),
         }
         Turn::Looked { drive, may_write: true }
+    }
+
+    /// A drive that vanishes, or refuses all that is asked of it, is found out by who writes to it. While it is not certain whose the
+    /// pool is nobody does.
+    fn look_was_refused(&self, drive: DriveId, error: DeviceError) {
+        let working = self.array.working_drives();
+        let (needed, now) = (self.looks_needed(working.len()), self.world.now());
+        let is_given_up = self.lease.with_ours(|ours| {
+            ours.looks.note_refused(drive) && !ours.looks.are_enough(&working, needed, now)
+        });
+        if !self.array.is_permitted() && (error == DeviceError::Gone || is_given_up == Some(true)) {
+            self.array.give_up(drive, error);
+        }
     }
 
     async fn beat_on(&self, drive: DriveId, when: When) -> Turn {
         if let (Some(member), Some(own)) = (self.array.working(drive), self.lease.own()) {
             // Asked last: this process may have been stopped since it looked.
             if when == When::InDoubt || self.array.is_permitted() {
-                write_beat(&member.device, &own, Durability::Cached).await;
+                write_beat(&member.device, &own, Durability::Fleeting).await;
                 if !self.array.is_permitted() {
                     // It may have come over that of another machine, which needs its time to write another one.
-                    self.lease.with_ours(|ours| ours.looks.doubt(Doubt::late(self.world.now())));
+                    self.doubt(Doubt::late(self.world.now()));
                 }
             }
         }
@@ -123,10 +141,34 @@ impl<W: World> Pool<W> {
     }
 
     /// On how many drives the pool has to be seen to be this machine's. On those that are left, as long as the pool goes on with them;
-    /// once it has lost too many for that, another machine may have the others.
+    /// once it has lost too many for that, which it may not have noticed yet, another machine may have the others.
     pub(super) fn looks_needed(&self, working: usize) -> usize {
-        let wanted = looks_wanted(self.identity.level.parity(), takes_part(&self.root.borrow()));
-        if self.halted().is_some() { wanted } else { wanted.min(working) }
+        let (parity, root) = (self.identity.level.parity(), self.root.borrow());
+        let wanted = looks_wanted(parity, takes_part(&root));
+        let goes_on = self.halted().is_none() && self.missing_of(&root) <= parity;
+        if goes_on { wanted.min(working) } else { wanted }
+    }
+
+    /// Drives that take part by that root, and do not work.
+    fn missing_of(&self, root: &Root) -> usize {
+        let works = |member: &MemberRecord| self.array.working(member.drive).is_some();
+        root.members.iter().filter(|member| member.state.takes_part() && !works(member)).count()
+    }
+
+    /// More drives have been lost than the pool can go on without. A checkpoint would find that out, but may not be written while it is
+    /// uncertain whose the pool is. The root that is on its way may know of some of them.
+    fn halt_if_too_many_are_lost(&self) {
+        let parity = self.identity.level.parity();
+        let lost = self.missing_of(&self.root.borrow()).min(self.missing_of(&self.root_begun.borrow()));
+        if lost > parity && !self.array.is_permitted() {
+            self.halt(TooManyLost { lost, parity });
+        }
+    }
+
+    /// Whether it cannot be said whose the pool is without these drives, which work.
+    pub fn are_too_few_without(&self, drives: &[DriveId]) -> bool {
+        let working = self.array.working_count();
+        self.lease.own().is_some() && working - drives.len() < self.looks_needed(working)
     }
 
     /// Lets writes begin for as long as the newest looks allow. Returns what else is to be done.
@@ -137,17 +179,22 @@ impl<W: World> Pool<W> {
         let next = self.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
         match next {
             Next::Permit(began) => self.permit(began),
-            Next::Doubt(doubt) => {
-                let pool = &self.identity.name;
-                tracing::warn!(
-                    pool,
-                    "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
-                );
-                self.lease.with_ours(|ours| ours.looks.doubt(doubt));
-            }
+            Next::Doubt(doubt) => self.doubt(doubt),
             Next::Stay | Next::AskRoots(_) => {}
         }
+        self.halt_if_too_many_are_lost();
+        // For those who wait for the pool to be this machine's, and wait in vain from now on.
+        self.halt_rung.notify_waiters();
         Some(next)
+    }
+
+    fn doubt(&self, doubt: Doubt) {
+        let pool = &self.identity.name;
+        tracing::warn!(
+            pool,
+            "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
+        );
+        self.lease.with_ours(|ours| ours.looks.doubt(doubt));
     }
 
     fn permit(&self, began: Nanos) {
@@ -167,7 +214,7 @@ impl<W: World> Pool<W> {
             (View::Theirs, _) => self.lose(Loss::To("another machine".to_owned())),
             (View::Ours, Some(began)) => self.permit(began),
             (View::Ours, None) => {
-                self.lease.with_ours(|ours| ours.looks.doubt(Doubt::late(self.world.now())));
+                self.doubt(Doubt::late(self.world.now()));
                 return working.into_iter().filter(|drive| self.lease.begins_beat_on(*drive)).collect();
             }
             // Asked again with the next beat.
@@ -206,7 +253,7 @@ impl<W: World> Pool<W> {
         let last = Beat { is_open: false, count: own.count + 1, ..own };
         let members = self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
         let write = async |device: Rc<ashlar_raid::Member<W::Device>>| {
-            write_beat(&device.device, &last, Durability::Cached).await
+            write_beat(&device.device, &last, Durability::Fleeting).await
         };
         join_all(members.map(write)).await;
     }

@@ -31,6 +31,10 @@ pub(super) fn looks_wanted(parity: usize, members: usize) -> usize {
     (parity + 1).min(members.div_ceil(2))
 }
 
+/// Looks in a row that a drive may refuse where it is needed: nothing else is asked of it while nothing is certain, by which it would be
+/// found out.
+const REFUSED_MAX: u32 = 3;
+
 #[derive(Clone, Copy)]
 struct Look {
     began: Nanos,
@@ -68,6 +72,8 @@ pub(super) enum Next {
 #[derive(Default)]
 pub(super) struct Looks {
     newest: BTreeMap<DriveId, Look>,
+    /// How many in a row a drive has refused.
+    refused: BTreeMap<DriveId, u32>,
     doubt: Option<Doubt>,
     /// Where a beat is on its way: it comes late if the process is stopped before.
     pub beats_under_way: BTreeSet<DriveId>,
@@ -76,6 +82,21 @@ pub(super) struct Looks {
 impl Looks {
     pub fn note(&mut self, drive: DriveId, began: Nanos, view: View) {
         self.newest.insert(drive, Look { began, is_ours: view == View::Ours });
+        self.refused.remove(&drive);
+    }
+
+    /// A drive has refused to be looked at. Returns whether it has done so often enough to be given up, if the others do not say whose
+    /// the pool is without it.
+    pub fn note_refused(&mut self, drive: DriveId) -> bool {
+        let refused = self.refused.entry(drive).or_default();
+        *refused += 1;
+        *refused >= REFUSED_MAX
+    }
+
+    /// Whether so many of the `working` drives as are `needed` have said of late whose the pool is.
+    pub fn are_enough(&self, working: &[DriveId], needed: usize, now: Nanos) -> bool {
+        let newest = working.iter().filter_map(|drive| self.newest.get(drive));
+        seen_on(newest, needed).is_some_and(|began| now < after(began, LEASE))
     }
 
     pub fn doubt(&mut self, doubt: Doubt) {

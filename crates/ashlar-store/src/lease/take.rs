@@ -32,7 +32,7 @@ pub(super) async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: D
     drop(device.write(Beat::OFFSET, sector, durability).await);
 }
 
-/// The machine that has the pool of a drive open, if one beats on it within five seconds. Returns at once where none has it open by its
+/// The machine that has the pool of a drive open, if one beats on it within twelve seconds. Returns at once where none has it open by its
 /// beat.
 pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
     let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;

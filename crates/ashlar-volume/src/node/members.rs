@@ -140,7 +140,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             drives,
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
-            // Half of them may be missing: nobody else can have gone on with those meanwhile.
+            // Half of them may be missing: until now this machine had the pool, and who has taken it since has a beat on those that
+            // are there.
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,

@@ -45,7 +45,7 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         free_bytes: space.free,
         safe_to_write_bytes: if read_only.is_some() { 0 } else { space.safe_to_write },
         out_of_space: space.full,
-        problem: read_only,
+        problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
@@ -132,11 +132,18 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("reduced", status.is_reduced),
         ("read-only", is_read_only && status.taken_by.is_none()),
         ("taken", status.taken_by.is_some()),
+        ("uncertain", status.is_uncertain),
         ("full", status.space.full),
         ("out-of-room", status.out_of_room),
         ("volatile", is_volatile),
     ];
     states.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned()).collect()
+}
+
+/// Why reads and writes wait, if nothing else is wrong.
+fn uncertain(status: &PoolStatus) -> Option<String> {
+    let why = "too few drives have said of late whose the pool is: reads and writes wait for them, or for io-timeout";
+    status.is_uncertain.then(|| why.to_owned())
 }
 
 /// Whether something is being rebuilt now, and not only to be.

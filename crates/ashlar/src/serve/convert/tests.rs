@@ -1,6 +1,6 @@
 use super::*;
 
-const POOL_STATES: [&str; 14] = [
+const POOL_STATES: [&str; 15] = [
     "online",
     "degraded",
     "rebuilding",
@@ -11,6 +11,7 @@ const POOL_STATES: [&str; 14] = [
     "reduced",
     "read-only",
     "taken",
+    "uncertain",
     "full",
     "out-of-room",
     "unavailable",
