@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::Options;
+use ashlar_store::{Obstacle, Options};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
@@ -29,6 +29,9 @@ const RESTART_ONCE_IN: u64 = 12;
 const TRIMS_AT_ONCE: u64 = 200;
 /// How long the rebuild has: it comes as far as there is room.
 const REBUILD: Duration = Duration::from_secs(30);
+
+/// Of what may live, where a pool can lose some drives before it lacks room.
+const LIVE_PERCENT: u64 = 38;
 
 /// A pool, and what is made of it.
 struct Cramped {
@@ -144,6 +147,47 @@ impl Cramped {
         assert!(checkpoints < TRIMS_AT_ONCE / 10, "{checkpoints} checkpoints");
         self.check().await;
         self.pool.close().await.expect("it works");
+    }
+
+    /// Loses drives one after the other, each once what lived on the one before is restored, until what lives has no room any more.
+    async fn outgrown(mut self) {
+        let live = self.pool.status().space.limit * LIVE_PERCENT / 100;
+        self.fill_bytes(live).await;
+        while !self.lacks_room() {
+            assert!(self.platters.len() > self.level.parity() + 1, "there was room for all: {}", self.told());
+            self.lose_one().await;
+            self.pool.checkpoint().await.expect("no more are lost than the level survives");
+            self.world.sleep(REBUILD).await;
+            assert!(self.pool.status().rebuild.is_none() || self.lacks_room(), "{}", self.told());
+        }
+        // It rests: nothing is moved to and fro.
+        let before = self.pool.status();
+        self.world.sleep(10 * REBUILD).await;
+        let after = self.pool.status();
+        assert_eq!(
+            (before.counters.bytes_to_drives, before.rebuild),
+            (after.counters.bytes_to_drives, after.rebuild)
+        );
+        let blocks = self.written.len() as u64;
+        self.trim(0, blocks / 2).await;
+        self.world.sleep(REBUILD).await;
+        assert!(self.pool.status().rebuild.is_none(), "{}", self.told());
+        self.check().await;
+    }
+
+    /// The rebuild says that it waits for room, and not for how long.
+    fn lacks_room(&self) -> bool {
+        let rebuild = self.pool.status().rebuild;
+        rebuild.is_some_and(|left| left.obstacle == Some(Obstacle::NoRoom) && left.remaining.is_none())
+    }
+
+    async fn fill_bytes(&mut self, bytes: u64) {
+        for next in (0..bytes / BLOCK_BYTES as u64).step_by(WRITE_BLOCKS as usize) {
+            let blocks = next..next + WRITE_BLOCKS;
+            let data: Vec<u8> = blocks.clone().flat_map(|block| self.kind.content(block)).collect();
+            self.pool.write(self.volume, Lba(next), data.into()).await.expect("there is room");
+            self.written.resize(self.written.len().max(blocks.end as usize), true);
+        }
     }
 
     /// Writes until the pool refuses, and how much was written.
@@ -274,6 +318,16 @@ fn trims_of_many_hosts_in_a_full_pool_share_checkpoints() {
     for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4)] {
         run(2, |world| async move {
             Cramped::new(world, level, drives, NOISE).await.trimmed_by_many().await;
+        });
+    }
+}
+
+/// It was said to be rebuilding for ever, and when it would be done.
+#[test]
+fn a_pool_that_has_become_too_small_for_what_lives_says_that_its_rebuild_lacks_room() {
+    for (seed, (level, drives)) in [(Level::RAID5, 5), (Level::RAID6, 6)].into_iter().enumerate() {
+        run(seed as u64, |world| async move {
+            Cramped::new(world, level, drives, NOISE).await.outgrown().await;
         });
     }
 }

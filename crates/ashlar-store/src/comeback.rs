@@ -139,27 +139,14 @@ impl<W: World> Pool<W> {
         if !self.is_it(&found.superblock, &record) {
             return Err(ReturnError::Another(drive));
         }
-        let no_answer = || ReturnError::NoAnswer(drive);
-        let complete_below = async || {
-            let complete_below = self.complete_below(&record, &found);
-            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)?
-        };
-        // Nothing is written to one that is not taken.
-        complete_below().await?;
-        self.is_still_held().await?;
-        let claimed = self.claim_returning(&found.device);
-        let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
-        claimed.map_err(|holder| ReturnError::InUse { drive, holder })?;
-        // Until the claim was there another machine may have had it.
-        let complete_below = complete_below().await?;
+        let complete_below = self.claim(&record, &found).await?;
         let FoundDrive { superblock, device } = found;
-        within(&self.world, OPEN_ANSWER_MAX, self.erase_strays(&device)).await.ok_or_else(no_answer)??;
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.
         self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
-        within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or_else(no_answer)??;
+        within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(ReturnError::NoAnswer(drive))??;
         self.running()?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
@@ -172,6 +159,27 @@ impl<W: World> Pool<W> {
         let named = self.checkpoint_unless_hung().await;
         named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
         Ok(Returned { drive: new, uuid, columns_kept })
+    }
+
+    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns below which batches all is on it.
+    async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Lsn, ReturnError> {
+        let no_answer = || ReturnError::NoAnswer(member.drive);
+        let complete_below = async || {
+            let complete_below = self.complete_below(member, found);
+            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)?
+        };
+        // Nothing is written to one that is not taken.
+        complete_below().await?;
+        self.is_still_held().await?;
+        let claimed = self.claim_returning(&found.device);
+        let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
+        claimed.map_err(|holder| ReturnError::InUse { drive: member.drive, holder })?;
+        // Until the claim was there another machine may have had it.
+        let complete_below = complete_below().await?;
+        within(&self.world, OPEN_ANSWER_MAX, self.erase_strays(&found.device))
+            .await
+            .ok_or_else(no_answer)??;
+        Ok(complete_below)
     }
 
     /// Whether the pool is this machine's: another one that has it by now may have the drive, too.

@@ -77,12 +77,20 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     };
     // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
+    let has_kept_up = own.is_none_or(|own| has_kept_up(own, root, record));
     match (on_line, record.state) {
-        (true, state) if state.takes_part() => Standing::Member,
+        (true, state) if state.takes_part() && has_kept_up => Standing::Member,
         (true, _) => Standing::Stale,
         (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
         (false, _) => Standing::Stale,
     }
+}
+
+/// Whether a member on whose drive `own` is the newest may have missed no more than the power failure in which `root` was written. It
+/// gets each root before the next one is begun, or is named as lost by that: who lacks two has an old content, such as a copy that was
+/// put in its place.
+fn has_kept_up(own: &Root, root: &Root, member: &MemberRecord) -> bool {
+    own.generation.0 + 1 >= root.generation.0 || member.since >= root.generation
 }
 
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present

@@ -22,7 +22,7 @@ pub struct Progress {
     pub bytes_done: u64,
     /// Bytes of columns that are to be.
     pub bytes_left: u64,
-    /// When it will be done if it goes on as in the last half minute. None: it has only begun.
+    /// When it will be done if it goes on as in the last half minute. None: it has only begun, or does not go on.
     pub remaining: Option<Duration>,
     /// Met since the last bytes were written.
     pub obstacle: Option<Obstacle>,
@@ -89,10 +89,11 @@ impl Done {
 
     /// How far it is with so many bytes left.
     pub fn progress(&self, bytes_left: u64, now: Nanos) -> Progress {
-        let pace = self.bytes_per_second(now);
+        let obstacle = self.obstacle.get();
+        let pace = self.bytes_per_second(now).filter(|_| obstacle.is_none());
         let remaining =
             pace.map(|pace| Duration::from_secs_f64((bytes_left as f64 / pace).min(REMAINING_MAX)));
-        Progress { bytes_done: self.bytes.get(), bytes_left, remaining, obstacle: self.obstacle.get() }
+        Progress { bytes_done: self.bytes.get(), bytes_left, remaining, obstacle }
     }
 
     /// How fast it goes, by what was done of late. Where so little is done that there are hardly marks, they may be older.

@@ -24,6 +24,7 @@ use crate::map::shard::Shard;
 use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::progress::Obstacle;
 use crate::segments::{Segment, Segments};
 use crate::types::{GroupKey, Lsn, ShardId};
 use activity::Activity;
@@ -55,8 +56,12 @@ impl<W: World> Pool<W> {
         while !self.orders.stop.get() {
             let situation = self.situation();
             self.pace.look(&situation);
-            tracing::trace!(task = ?choose(&situation), ?situation, "upkeep");
-            match choose(&situation) {
+            let task = choose(&situation);
+            tracing::trace!(?task, ?situation, "upkeep");
+            if situation.rebuild_lacks_room(task) {
+                self.rebuild.done.meets(Obstacle::NoRoom);
+            }
+            match task {
                 Task::Rest => self.rest().await,
                 task => {
                     let rest = self.orders.now_does(Activity::of(&task));

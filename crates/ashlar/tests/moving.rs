@@ -63,6 +63,33 @@ fn an_exported_pool_is_imported_by_another_machine_in_any_order_once_all_drives_
     Load::start(&there, volumes, 43).join();
 }
 
+/// It would count as redundancy that is not there until reads had found out, one by one, what it has missed.
+#[test]
+fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
+    let (here, _here, volumes) = filled(57);
+    here.ok(&["pool", "export", "tank"]);
+    let (copy, drive) = (here.path("copy"), here.image(2));
+    fs::copy(&drive, &copy).expect("room");
+    let drives: Vec<String> =
+        (0..DRIVES).flat_map(|drive| ["--drive".to_owned(), here.drive(drive)]).collect();
+    let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
+    let import = [&["pool", "import"][..], &drives].concat();
+    here.ok(&import);
+    let volumes = Load::start(&here, volumes, 58).join().0;
+    here.ok(&["pool", "export", "tank"]);
+    fs::rename(&copy, &drive).expect("a file");
+    let said = here.refused(&import);
+    assert!(said.contains("drive 2") && said.contains("--degraded"), "{said}");
+    here.ok(&[&import[..], &["--degraded"]].concat());
+    let pool = here.json(&["pool", "show", "tank"]);
+    assert_eq!(pool["drives"][2]["states"], serde_json::json!(["absent", "stale"]), "{pool}");
+    let volumes = Load::start(&here, volumes, 59).join().0;
+    here.ok(&["drive", "return", "tank/drive-2"]);
+    here.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(here.json(&["pool", "show", "tank"])["counters"]["wrong_blocks_corrected"], 0);
+    Load::start(&here, volumes, 60).join();
+}
+
 /// Whoever took the wrong one of the two for the drive would go on from what was true when the copy was made.
 #[test]
 fn a_pool_with_a_copy_of_a_drive_is_imported_once_the_copy_is_taken_away() {

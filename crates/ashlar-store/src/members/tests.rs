@@ -64,11 +64,25 @@ fn root_of(drives: u16, line: &[(u64, u64)], generation: u64, absent: &[u16]) ->
 }
 
 #[test]
-fn a_drive_that_missed_only_the_last_roots_is_a_member() {
-    let newest = root(&[(2, 20), (1, 1)], 25, &[]);
-    for own in [root(&[(2, 20), (1, 1)], 24, &[]), root(&[(1, 1)], 19, &[])] {
+fn a_drive_that_missed_only_the_last_root_is_a_member() {
+    for (newest, own) in [
+        (root(&[(2, 20), (1, 1)], 25, &[]), root(&[(2, 20), (1, 1)], 24, &[])),
+        (root(&[(2, 20), (1, 1)], 20, &[]), root(&[(1, 1)], 19, &[])),
+    ] {
         assert_eq!(standing(&newest, &superblock(0), Some(&own)), Standing::Member);
     }
+}
+
+/// A copy of a drive that somebody had put in its place counted as the drive, and what it had missed was found out by read after read.
+#[test]
+fn a_drive_that_missed_more_roots_than_a_power_failure_explains_is_stale() {
+    let mut newest = root(&[(2, 20), (1, 1)], 25, &[]);
+    for own in [root(&[(2, 20), (1, 1)], 23, &[]), root(&[(1, 1)], 19, &[])] {
+        assert_eq!(standing(&newest, &superblock(0), Some(&own)), Standing::Stale);
+    }
+    // The root that takes it back is the first that it gets.
+    newest.members[0].since = newest.generation;
+    assert_eq!(standing(&newest, &superblock(0), Some(&root(&[(1, 1)], 7, &[]))), Standing::Member);
 }
 
 #[test]

@@ -170,6 +170,12 @@ impl Situation {
         self.rebuild.filter(|task| has_room || *task == RebuildTask::Settle)
     }
 
+    /// Whether there is something to restore and no room for it, and what is done `next` does not make any.
+    pub fn rebuild_lacks_room(&self, next: Task) -> bool {
+        let makes_none = matches!(next, Task::Rest | Task::Scrub | Task::Rebalance | Task::DeclareFull);
+        makes_none && self.rebuild.is_some() && self.to_restore().is_none()
+    }
+
     /// What gives moves that wait for a segment one, if anything does.
     fn for_waiting_moves(&self) -> Option<Task> {
         if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {

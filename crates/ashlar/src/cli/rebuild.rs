@@ -165,8 +165,7 @@ impl Wait {
         }
         if let Some(progress) = progress {
             self.bar.set_position((progress.percent * 10.0) as u64);
-            self.bar
-                .set_message(progress.eta_s.map_or_else(String::new, |seconds| format!("{seconds} s to go")));
+            self.bar.set_message(outlook(&progress));
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
         Ok(())
@@ -174,6 +173,16 @@ impl Wait {
 
     pub(super) fn end(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// When it will be done, or what it waits for.
+fn outlook(progress: &Progress) -> String {
+    match (progress.obstacle, progress.eta_s) {
+        (Some(Obstacle::NoRoom), _) => "waits for room".to_owned(),
+        (Some(Obstacle::Unreadable), _) => "what is left cannot be read".to_owned(),
+        (None, Some(seconds)) => format!("{seconds} s to go"),
+        (None, None) => String::new(),
     }
 }
 

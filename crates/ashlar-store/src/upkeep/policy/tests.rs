@@ -55,6 +55,21 @@ fn a_pool_with_nothing_to_do_rests() {
     assert_eq!(choose(&calm()), Task::Rest);
 }
 
+/// A rebuild that had no room, and nothing made any, was said to go on.
+#[test]
+fn a_rebuild_lacks_room_where_nothing_makes_any() {
+    let task = RebuildTask::Collect(SegmentId(7));
+    let cramped = Situation { rebuild: Some(task), free_segments: 1, ..calm() };
+    let lacks = |now: &Situation| now.rebuild_lacks_room(choose(now));
+    assert_eq!(choose(&cramped), Task::Rest);
+    assert!(lacks(&cramped));
+    assert!(lacks(&Situation { scrub: true, ..cramped.clone() }));
+    assert!(!lacks(&Situation { victim: Some(SegmentId(9)), ..cramped.clone() }), "collection makes some");
+    assert!(!lacks(&Situation { free_segments: 100, ..cramped.clone() }));
+    assert!(!lacks(&Situation { rebuild: Some(RebuildTask::Settle), ..cramped.clone() }), "that takes none");
+    assert!(!lacks(&Situation { rebuild: None, ..cramped }));
+}
+
 #[test]
 fn what_hosts_wait_for_comes_first() {
     let busy = Situation {
