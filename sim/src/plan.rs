@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, NewPool, Options, Settings};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
@@ -91,6 +91,8 @@ pub struct Plan {
     pub io_timeout: Option<Duration>,
     /// How long writes wait for space.
     pub space_wait: Duration,
+    /// The pool has a machine that others are to know of.
+    pub beats: bool,
     /// Drives may be bad, as many as the level survives.
     pub failing: bool,
     /// Those that are may answer nothing for minutes.
@@ -143,6 +145,7 @@ impl Plan {
             fault_threshold: None,
             io_timeout: Settings::default().io_timeout,
             space_wait: Options::default().space_wait,
+            beats: false,
             failing: false,
             hangs: false,
             liars: Vec::new(),
@@ -210,6 +213,7 @@ impl Plan {
                 _ => 4 << 20,
             },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
+            beats: false,
             failing,
             hangs: failing && rng.below(2) == 0,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
@@ -243,6 +247,7 @@ impl Plan {
             map_memory_bytes: self.map_memory_bytes,
             space_wait: self.space_wait,
             sorted_segments_min: self.sorted_segments_min,
+            holder: self.beats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()
         }
     }

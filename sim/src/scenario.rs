@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
+use std::time::Duration;
 
 use ashlar_block::{Clock, Nanos, XorShift};
 use ashlar_raid::Failure;
@@ -26,6 +27,10 @@ const CREATION_OPERATIONS: u64 = 80;
 const CLEAN_ACTIONS: u64 = 200;
 /// Drive operations of hosts that fill a pool and keep it nearly full, more or less.
 const FULL_OPERATIONS: u64 = 100_000;
+/// In one seed of so many, the first of each, machines could share the drives: the pool beats on them.
+const BEATS_PERIOD: u64 = 3;
+/// Longer than anything takes between a start and its end. Beats go on for ever, so that a deadlock shows by nothing else.
+const START_MAX: Duration = Duration::from_secs(24 * 3600);
 /// In one seed of so many, the last of each, the clock on the wall jumps.
 const WALL_CLOCK_PERIOD: u64 = 16;
 
@@ -42,7 +47,7 @@ struct Scenario {
 /// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the simulation.
 pub fn run(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
     let mut rng = XorShift::new(seed);
-    let plan = plan(&mut rng);
+    let plan = Plan { beats: seed.is_multiple_of(BEATS_PERIOD), ..plan(&mut rng) };
     tracing::debug!(?plan, "seed {seed}");
     let mut scenario = Scenario {
         drives: Drives::new(&plan),
@@ -115,9 +120,13 @@ impl Scenario {
         operations: u64,
     ) -> Result<Ended, String> {
         world.cut_after(operations);
-        let known = self.known.clone();
-        let ended = world.run(main, move || known.has_failed());
+        let (known, clock) = (self.known.clone(), world.clone());
+        let end = Nanos(self.now.0 + START_MAX.as_nanos() as u64);
+        let ended = world.run(main, move || known.has_failed() || clock.now() > end);
         self.now = world.now();
+        if self.now > end {
+            return Err("something is waited for that never comes".to_owned());
+        }
         match ended {
             Ended::Cut => self.drives.cut_power(world),
             Ended::Done => self.drives.finish_writes(),

@@ -11,13 +11,11 @@
 //! believed: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
 use ashlar_raid::Member;
-use futures_util::future::{Either, select};
 
 use crate::create::{random_uuid, write_superblock};
 use crate::format::root::{MemberRecord, Root};
@@ -180,15 +178,6 @@ impl<W: World> Pool<W> {
             .await
             .ok_or_else(no_answer)??;
         Ok(complete_below)
-    }
-
-    /// Whether the pool is this machine's: another one that has it by now may have the drive, too.
-    async fn is_still_held(&self) -> Result<(), IoError> {
-        let (holds, hangs) = (pin!(self.holds()), pin!(self.hangs()));
-        match select(holds, hangs).await {
-            Either::Left((holds, _)) => holds,
-            Either::Right((why, _)) => Err(why),
-        }
     }
 
     /// Erases roots of a start that did not come to its end, because the power failed when its first root had come to this drive

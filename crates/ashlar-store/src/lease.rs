@@ -84,6 +84,8 @@ pub(crate) struct Lease {
     has_ended: Cell<bool>,
     /// Rung when one of these two becomes true.
     rung: Notify,
+    /// Rung after each look: it may never be certain any more that the pool is this machine's.
+    looked: Notify,
 }
 
 impl Lease {
@@ -135,7 +137,7 @@ impl<W: World> Pool<W> {
         if self.array.is_permitted() {
             return Ok(());
         }
-        let never = pin!(wait_for(&self.halt_rung, || self.never_holds()));
+        let never = pin!(wait_for(&self.lease.looked, || self.never_holds()));
         match select(pin!(self.array.permitted()), select(never, pin!(self.closed()))).await {
             Either::Left(_) => Ok(()),
             Either::Right((Either::Left((why, _)), _)) => Err(IoError::new(Cause::NotReady, why)),
@@ -157,6 +159,7 @@ impl<W: World> Pool<W> {
         let why = loss.text();
         *self.lease.standing.borrow_mut() = Standing::Lost(loss);
         self.halt_for_good(&why);
+        self.lease.looked.notify_waiters();
     }
 
     /// It is not certain now whose the pool is, and may be again: reads and writes wait.

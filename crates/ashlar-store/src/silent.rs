@@ -64,6 +64,15 @@ impl<W: World> Pool<W> {
         select(hangs, uncertain).await.factor_first().0
     }
 
+    /// Whether the pool is this machine's, before anything is written to a drive that is none of its members yet: another machine that
+    /// has the pool by now may have that drive, too.
+    pub async fn is_still_held(&self) -> Result<(), IoError> {
+        match select(pin!(self.holds()), pin!(self.hangs())).await {
+            Either::Left((holds, _)) => holds,
+            Either::Right((why, _)) => Err(why),
+        }
+    }
+
     async fn drive_hangs(&self) -> IoError {
         let timeout = self.catalog.borrow().settings.io_timeout;
         let longest = timeout.unwrap_or_default().max(OPEN_ANSWER_MAX);

@@ -95,6 +95,7 @@ impl<W: World> Pool<W> {
         let drive = self.next_drive()?;
         let layout = self.layout_of(size_bytes)?;
         let superblock = self.superblock_of(drive, size_bytes, layout);
+        self.is_still_held().await?;
         let labelled = label(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
         self.running()?;

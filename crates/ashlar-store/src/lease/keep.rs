@@ -183,8 +183,7 @@ impl<W: World> Pool<W> {
             Next::Stay | Next::AskRoots(_) => {}
         }
         self.halt_if_too_many_are_lost();
-        // For those who wait for the pool to be this machine's, and wait in vain from now on.
-        self.halt_rung.notify_waiters();
+        self.lease.looked.notify_waiters();
         Some(next)
     }
 
