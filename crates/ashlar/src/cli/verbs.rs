@@ -1,7 +1,6 @@
 //! What each verb asks and prints.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
@@ -14,6 +13,7 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
+use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::tables;
 use crate::args::{
@@ -103,11 +103,11 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
-            let request = RemoveDrive { drive: absolute(&drive)?, cancel };
+            let request = RemoveDrive { drive: absolute_member(&drive)?, cancel };
             remove_drive(client, &pool, &request, wait, output).await
         }
         PoolCommand::Replace { pool, drive, with, force } => {
-            let request = ReplaceDrive { drive: absolute(&drive)?, with: absolute(&with)?, force };
+            let request = ReplaceDrive { drive: absolute_member(&drive)?, with: absolute(&with)?, force };
             change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
@@ -137,10 +137,6 @@ async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow
 
 fn path_of_pool(pool: &str) -> anyhow::Result<String> {
     Ok(format!("/pools/{}", segment(pool)?))
-}
-
-fn all_absolute(drives: &[String]) -> anyhow::Result<Vec<String>> {
-    drives.iter().map(|drive| absolute(drive)).collect()
 }
 
 fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
@@ -308,7 +304,7 @@ pub(super) fn is_named(member: &PoolDrive, name: &str) -> bool {
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
     let (pool, name) = drive.split_once('/').with_context(why)?;
-    Ok((pool, absolute(name)?))
+    Ok((pool, absolute_member(name)?))
 }
 
 fn is_drive(member: &PoolDrive, drive: &str) -> bool {
@@ -389,34 +385,6 @@ fn segment(name: &str) -> anyhow::Result<&str> {
     let is_name = !name.is_empty() && name.chars().all(plain) && !name.chars().all(|c| c == '.');
     ensure!(is_name, "'{name}' is not a name: names have letters, digits, '.', '_' and '-'");
     Ok(name)
-}
-
-/// The drive as the daemon, which runs elsewhere, finds it too.
-fn absolute(drive: &str) -> anyhow::Result<String> {
-    let mut parts = drive.split(',');
-    let mut named = absolute_place(parts.next().unwrap_or_default())?;
-    for option in parts {
-        let option = match option.strip_prefix("model=") {
-            Some(profile) if profile.ends_with(".toml") => format!("model={}", absolute_path(profile)?),
-            _ => option.to_owned(),
-        };
-        named = format!("{named},{option}");
-    }
-    Ok(named)
-}
-
-/// The same of the drive without its options.
-fn absolute_place(place: &str) -> anyhow::Result<String> {
-    match place.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => Ok(format!("file:{}", absolute_path(path)?)),
-        None if place.starts_with('.') => absolute_path(place),
-        _ => Ok(place.to_owned()),
-    }
-}
-
-fn absolute_path(path: &str) -> anyhow::Result<String> {
-    let absolute = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
-    Ok(absolute.display().to_string())
 }
 
 #[cfg(test)]
