@@ -96,7 +96,7 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
         size(pool.limit_bytes),
         size(pool.raw_bytes)
     )];
-    if pool.states.iter().any(|state| state == "degraded") {
+    if is(pool, "degraded") {
         lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
     }
     lines.extend(pool.notes.iter().map(|note| format!("note: {note}")));
@@ -107,9 +107,32 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 pub fn rebuild(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
     match pool.rebuild {
-        Some(rebuild) => format!("pool '{name}' is {states}: {}", done("rebuilt", &rebuild)),
+        Some(rebuild) => format!("pool '{name}' is {states}: {}", done(moving(pool).1, &rebuild)),
+        None if is(pool, "degraded") => {
+            format!("pool '{name}' is {states}: its loss is being made known to the drives that are left")
+        }
         None => format!("pool '{name}' is {states}: there is nothing to rebuild"),
     }
+}
+
+/// What there is to say of a pool whose rebuild somebody has waited for.
+pub fn rebuilt(pool: &Pool) -> String {
+    format!("pool '{}' is {}: what lived on lost drives is restored", pool.name, pool.states.join(", "))
+}
+
+/// The same of a rebalance.
+pub fn rebalanced(pool: &Pool) -> String {
+    format!("pool '{}' is {}: its rebalance has ended", pool.name, pool.states.join(", "))
+}
+
+fn is(pool: &Pool, state: &str) -> bool {
+    pool.states.iter().any(|is| is == state)
+}
+
+/// What is being done with what a rebuild moves, and what has been done with it then: off a drive that is to be removed it is moved by
+/// a rebuild, too.
+fn moving(pool: &Pool) -> (&'static str, &'static str) {
+    if is(pool, "degraded") { ("rebuild", "rebuilt") } else { ("evacuation", "moved") }
 }
 
 /// How far a pool's rebalance is.
@@ -170,7 +193,8 @@ pub fn pool(pool: &Pool) -> String {
         ("level", pool.level.clone()),
         ("state", pool.states.join(", ")),
     ];
-    rows.extend(pool.rebuild.map(|rebuild| ("rebuild", done("rebuilt", &rebuild))));
+    let (what, moved) = moving(pool);
+    rows.extend(pool.rebuild.map(|rebuild| (what, done(moved, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
@@ -379,3 +403,6 @@ pub fn status(status: &Status) -> String {
     ]);
     format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -177,11 +177,12 @@ async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Outp
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
-    let pool = if wait {
-        super::rebuild::wait(client, path, Work::Rebuild).await?
-    } else {
-        client.get(path).await?
-    };
+    if wait {
+        let (pool, has_waited) = super::rebuild::wait(client, path, Work::Rebuild).await?;
+        return print(output, &pool, if has_waited { tables::rebuilt } else { tables::rebuild });
+    }
+    let pool: Pool = client.get(path).await?;
+    super::rebuild::check_goes_on(&pool, Work::Rebuild)?;
     print(output, &pool, tables::rebuild)
 }
 
@@ -194,7 +195,10 @@ async fn rebalance(
 ) -> anyhow::Result<()> {
     let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
     let pool: Pool = client.ask(method, &format!("{path}/rebalance")).await?;
-    let pool = if wait { super::rebuild::wait(client, &path, Work::Rebalance).await? } else { pool };
+    if wait {
+        let (pool, _) = super::rebuild::wait(client, &path, Work::Rebalance).await?;
+        return print(output, &pool, tables::rebalanced);
+    }
     print(output, &pool, tables::rebalance)
 }
 

@@ -1,0 +1,25 @@
+use super::*;
+
+fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    Pool { name: "tank".to_owned(), states, rebuild, ..Pool::default() }
+}
+
+#[test]
+fn what_is_moved_off_a_drive_is_not_called_rebuilt() {
+    let progress = Some(Progress { percent: 12.5, bytes_left: 4096, ..Progress::default() });
+    for (states, said, not_said) in [
+        (["online", "evacuating"], "12.5 % moved", "rebuilt"),
+        (["degraded", "rebuilding"], "12.5 % rebuilt", "moved"),
+    ] {
+        for text in [rebuild(&pool(&states, progress)), super::pool(&pool(&states, progress))] {
+            assert!(text.contains(said) && !text.contains(not_said), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_degraded_pool_is_never_said_to_have_nothing_to_rebuild() {
+    assert!(!rebuild(&pool(&["degraded", "need-rebuild"], None)).contains("nothing"));
+    assert!(rebuild(&pool(&["online"], None)).contains("there is nothing to rebuild"));
+}
