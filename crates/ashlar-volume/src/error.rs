@@ -1,6 +1,6 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError};
+use ashlar_block::{ByteSize, IoError, counted_are};
 use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
@@ -141,8 +141,13 @@ pub enum NodeError {
         drive: String,
     },
     /// The store refused to give a drive up.
-    #[error("{0}")]
-    FailDrive(#[from] FailError),
+    #[error("{}", why_kept(pool, error))]
+    FailDrive {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: FailError,
+    },
     /// The store refused to remove a drive.
     #[error("{0}")]
     RemoveDrive(#[from] RemoveError),
@@ -191,3 +196,22 @@ pub enum NodeError {
     #[error(transparent)]
     Gone(#[from] Gone),
 }
+
+/// Why a drive is not given up, and the way out.
+fn why_kept(pool: &str, error: &FailError) -> String {
+    match error {
+        FailError::NotUsed(drive) => {
+            format!("{pool}/drive-{} is not used any more: it is lost already", drive.0)
+        }
+        FailError::TooMany { drive, lost } => format!(
+            "{lost} lost of pool '{pool}', and its level survives no more: without {pool}/drive-{number} data cannot be read, and \
+             nothing can be written, until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
+            lost = counted_are(*lost, "drive"),
+            number = drive.0
+        ),
+        FailError::Pool(error) => format!("pool '{pool}': {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

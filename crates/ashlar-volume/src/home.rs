@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
-use ashlar_store::{Opened, Store, VolumeEntry};
+use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::Mutex;
 
@@ -127,12 +127,16 @@ impl<B: DriveBay> Home<B> {
         Ok(self.take_pool(uuid).await?.store.close().await?)
     }
 
-    /// Gives a drive of a pool up as if it had been pulled.
+    /// Gives a drive of a pool up as if it had been pulled. With `force` the pool may halt for that.
     ///
     /// # Errors
     /// [`NodeError`].
     pub async fn fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
-        Ok(self.pool(uuid)?.store.fail_drive(drive, force).await?)
+        let pool = self.pool(uuid)?;
+        match pool.store.fail_drive(drive, force).await {
+            Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
+            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name.clone(), error }),
+        }
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed.
@@ -251,6 +255,13 @@ impl<B: DriveBay> OpenPool<B> {
     fn is_not_taken(&self) -> Result<(), NodeError> {
         let pool = self.name.clone();
         self.store.taken_by().map_or(Ok(()), |holder| Err(NodeError::Taken { pool, holder }))
+    }
+
+    /// Whether it takes no writes any more, and has given the drive up.
+    fn has_halted_without(&self, drive: DriveId) -> bool {
+        let is_given_up =
+            |it: &DriveStatus| it.drive == drive && matches!(it.condition, DriveCondition::Failed(_));
+        self.store.halted().is_some() && self.store.status().drives.iter().any(is_given_up)
     }
 
     /// What `work` comes to. `None`: a drive hangs that the pool cannot do without.

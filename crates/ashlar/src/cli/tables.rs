@@ -8,6 +8,7 @@ use ashlar_control::types::{
     Access, DriveInfo, Event, Host, Obstacle, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status,
     Volume,
 };
+use ashlar_raid::Level;
 use comfy_table::{Cell, Color, Table, presets};
 
 fn table(header: &[&str]) -> Table {
@@ -127,6 +128,13 @@ pub fn rebalanced(pool: &Pool) -> String {
 
 fn is(pool: &Pool, state: &str) -> bool {
     pool.states.iter().any(|is| is == state)
+}
+
+/// Whether more drives are lost, and not restored, than the level survives.
+pub fn has_lost_too_many(pool: &Pool) -> bool {
+    let is_lost = |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
+    let lost = pool.drives.iter().filter(is_lost).count();
+    pool.level.parse::<Level>().is_ok_and(|level| lost > level.parity())
 }
 
 /// What is being done with what a rebuild moves, and what has been done with it then: off a drive that is to be removed it is moved by

@@ -271,6 +271,11 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
             let request = FailDrive { drive: name, force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
+            if tables::has_lost_too_many(&pool) {
+                let name = &pool.name;
+                let why = "takes no writes, and data of it cannot be read, until a drive is back: ashlar drive return";
+                say(output, &format!("note: pool '{name}' {why}\n"));
+            }
             print(output, &pool, tables::pool)
         }
         DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,

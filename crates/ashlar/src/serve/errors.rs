@@ -32,7 +32,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
-        NodeError::FailDrive(_) => (Conflict, "cannot_fail"),
+        NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
         NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
         NodeError::ReturnDrive(_) => (Conflict, "cannot_return"),
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),

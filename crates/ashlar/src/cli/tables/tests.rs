@@ -23,3 +23,15 @@ fn a_degraded_pool_is_never_said_to_have_nothing_to_rebuild() {
     assert!(!rebuild(&pool(&["degraded", "need-rebuild"], None)).contains("nothing"));
     assert!(rebuild(&pool(&["online"], None)).contains("there is nothing to rebuild"));
 }
+
+#[test]
+fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
+    let with = |level: &str, states: &[&str]| {
+        let drive = |state: &&str| PoolDrive { states: vec![(*state).to_owned()], ..PoolDrive::default() };
+        let drives = states.iter().map(drive).collect();
+        has_lost_too_many(&Pool { level: level.to_owned(), drives, ..Pool::default() })
+    };
+    assert!(with("5", &["failed", "absent", "online"]));
+    assert!(!with("6", &["failed", "absent", "online", "online"]));
+    assert!(!with("5", &["failed", "released", "online", "online"]));
+}
