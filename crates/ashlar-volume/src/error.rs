@@ -154,6 +154,16 @@ pub enum NodeError {
     /// The store refused to take a drive back.
     #[error("{0}")]
     ReturnDrive(#[from] ReturnError),
+    /// A drive is to come back that the pool has not lost.
+    #[error("{pool}/{drive} is used: it was not lost. {}", lost_instead(pool, lost))]
+    NotLost {
+        /// The pool.
+        pool: String,
+        /// The drive, as the pool names it.
+        drive: String,
+        /// Those that are lost, each by its name.
+        lost: Vec<String>,
+    },
     /// Where a drive was that is to come back is not known.
     #[error("nothing is known of where {0} was: say where it is now")]
     Whereabouts(String),
@@ -210,6 +220,15 @@ fn why_kept(pool: &str, error: &FailError) -> String {
             number = drive.0
         ),
         FailError::Pool(error) => format!("pool '{pool}': {error}"),
+    }
+}
+
+fn lost_instead(pool: &str, lost: &[String]) -> String {
+    let named: Vec<String> = lost.iter().map(|drive| format!("{pool}/{drive}")).collect();
+    match named.as_slice() {
+        [] => format!("Pool '{pool}' has lost no drive"),
+        [one] => format!("Lost is {one}"),
+        several => format!("Lost are {}", several.join(", ")),
     }
 }
 

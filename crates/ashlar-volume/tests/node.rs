@@ -454,6 +454,8 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
                 spawn_joined(async move { at_door(&handles, reactor, |door| look_until(door, done)).await })
             })
             .collect();
+        let refused = node.reopen_pool("tank", "0", drives("a", 4)).await.expect_err("that drive works");
+        assert!(refused.to_string().contains("Lost is tank/drive-1"), "{refused}");
         node.reopen_pool("tank", "1", drives("a", 4)).await.expect("it has missed nothing");
         done.store(true, Ordering::Relaxed);
         for watch in watches {

@@ -339,7 +339,7 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
     let _daemon = place.start();
     place.create_pool("tank", 0..4);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
-    assert!(said.contains("drive 1 is used: it was not lost"), "{said}");
+    assert!(said.contains("tank/drive-1 is used: it was not lost. Pool 'tank' has lost no drive"), "{said}");
     fs::write(place.image(9), vec![0; 48 << 20]).expect("room");
     pull(&place, GOES);
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));

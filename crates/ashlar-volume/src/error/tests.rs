@@ -10,3 +10,16 @@ fn a_drive_that_is_kept_names_its_pool_and_the_way_out() {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
 }
+
+#[test]
+fn who_brings_back_a_drive_that_works_is_told_which_are_lost() {
+    let said = |lost: &[&str]| {
+        let lost = lost.iter().map(|drive| (*drive).to_owned()).collect();
+        NodeError::NotLost { pool: "tank".to_owned(), drive: "drive-5".to_owned(), lost }.to_string()
+    };
+    assert_eq!(said(&[]), "tank/drive-5 is used: it was not lost. Pool 'tank' has lost no drive");
+    assert_eq!(
+        said(&["drive-1", "drive-2"]),
+        "tank/drive-5 is used: it was not lost. Lost are tank/drive-1, tank/drive-2"
+    );
+}

@@ -34,7 +34,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
         NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
-        NodeError::ReturnDrive(_) => (Conflict, "cannot_return"),
+        NodeError::ReturnDrive(_) | NodeError::NotLost { .. } => (Conflict, "cannot_return"),
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
