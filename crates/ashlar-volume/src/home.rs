@@ -12,17 +12,19 @@ use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, Volume
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::Mutex;
 
-use crate::bay::{BayDrive, DriveBay};
+use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
 use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
+use notes::Notes;
 
 mod comeback;
 mod create;
 mod elsewhere;
 mod members;
+mod notes;
 mod open;
 mod volumes;
 mod watch;
@@ -71,7 +73,7 @@ struct OpenPool<B: DriveBay> {
     store: Store<B::World>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
-    notes: Vec<String>,
+    notes: Notes,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
     /// It is being closed: nothing is told of it any more, though its store still works.
     is_leaving: Cell<bool>,
@@ -315,8 +317,19 @@ impl<B: DriveBay> OpenPool<B> {
                 is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
             }
         });
-        let drives = drives.collect();
-        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes: self.notes.clone() }
+        let drives: Vec<DriveReport> = drives.collect();
+        let notes = self.notes_now(&drives);
+        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes }
+    }
+
+    fn notes_now(&self, drives: &[DriveReport]) -> Vec<String> {
+        let works = |drive: &&DriveReport| {
+            matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving)
+        };
+        let working: Vec<&DriveFacts> =
+            drives.iter().filter(works).filter_map(|drive| drive.facts.as_ref()).collect();
+        let all_back = !self.opened.missing.is_empty() && drives.iter().all(|drive| works(&drive));
+        self.notes.now(&working, all_back)
     }
 
     fn volume_report(&self, open: &OpenVolume<B>, entries: &BTreeMap<VolumeId, VolumeEntry>) -> VolumeReport {

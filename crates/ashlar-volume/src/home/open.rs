@@ -10,8 +10,8 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
-use super::create::notes_on;
-use super::members::{FoundMember, FoundPool};
+use super::members::{FoundMember, FoundPool, NoMember, reasons};
+use super::notes::{Notes, difference_in_size};
 use super::{Home, OpenPool, OpenVolume, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
@@ -100,14 +100,10 @@ impl<B: DriveBay> Home<B> {
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
         let opened = Store::open(&self.world, found, options, policy).await;
-        let (store, mut opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
+        let (store, mut opened) = opened.map_err(|error| not_opened(&name, error, &reasons(&others)))?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
-        let mut notes = notes_on(&superblocks, &drives);
-        notes.extend(others);
-        for note in unknown {
-            tracing::warn!(pool = name, "{note}");
-            notes.push(note);
-        }
+        unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
+        let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
         let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
@@ -169,7 +165,7 @@ fn part_with_unknown<W: World>(
     store: &Store<W>,
     drives: Vec<PoolDrive<W::Device>>,
     opened: &mut Opened,
-) -> (Vec<PoolDrive<W::Device>>, Vec<String>) {
+) -> (Vec<PoolDrive<W::Device>>, Vec<NoMember>) {
     let status = store.status();
     let is_known = |given: &PoolDrive<W::Device>| status.drives.iter().any(|drive| drive.uuid == given.uuid);
     let (known, unknown): (Vec<_>, Vec<_>) = drives.into_iter().partition(is_known);
@@ -181,10 +177,11 @@ fn part_with_unknown<W: World>(
     }
     let note = |drive: PoolDrive<W::Device>| {
         let (spec, id, pool) = (drive.drive.facts.spec, drive.id, &status.name);
-        format!(
+        let why = format!(
             "{spec} carries a label as {id} of pool '{pool}', which has no such drive, and is left alone: if nothing on it is \
              wanted, ashlar drive label-clear empties it, and ashlar pool add-drive or replace takes it anew"
-        )
+        );
+        NoMember { spec, why }
     };
     (known, unknown.into_iter().map(note).collect())
 }
