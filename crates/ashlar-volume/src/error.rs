@@ -207,6 +207,16 @@ pub enum NodeError {
     Gone(#[from] Gone),
 }
 
+impl NodeError {
+    /// What there is to say where the pool that it is about is named already.
+    pub fn of_its_pool(&self) -> String {
+        match self {
+            NodeError::Open { error, why, .. } => format!("{error}{why}"),
+            error => error.to_string(),
+        }
+    }
+}
+
 /// Why a drive is not given up, and the way out.
 fn why_kept(pool: &str, error: &FailError) -> String {
     match error {

@@ -23,3 +23,10 @@ fn who_brings_back_a_drive_that_works_is_told_which_are_lost() {
         "tank/drive-5 is used: it was not lost. Lost are tank/drive-1, tank/drive-2"
     );
 }
+
+#[test]
+fn a_pool_that_is_named_already_is_not_named_again() {
+    let (name, why) = ("tank".to_owned(), "; 0.img is gone".to_owned());
+    let error = NodeError::Open { name, error: OpenError::NoRoot, why };
+    assert_eq!(error.to_string(), format!("pool 'tank': {}", error.of_its_pool()));
+}

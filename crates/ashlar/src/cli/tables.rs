@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use ashlar_block::ByteSize;
+use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
     Access, DriveInfo, Event, Host, Obstacle, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status,
     Volume,
@@ -89,9 +89,9 @@ pub fn pools(pools: &[Pool]) -> String {
 
 /// What to know of a pool that has just been made or opened.
 pub fn opened_pool(done: &str, pool: &Pool) -> String {
-    let drives = pool.drives.len();
+    let drives = counted(pool.drives.len(), "drive");
     let mut lines = vec![format!(
-        "pool '{}' is {done}: level {} over {drives} drives, {} may be stored ({} raw)",
+        "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,
         pool.level,
         size(pool.limit_bytes),

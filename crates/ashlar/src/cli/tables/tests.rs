@@ -35,3 +35,9 @@ fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
     assert!(!with("6", &["failed", "absent", "online", "online"]));
     assert!(!with("5", &["failed", "released", "online", "online"]));
 }
+
+#[test]
+fn a_pool_of_one_drive_is_over_one_drive() {
+    let pool = Pool { drives: vec![PoolDrive::default()], ..pool(&["online"], None) };
+    assert!(opened_pool("created", &pool).contains("over 1 drive,"), "{}", opened_pool("created", &pool));
+}
