@@ -169,10 +169,11 @@ pub fn scrub(pool: &Pool) -> String {
     if scrub.drives.is_empty() {
         return head;
     }
-    let mut table = table(&["drive", "wrong sectors", "unreadable", "repaired", "not repaired"]);
+    let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
     for drive in &scrub.drives {
-        let counts = [drive.lies, drive.unreadable, drive.repaired, drive.unrepaired];
-        table.add_row(std::iter::once(drive.name.clone()).chain(counts.map(|count| count.to_string())));
+        let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
+        let named = [drive.name.clone(), drive.spec.clone().unwrap_or_else(|| "-".to_owned())];
+        table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
     format!("{head}\n\n{}", trimmed(&table))
 }
@@ -201,8 +202,7 @@ pub fn pool(pool: &Pool) -> String {
         ("level", pool.level.clone()),
         ("state", pool.states.join(", ")),
     ];
-    let (what, moved) = moving(pool);
-    rows.extend(pool.rebuild.map(|rebuild| (what, done(moved, &rebuild))));
+    rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));

@@ -1,3 +1,5 @@
+use ashlar_control::types::ScrubbedDrive;
+
 use super::*;
 
 fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
@@ -40,4 +42,15 @@ fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
 fn a_pool_of_one_drive_is_over_one_drive() {
     let pool = Pool { drives: vec![PoolDrive::default()], ..pool(&["online"], None) };
     assert!(opened_pool("created", &pool).contains("over 1 drive,"), "{}", opened_pool("created", &pool));
+}
+
+#[test]
+fn a_scrub_names_drives_by_their_paths_too() {
+    let name = "drive-2".to_owned();
+    let drive =
+        ScrubbedDrive { name, spec: Some("/dev/nvme2n1".to_owned()), wrong: 7, ..ScrubbedDrive::default() };
+    let found = Scrub { state: "finished".to_owned(), wrong: 7, drives: vec![drive], ..Scrub::default() };
+    let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
+    let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
+    assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
 }
