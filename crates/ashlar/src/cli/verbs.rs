@@ -59,6 +59,11 @@ fn print<T: Serialize + ?Sized>(
     }
 }
 
+/// Prints what was done with something that is not there any more.
+fn print_done(output: Output, what: &str, name: &str, done: &str, text: &str) -> anyhow::Result<()> {
+    print(output, &serde_json::json!({ what: name, "done": done }), |_| text.to_owned())
+}
+
 /// Prints what was done, for people alone.
 fn say(output: Output, text: &str) {
     if output == Output::Table {
@@ -234,8 +239,8 @@ async fn remove_drive(
 
 async fn export_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
     client.command(Method::POST, &format!("{}/export", path_of_pool(pool)?)).await?;
-    say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));
-    Ok(())
+    let text = format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again");
+    print_done(output, "pool", pool, "exported", &text)
 }
 
 async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
@@ -244,8 +249,8 @@ async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) ->
         bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
     })?;
     client.command(Method::DELETE, &path).await?;
-    say(output, &format!("pool '{pool}' is destroyed and its drives carry no label any more"));
-    Ok(())
+    let text = format!("pool '{pool}' is destroyed and its drives carry no label any more");
+    print_done(output, "pool", pool, "destroyed", &text)
 }
 
 async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow::Result<()> {
@@ -363,8 +368,8 @@ async fn delete_volume(client: &Client, volume: &str, yes: bool, output: Output)
     let path = path_of(volume)?;
     confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
     client.command(Method::DELETE, &path).await?;
-    say(output, &format!("volume '{volume}' is deleted; its space comes back in the background"));
-    Ok(())
+    let text = format!("volume '{volume}' is deleted; its space comes back in the background");
+    print_done(output, "volume", volume, "deleted", &text)
 }
 
 async fn change(
