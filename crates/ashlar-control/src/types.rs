@@ -102,6 +102,9 @@ pub struct Pool {
     pub drives: Vec<PoolDrive>,
     /// Drives that are taken for those that it loses, in their order.
     pub spares: Vec<Spare>,
+    /// Drives that are no members and that the daemon has open still, as they are named: those that were removed, for a moment.
+    #[serde(default)]
+    pub parting: Vec<String>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Progress>,
     /// How far it is that what lives is spread over all drives; null if nobody has asked for that, or it is done.

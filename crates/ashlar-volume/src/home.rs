@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
-use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, VolumeEntry};
+use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::Mutex;
 
@@ -74,6 +74,8 @@ struct OpenPool<B: DriveBay> {
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
+    /// Drives whose label is being taken off, because they are no members any more.
+    parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
     /// It is being closed: nothing is told of it any more, though its store still works.
     is_leaving: Cell<bool>,
@@ -319,7 +321,16 @@ impl<B: DriveBay> OpenPool<B> {
         });
         let drives: Vec<DriveReport> = drives.collect();
         let notes = self.notes_now(&drives);
-        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes }
+        let parting = self.parting(&status);
+        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes, parting }
+    }
+
+    fn parting(&self, status: &PoolStatus) -> Vec<String> {
+        let is_member = |given: &PoolDrive<B::Device>| status.drives.iter().any(|it| it.uuid == given.uuid);
+        let drives = self.drives.borrow();
+        let left =
+            drives.iter().filter(|given| !is_member(given)).map(|given| given.drive.facts.spec.clone());
+        left.chain(self.parting.borrow().iter().cloned()).collect()
     }
 
     fn notes_now(&self, drives: &[DriveReport]) -> Vec<String> {

@@ -118,6 +118,7 @@ impl<B: DriveBay> Home<B> {
             opened,
             drives: RefCell::new(drives),
             notes,
+            parting: RefCell::default(),
             volumes,
             is_leaving,
             changing,

@@ -49,6 +49,7 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
+        parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives, remembered)),
