@@ -40,6 +40,11 @@ impl IoError {
     pub fn new(cause: Cause, detail: impl fmt::Display) -> Self {
         IoError { cause, detail: Some(detail.to_string().into()) }
     }
+
+    /// What happened, as exactly as it is known.
+    pub fn reason(&self) -> &str {
+        self.detail.as_deref().unwrap_or(self.cause.words())
+    }
 }
 
 impl From<Cause> for IoError {
@@ -48,9 +53,9 @@ impl From<Cause> for IoError {
     }
 }
 
-impl fmt::Display for IoError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cause = match self.cause {
+impl Cause {
+    fn words(self) -> &'static str {
+        match self {
             Cause::OutOfRange => "beyond the end of the volume",
             Cause::CapacityExceeded => "the pool is out of space",
             Cause::Unrecovered => "stored data cannot be recovered",
@@ -60,10 +65,19 @@ impl fmt::Display for IoError {
             Cause::NoSuchVolume => "no such volume",
             Cause::NotReady => "not ready",
             Cause::Internal => "internal fault",
-        };
+        }
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cause = self.cause.words();
         match &self.detail {
             None => f.write_str(cause),
             Some(detail) => write!(f, "{cause}: {detail}"),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

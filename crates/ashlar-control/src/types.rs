@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 mod drives;
+mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
+pub use scrub::{Scrub, ScrubbedDrive};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -100,6 +102,9 @@ pub struct Pool {
     pub drives: Vec<PoolDrive>,
     /// Drives that are taken for those that it loses, in their order.
     pub spares: Vec<Spare>,
+    /// Drives that are no members and that the daemon has open still, as they are named: those that were removed, for a moment.
+    #[serde(default)]
+    pub parting: Vec<String>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Progress>,
     /// How far it is that what lives is spread over all drives; null if nobody has asked for that, or it is done.
@@ -144,46 +149,6 @@ pub enum Obstacle {
     NoRoom,
     /// It cannot be read from the drives that are left. It is tried again from time to time.
     Unreadable,
-}
-
-/// A scrub: a look at all that is stored, which makes right what is wrong.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Scrub {
-    /// `running`, `finished` or `stopped`.
-    pub state: String,
-    /// Part that is done.
-    pub percent: f64,
-    /// Unix seconds.
-    pub started_at: u64,
-    /// Unix seconds; null while it runs.
-    pub finished_at: Option<u64>,
-    /// Bytes that were looked at, redundancy included.
-    pub bytes_checked: u64,
-    /// Sectors of 4096 bytes that held something else than they should.
-    pub wrong: u64,
-    /// Sectors that a drive refused to read.
-    pub unreadable: u64,
-    /// Of both, those that were made right.
-    pub repaired: u64,
-    /// Those that could not be.
-    pub unrepaired: u64,
-    /// Drives on which there were any.
-    pub drives: Vec<ScrubbedDrive>,
-}
-
-/// What a scrub has found on a drive.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct ScrubbedDrive {
-    /// Its name within the pool.
-    pub name: String,
-    /// See [`Scrub::wrong`]: times that the drive lied.
-    pub lies: u64,
-    /// See [`Scrub::unreadable`].
-    pub unreadable: u64,
-    /// See [`Scrub::repaired`].
-    pub repaired: u64,
-    /// See [`Scrub::unrepaired`].
-    pub unrepaired: u64,
 }
 
 /// What has happened in a pool since it was opened.
@@ -351,7 +316,8 @@ pub struct Event {
     pub severity: Severity,
     /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
     /// `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`, `rebuild_began`, `rebuild_progress` (each tenth),
-    /// `rebuild_ended`, the same of `evacuation` and `rebalance`, `host_connected`, `host_disconnected`, `hosts`.
+    /// `rebuild_ended`, the same of `evacuation` and `rebalance`, `host_connected`, `host_disconnected`, `hosts`,
+    /// `spare_taken`, `spares_used_up`, `spare_refused`, `scrub_finished`.
     pub kind: String,
     /// The pool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

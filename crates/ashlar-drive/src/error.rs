@@ -13,16 +13,18 @@ use crate::spec::DRIVE_BYTES_MIN;
 #[non_exhaustive]
 pub enum OpenError {
     /// Nothing there.
-    #[error(
-        "{}: there is no such {what}{}",
-        path.display(),
-        if *what == "file" { "; when a pool is created, size= makes it, as in file:PATH,size=4GiB" } else { "" }
-    )]
+    #[error("{}: there is no such {what}", path.display())]
     NotFound {
         /// The drive.
         path: PathBuf,
         /// A file or a device.
         what: &'static str,
+    },
+    /// A file was to be made, and nobody has said how large.
+    #[error("{}: there is no such file: size= makes it, as in file:PATH,size=4GiB", path.display())]
+    NoSize {
+        /// The file.
+        path: PathBuf,
     },
     /// A file was to be made in a directory that does not exist.
     #[error("{}: its directory {} does not exist: make it first", path.display(), parent.display())]
@@ -70,7 +72,17 @@ pub enum OpenError {
         /// What was named.
         path: PathBuf,
     },
-    /// The file exists with another size than was asked for.
+    /// A file that was to be there has another size than is said of it.
+    #[error("{}: the file has {found}, and is said to have {said}: it was cut off or replaced", path.display())]
+    SizeChanged {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        found: ByteSize,
+        /// What is said.
+        said: ByteSize,
+    },
+    /// A file that was to be made exists with another size than was asked for.
     #[error(
         "{}: the file exists with {found}, and size={asked} was asked for: leave size= out to use it as it \
          is, or name another file",

@@ -124,6 +124,9 @@ pub(crate) fn open_file(
             make_file(path, size, sparse)?;
             existing(path)?
         }
+        (Err(OpenError::NotFound { path, what: "file" }), None, OpenMode::CreateIfMissing) => {
+            return Err(OpenError::NoSize { path });
+        }
         (found, ..) => found?,
     };
     match FileType::from_raw_mode(found.st_mode) {
@@ -134,20 +137,28 @@ pub(crate) fn open_file(
     let (descriptor, direct) = open_direct_if_possible(path)?;
     lock_or_name_holder(path, &descriptor)?;
     let stat = rustix::fs::fstat(&descriptor).map_err(|errno| cannot(path, "asking for its size", errno))?;
-    let info = file_info(path, &stat, direct, size)?;
+    check_size(path, ByteSize(stat.st_size as u64), size, mode)?;
+    let info = file_info(path, &stat, direct)?;
     Ok(Opened { descriptor, info, profile: None })
 }
 
-fn file_info(
+/// Whether the file has the size that was given with its name. Of one that is a drive already nothing else can be chosen.
+fn check_size(
     path: &Path,
-    stat: &Stat,
-    direct: bool,
+    found: ByteSize,
     asked: Option<ByteSize>,
-) -> Result<DriveInfo, OpenError> {
+    mode: OpenMode,
+) -> Result<(), OpenError> {
+    let Some(asked) = asked.filter(|asked| *asked != found) else { return Ok(()) };
+    let path = path.to_owned();
+    Err(match mode {
+        OpenMode::CreateIfMissing => OpenError::SizeDiffers { path, found, asked },
+        OpenMode::Existing => OpenError::SizeChanged { path, found, said: asked },
+    })
+}
+
+fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenError> {
     let size_bytes = stat.st_size as u64;
-    if let Some(asked) = asked.filter(|asked| asked.0 != size_bytes) {
-        return Err(OpenError::SizeDiffers { path: path.to_owned(), found: ByteSize(size_bytes), asked });
-    }
     if !size_bytes.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(OpenError::Unaligned { path: path.to_owned(), bytes: size_bytes });
     }

@@ -17,6 +17,9 @@ pub enum Failure {
     /// What it said last, or that it is gone.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Somebody has asked for that.
+    #[error("given up by request")]
+    ByRequest,
     /// It refused reads or gave wrong bytes too often to be kept.
     #[error("it refused reads or gave wrong bytes {times} times within {} minutes", FAULT_WINDOW.as_secs() / 60)]
     TooManyFaults {

@@ -31,7 +31,8 @@ pub enum LevelError {
     Unknown(String),
     /// Too few drives.
     #[error(
-        "level {level} needs at least {needed} drives, and {given} were given: add drives or choose another level"
+        "level {level} needs at least {needed} drives, and {given} {} given: add drives or choose another level",
+        if *given == 1 { "was" } else { "were" }
     )]
     TooFewDrives {
         /// The level.

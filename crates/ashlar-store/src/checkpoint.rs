@@ -6,7 +6,9 @@ mod maps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ashlar_block::{AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World};
+use ashlar_block::{
+    AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, counted_are,
+};
 use futures_util::future::join_all;
 
 use crate::format::codec::crc32c;
@@ -43,7 +45,7 @@ struct Noted {
 
 /// More than the pool can go on without.
 #[derive(Debug, thiserror::Error)]
-#[error("{lost} drives are lost, and the level survives {parity}")]
+#[error("{} lost, and the level survives {parity}", counted_are(*lost, "drive"))]
 pub(crate) struct TooManyLost {
     pub lost: usize,
     pub parity: usize,
@@ -78,9 +80,7 @@ impl<W: World> Pool<W> {
         self.running()?;
         let quiet = self.log.floor() == self.log.next();
         assert!(quiet || !clean, "a clean root would hide batches that are on their way");
-        self.try_checkpoint(clean)
-            .await
-            .map_err(|error| IoError::new(Cause::WriteFault, format!("checkpoint: {error}")))
+        self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, error))
     }
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {

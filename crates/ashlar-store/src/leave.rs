@@ -4,7 +4,8 @@
 //! no segment lies on it a root names it no more; then, and not before, its owner may wipe its label. A crash between the two
 //! leaves a drive that is not believed.
 
-use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
+use ashlar_block::{ByteSize, DriveId, IoError, World};
+use ashlar_raid::Failure;
 
 use crate::capacity::marks;
 use crate::format::root::{MemberRecord, MemberState};
@@ -98,7 +99,7 @@ impl<W: World> Pool<W> {
         if self.lost_with(&[drive]) > self.identity.level.parity() && !force {
             return Err(FailError::TooMany { drive, lost });
         }
-        self.array.give_up(drive, DeviceError::Gone);
+        self.array.give_up(drive, Failure::ByRequest);
         Ok(self.checkpoint_unless_hung().await?)
     }
 

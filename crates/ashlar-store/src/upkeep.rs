@@ -179,7 +179,7 @@ impl<W: World> Pool<W> {
         }
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
-            self.halt(error);
+            self.halt(error.reason());
         }
         for answer in wanted {
             // Who asked may have gone.

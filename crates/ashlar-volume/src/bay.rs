@@ -93,10 +93,7 @@ impl DriveContent {
             DriveContent::Blank => "nothing".to_owned(),
             DriveContent::Member(superblock) => {
                 let (name, pool) = (&superblock.pool_name, superblock.pool);
-                format!(
-                    "{} of {} of the Ashlar pool '{name}' ({pool})",
-                    superblock.drive, superblock.member_count
-                )
+                format!("{} of the Ashlar pool '{name}' ({pool})", superblock.drive)
             }
             DriveContent::Damaged(SuperblockError::OtherFormat { .. }) => {
                 "an Ashlar pool of another format".to_owned()

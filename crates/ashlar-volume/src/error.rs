@@ -1,6 +1,6 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError};
+use ashlar_block::{ByteSize, IoError, counted_are};
 use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
@@ -141,14 +141,29 @@ pub enum NodeError {
         drive: String,
     },
     /// The store refused to give a drive up.
-    #[error("{0}")]
-    FailDrive(#[from] FailError),
+    #[error("{}", why_kept(pool, error))]
+    FailDrive {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: FailError,
+    },
     /// The store refused to remove a drive.
     #[error("{0}")]
     RemoveDrive(#[from] RemoveError),
     /// The store refused to take a drive back.
     #[error("{0}")]
     ReturnDrive(#[from] ReturnError),
+    /// A drive is to come back that the pool has not lost.
+    #[error("{pool}/{drive} is used: it was not lost. {}", lost_instead(pool, lost))]
+    NotLost {
+        /// The pool.
+        pool: String,
+        /// The drive, as the pool names it.
+        drive: String,
+        /// Those that are lost, each by its name.
+        lost: Vec<String>,
+    },
     /// Where a drive was that is to come back is not known.
     #[error("nothing is known of where {0} was: say where it is now")]
     Whereabouts(String),
@@ -191,3 +206,41 @@ pub enum NodeError {
     #[error(transparent)]
     Gone(#[from] Gone),
 }
+
+impl NodeError {
+    /// What there is to say where the pool that it is about is named already.
+    pub fn of_its_pool(&self) -> String {
+        match self {
+            NodeError::Open { error, why, .. } => format!("{error}{why}"),
+            error => error.to_string(),
+        }
+    }
+}
+
+/// Why a drive is not given up, and the way out.
+fn why_kept(pool: &str, error: &FailError) -> String {
+    match error {
+        FailError::NotUsed(drive) => {
+            format!("{pool}/drive-{} is not used any more: it is lost already", drive.0)
+        }
+        FailError::TooMany { drive, lost } => format!(
+            "{lost} lost of pool '{pool}', and its level survives no more: without {pool}/drive-{number} data cannot be read, and \
+             nothing can be written, until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
+            lost = counted_are(*lost, "drive"),
+            number = drive.0
+        ),
+        FailError::Pool(error) => format!("pool '{pool}': {error}"),
+    }
+}
+
+fn lost_instead(pool: &str, lost: &[String]) -> String {
+    let named: Vec<String> = lost.iter().map(|drive| format!("{pool}/{drive}")).collect();
+    match named.as_slice() {
+        [] => format!("Pool '{pool}' has lost no drive"),
+        [one] => format!("Lost is {one}"),
+        several => format!("Lost are {}", several.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

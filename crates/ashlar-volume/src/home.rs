@@ -8,21 +8,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
-use ashlar_store::{Opened, Store, VolumeEntry};
+use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::Mutex;
 
-use crate::bay::{BayDrive, DriveBay};
+use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
 use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
+use notes::Notes;
 
 mod comeback;
 mod create;
 mod elsewhere;
 mod members;
+mod notes;
 mod open;
 mod volumes;
 mod watch;
@@ -71,7 +73,9 @@ struct OpenPool<B: DriveBay> {
     store: Store<B::World>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
-    notes: Vec<String>,
+    notes: Notes,
+    /// Drives whose label is being taken off, because they are no members any more.
+    parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
     /// It is being closed: nothing is told of it any more, though its store still works.
     is_leaving: Cell<bool>,
@@ -127,12 +131,16 @@ impl<B: DriveBay> Home<B> {
         Ok(self.take_pool(uuid).await?.store.close().await?)
     }
 
-    /// Gives a drive of a pool up as if it had been pulled.
+    /// Gives a drive of a pool up as if it had been pulled. With `force` the pool may halt for that.
     ///
     /// # Errors
     /// [`NodeError`].
     pub async fn fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
-        Ok(self.pool(uuid)?.store.fail_drive(drive, force).await?)
+        let pool = self.pool(uuid)?;
+        match pool.store.fail_drive(drive, force).await {
+            Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
+            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name.clone(), error }),
+        }
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed.
@@ -253,6 +261,13 @@ impl<B: DriveBay> OpenPool<B> {
         self.store.taken_by().map_or(Ok(()), |holder| Err(NodeError::Taken { pool, holder }))
     }
 
+    /// Whether it takes no writes any more, and has given the drive up.
+    fn has_halted_without(&self, drive: DriveId) -> bool {
+        let is_given_up =
+            |it: &DriveStatus| it.drive == drive && matches!(it.condition, DriveCondition::Failed(_));
+        self.store.halted().is_some() && self.store.status().drives.iter().any(is_given_up)
+    }
+
     /// What `work` comes to. `None`: a drive hangs that the pool cannot do without.
     async fn unless_it_hangs<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         match select(pin!(work), pin!(self.store.hangs())).await {
@@ -304,8 +319,28 @@ impl<B: DriveBay> OpenPool<B> {
                 is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
             }
         });
-        let drives = drives.collect();
-        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes: self.notes.clone() }
+        let drives: Vec<DriveReport> = drives.collect();
+        let notes = self.notes_now(&drives);
+        let parting = self.parting(&status);
+        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes, parting }
+    }
+
+    fn parting(&self, status: &PoolStatus) -> Vec<String> {
+        let is_member = |given: &PoolDrive<B::Device>| status.drives.iter().any(|it| it.uuid == given.uuid);
+        let drives = self.drives.borrow();
+        let left =
+            drives.iter().filter(|given| !is_member(given)).map(|given| given.drive.facts.spec.clone());
+        left.chain(self.parting.borrow().iter().cloned()).collect()
+    }
+
+    fn notes_now(&self, drives: &[DriveReport]) -> Vec<String> {
+        let works = |drive: &&DriveReport| {
+            matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving)
+        };
+        let working: Vec<&DriveFacts> =
+            drives.iter().filter(works).filter_map(|drive| drive.facts.as_ref()).collect();
+        let all_back = !self.opened.missing.is_empty() && drives.iter().all(|drive| works(&drive));
+        self.notes.now(&working, all_back)
     }
 
     fn volume_report(&self, open: &OpenVolume<B>, entries: &BTreeMap<VolumeId, VolumeEntry>) -> VolumeReport {

@@ -43,6 +43,8 @@ pub struct PoolReport {
     pub volumes: Vec<VolumeReport>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
+    /// Drives that are no members and that are open still, as they are named: those that were removed, until their labels are off.
+    pub parting: Vec<String>,
 }
 
 impl PoolReport {

@@ -11,7 +11,7 @@ use ashlar_drive::Drive;
 use ashlar_raid::Level;
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{AddError, NewPool, OpenPolicy, write_superblock};
+use ashlar_store::{AddError, DriveCondition, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
     AccessChange, AccessList, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError, Nsid,
     VolumeIo, read_superblock,
@@ -441,7 +441,12 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
         let data = pattern(4096, 5);
         let written = data.clone();
         at_door(&handles, 0, |door| async move { open(&door, 1).write(0, written).await.unwrap() }).await;
-        node.fail_drive("tank", "1".to_owned(), true).await.expect_err("none may be lost");
+        let refused = node.fail_drive("tank", "1".to_owned(), false).await.expect_err("none may be lost");
+        assert!(refused.to_string().contains("--force"), "{refused}");
+        let forced = node.fail_drive("tank", "1".to_owned(), true).await.expect("that was asked for");
+        assert_eq!(forced.read_only().as_deref(), Some("1 drive is lost, and the level survives 0"));
+        let DriveCondition::Failed(why) = &forced.drives[1].status.condition else { panic!("it is lost") };
+        assert_eq!(why.to_string(), "given up by request");
         let done = Arc::new(AtomicBool::new(false));
         let watches: Vec<_> = (0..2)
             .map(|reactor| {
@@ -449,6 +454,8 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
                 spawn_joined(async move { at_door(&handles, reactor, |door| look_until(door, done)).await })
             })
             .collect();
+        let refused = node.reopen_pool("tank", "0", drives("a", 4)).await.expect_err("that drive works");
+        assert!(refused.to_string().contains("Lost is tank/drive-1"), "{refused}");
         node.reopen_pool("tank", "1", drives("a", 4)).await.expect("it has missed nothing");
         done.store(true, Ordering::Relaxed);
         for watch in watches {

@@ -18,7 +18,7 @@ pub use pool::{PoolCommand, SpareCommand};
     version,
     after_help = "Examples:
   ashlar serve --state /var/lib/ashlar
-  ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool create tank --level 1 --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar volume create tank/v0 --size 20GiB --allow any
   ashlar status"
 )]
@@ -66,16 +66,37 @@ pub enum Command {
 #[derive(Subcommand, Debug)]
 pub enum ClientCommand {
     /// Make, open, close and look at pools
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar pool create tank --level 1 --drive /dev/nvme1n1 --drive /dev/nvme2n1
+  ashlar pool show tank
+  ashlar pool import tank --drive /dev/nvme1n1 --drive /dev/nvme2n1
+ashlar pool VERB --help has more of each."
+    )]
     Pool(PoolCommand),
-    /// Look at drives, and free them
-    #[command(subcommand)]
+    /// Look at drives, give them up, take them back and free them
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar drive list
+  ashlar drive show /dev/nvme1n1
+  ashlar drive return tank/drive-2
+ashlar drive VERB --help has more of each."
+    )]
     Drive(DriveCommand),
     /// Make, change and look at volumes
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar volume create tank/v0 --size 20GiB --allow any
+  ashlar volume list
+  ashlar volume delete tank/v0
+ashlar volume VERB --help has more of each."
+    )]
     Volume(VolumeCommand),
     /// Look at connected hosts
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
     /// Show what has happened, the oldest first
     #[command(after_help = "Examples:
@@ -100,13 +121,16 @@ The daemon keeps its newest 1024 events, from its start on.")]
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
-  ashlar serve --state ./data --listen 127.0.0.1:4420 --discovery none --reactors 2
+  ashlar serve --state ./data --discovery none --reactors 2
 
-The configuration file (TOML) has the same keys: listen, discovery, socket, reactors, spin_us, map_memory_bytes,
-over_provisioning_percent, member_wait_seconds. What hosts may take is in its table [limits]: connections_max,
-connecting_max, io_queues_max, queue_entries_max, transfer_bytes_max, in_capsule_bytes_max,
-in_capsule_total_bytes_max, connection_bytes_max, host_bytes_max, reactor_bytes_max, handshake_timeout_seconds,
-connect_wait_seconds, transfer_timeout_seconds, closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
+The configuration file (TOML) has the same keys: listen, discovery, socket,
+reactors, spin_us, map_memory_bytes, over_provisioning_percent,
+member_wait_seconds. What hosts may take is in its table [limits]:
+connections_max, connecting_max, io_queues_max, queue_entries_max,
+transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
+connection_bytes_max, host_bytes_max, reactor_bytes_max,
+handshake_timeout_seconds, connect_wait_seconds, transfer_timeout_seconds,
+closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
 health_interval_seconds.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
@@ -251,7 +275,7 @@ pub enum VolumeCommand {
     /// Make a thin volume
     #[command(after_help = "Examples:
   ashlar volume create tank/v0 --size 20GiB --allow any
-  ashlar volume create tank/v1 --size 1TiB --allow nqn.2014-08.org.nvmexpress:uuid:6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f")]
+  ashlar volume create tank/v1 --size 1TiB --allow nqn.2014-08.org.example:h1")]
     Create {
         /// POOL/NAME
         volume: String,
@@ -308,7 +332,7 @@ pub enum VolumeCommand {
     },
     /// Let hosts see a volume
     #[command(after_help = "Examples:
-  ashlar volume allow tank/v0 nqn.2014-08.org.nvmexpress:uuid:6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f
+  ashlar volume allow tank/v0 nqn.2014-08.org.example:h1
   ashlar volume allow tank/v0 any")]
     Allow {
         /// POOL/NAME
@@ -340,3 +364,6 @@ pub enum HostCommand {
 pub fn print_completions(shell: clap_complete::Shell) {
     clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut std::io::stdout());
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod client;
 mod events;
+mod paths;
 mod rebuild;
 mod removal;
 mod scrub;

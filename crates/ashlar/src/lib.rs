@@ -14,17 +14,26 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, Output};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let output = arguments.output;
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ashlar: {}", causes::with_causes(error.as_ref()));
+            eprintln!("{}", refusal(&causes::with_causes(error.as_ref()), output));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// An error as it is printed: for programs an object on a line, too.
+fn refusal(why: &str, output: Output) -> String {
+    match output {
+        Output::Table => format!("ashlar: {why}"),
+        Output::Json => serde_json::json!({ "error": why }).to_string(),
     }
 }
 
@@ -40,3 +49,6 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Client(verb) => cli::run(verb, arguments.socket, arguments.output),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,8 +109,9 @@ async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration)
     let opened = node.open_pools(&known, member_wait).await;
     let closed = known.into_iter().zip(opened).filter_map(|(pool, opened)| {
         let error = opened.err()?;
-        tracing::error!(pool = pool.name, %error, "a pool cannot be opened; the others are served");
-        Some((pool.uuid, error.to_string()))
+        let why = error.of_its_pool();
+        tracing::error!(pool = pool.name, error = why, "a pool cannot be opened; the others are served");
+        Some((pool.uuid, why))
     });
     gone.chain(closed).collect()
 }

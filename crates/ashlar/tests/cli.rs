@@ -40,7 +40,11 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     assert_eq!(place.json(&["volume", "show", "tank/v1"])["access"]["hosts"], serde_json::json!([HOST]));
     place.ok(&["volume", "deny", "tank/v1", "all"]);
     assert_eq!(place.json(&["volume", "show", "tank/v1"])["access"]["hosts"], serde_json::json!([]));
-    place.ok(&["volume", "delete", "tank/database"]);
+    let deleted = place.json(&["volume", "delete", "tank/database"]);
+    assert_eq!(deleted, serde_json::json!({ "volume": "tank/database", "done": "deleted" }));
+    let refused = place.refused(&["volume", "show", "tank/database", "--output", "json"]);
+    let refused: serde_json::Value = serde_json::from_str(&refused).expect("JSON");
+    assert_says(refused["error"].as_str().unwrap(), &["there is no volume 'tank/database' here"]);
     assert_says(&place.ok(&["volume", "list"]), &["tank/v1"]);
 
     assert_eq!(place.json(&["drive", "list"]).as_array().unwrap().len(), 3);
@@ -58,7 +62,8 @@ fn exported_pools_are_imported_and_destroyed_ones_leave_free_drives() {
     place.create_pool("tank", 0..3);
     place.ok(&["volume", "create", "tank/v0", "--size", "1GiB"]);
     let uuid = place.json(&["volume", "show", "tank/v0"])["uuid"].clone();
-    place.ok(&["pool", "export", "tank"]);
+    let exported = place.json(&["pool", "export", "tank"]);
+    assert_eq!(exported, serde_json::json!({ "pool": "tank", "done": "exported" }));
     assert_eq!(place.json(&["pool", "list"]), serde_json::json!([]));
     assert_says(&place.ok(&["drive", "show", &place.file(2)]), &["drive 2", "pool 'tank'"]);
     let directory = place.path("").display().to_string();
@@ -460,6 +465,11 @@ fn every_verb_explains_itself_with_an_example() {
         "volume deny",
         "host list",
         "events",
+        "pool",
+        "pool spare",
+        "drive",
+        "volume",
+        "host",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();

@@ -214,7 +214,7 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["drive", "fail", "tank/drive-2"]);
     assert!(place.has_lost("tank", 2));
     let said = place.refused(&["drive", "fail", "tank/2"]);
-    assert!(said.contains("the pool does not use drive 2"), "{said}");
+    assert!(said.contains("tank/drive-2 is not used any more"), "{said}");
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.drive_states("tank", 2)[0], "released");
@@ -223,5 +223,12 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     // Two are left of a pool that needs two.
     place.ok(&["drive", "fail", "tank/1"]);
     let said = place.refused(&["drive", "fail", "tank/3"]);
-    assert!(said.contains("as many as its level survives"), "{said}");
+    for part in ["1 drive is lost of pool 'tank'", "its level survives no more", "tank/drive-3 --force"] {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
+    let done = place.ok(&["drive", "fail", "tank/3", "--force"]);
+    assert!(done.contains("takes no writes, and data of it cannot be read"), "{done}");
+    let pool = place.json(&["pool", "show", "tank"]);
+    assert_eq!(pool["problem"], "2 drives are lost, and the level survives 1");
+    assert_eq!(pool["drives"][3]["problem"], "given up by request");
 }

@@ -79,9 +79,11 @@ fn who_waits_for_a_pool_that_is_not_open_is_told_so() {
         fs::remove_file(place.image(index)).unwrap();
     }
     let _daemon = place.start();
-    let said = place.refused(&["pool", "rebuild", "tank", "--wait"]);
-    for part in ["pool 'tank' is not open", "1.img: there is no such file", "ashlar pool import"] {
-        assert!(said.contains(part), "'{part}' is not in: {said}");
+    for verb in [&["pool", "rebuild", "tank", "--wait"][..], &["pool", "rebuild", "tank"]] {
+        let said = place.refused(verb);
+        for part in ["pool 'tank' is not open", "1.img: there is no such file", "ashlar pool import"] {
+            assert!(said.contains(part), "'{part}' is not in: {said}");
+        }
     }
 }
 
@@ -101,4 +103,5 @@ fn a_mirror_of_two_that_has_lost_one_says_that_it_takes_no_writes() {
     let problem = pool["problem"].as_str().unwrap();
     assert!(problem.contains("1 of 2 drives are left, and new data needs 2"), "{problem}");
     assert!(place.ok(&["status"]).contains("read-only"));
+    assert!(place.refused(&["pool", "rebuild", "tank"]).contains("1 of 2 drives are left"));
 }

@@ -74,6 +74,11 @@ fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
     let name = place.json(&["pool", "show", "tank"])["drives"][LIAR]["name"].clone();
     let drives = found["drives"].as_array().expect("a list");
     assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["lies"]), (1, &name, &lies.into()), "{found}");
+    assert_eq!(drives[0]["wrong"], drives[0]["lies"], "{found}");
+    let told = place.ok(&["events"]);
+    for part in ["scrub_finished", &format!("{lies} wrong"), &place.file(LIAR)] {
+        assert!(told.contains(part), "'{part}' is not in: {told}");
+    }
     let text = place.ok(&["pool", "show", "tank"]);
     assert!(text.contains(&format!("{lies} wrong, 0 unreadable, {lies} repaired, 0 not repaired")), "{text}");
     // Also to whoever asks in the morning.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use ashlar_block::ByteSize;
+
 use super::{Moving, Seen, What};
 use crate::events::Happening;
-use crate::types::{Pool, PoolDrive, Progress, Severity};
+use crate::types::{Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
 
 /// Events about hosts of one look: many that come and go do not push everything else out of the log.
 const HOST_EVENTS_MAX: usize = 16;
@@ -59,6 +61,7 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Ha
     };
     all.extend(words(now, before.unwrap_or(&nothing)).iter().map(|state| entered(now, state)));
     all.extend(moved);
+    all.extend(before.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
 }
@@ -122,6 +125,37 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
         }
     }
     all
+}
+
+/// A scrub that has come to its end since, with what it has found.
+fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
+    let ended = |scrub: &Scrub| scrub.finished_at.filter(|_| scrub.state == "finished");
+    let scrub = now.scrub.as_ref()?;
+    let is_new = ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
+    let severity = match scrub.wrong + scrub.unreadable + scrub.unrepaired {
+        0 => Severity::Info,
+        _ if scrub.unrepaired == 0 => Severity::Warning,
+        _ => Severity::Error,
+    };
+    let how = found_by(scrub);
+    is_new.then(|| about(now, severity, "scrub_finished", format!("the scrub of pool '{}' {how}", now.name)))
+}
+
+fn found_by(scrub: &Scrub) -> String {
+    let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
+    let checked = format!("has looked at {}", ByteSize(scrub.bytes_checked));
+    if wrong + unreadable + unrepaired == 0 {
+        return format!("{checked}; everything was right");
+    }
+    let name = |drive: &ScrubbedDrive| match &drive.spec {
+        Some(spec) => format!("{} ({spec})", drive.name),
+        None => drive.name.clone(),
+    };
+    let drives: Vec<String> = scrub.drives.iter().map(name).collect();
+    let on = if drives.is_empty() { String::new() } else { format!(", on {}", drives.join(", ")) };
+    format!(
+        "{checked}; sectors: {wrong} wrong, {unreadable} unreadable, {repaired} repaired, {unrepaired} not repaired{on}"
+    )
 }
 
 /// The drive as the pool has it. By its name first: one that came back has its old name, too, until what it missed is restored;

@@ -55,6 +55,18 @@ fn an_existing_file_is_opened_as_it_is() {
 }
 
 #[test]
+fn what_is_said_of_a_file_that_is_not_to_be_made_has_no_advice_for_making_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("0.img");
+    let open = || error(open_file(&path, Some(SIZE), false, OpenMode::Existing));
+    assert_eq!(open(), format!("{}: there is no such file", path.display()));
+    fs::write(&path, vec![0; 16 << 20]).unwrap();
+    let (said, advice) = (open(), ["size=", "leave"]);
+    assert!(said.contains("the file has 16MiB, and is said to have 32MiB"), "{said}");
+    assert!(advice.iter().all(|advice| !said.contains(advice)), "{said}");
+}
+
+#[test]
 fn what_cannot_be_a_drive_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -62,7 +74,7 @@ fn what_cannot_be_a_drive_is_refused_with_the_reason() {
     fs::write(at("small"), vec![0; 4096]).unwrap();
     let open = |path: &Path| open_file(path, None, false, OpenMode::CreateIfMissing);
     let cases = [
-        (error(open(&at("missing"))), "no such file; when a pool is created, size= makes it"),
+        (error(open(&at("missing"))), "no such file: size= makes it"),
         (error(make(&at("no/such/0.img"), SIZE, false)), "does not exist: make it first"),
         (error(open(&at("odd"))), "16777217 bytes are not a multiple of 4096"),
         (error(open(&at("small"))), "4KiB is too small"),

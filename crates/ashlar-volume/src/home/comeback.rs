@@ -96,7 +96,7 @@ impl<B: DriveBay> Home<B> {
         let found = self.find_members(&others).await;
         let back: BTreeSet<DriveUuid> = found.members_of(uuid).collect();
         let could = pool.store.could_open_with(&back);
-        could.map_err(|error| not_opened(&pool.name, error, &found.reasons()))
+        could.map_err(|error| not_opened(&pool.name, error, &found.reasons(), &[]))
     }
 }
 

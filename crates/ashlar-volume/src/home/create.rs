@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
 use futures_util::future::join_all;
 
@@ -336,56 +335,3 @@ impl<B: DriveBay> OpenPool<B> {
         Err(NodeError::SpareTooSmall { spec, size, pool, wanted })
     }
 }
-
-/// What is worth knowing of a pool's members although it is no error.
-pub(super) fn notes_on<D>(superblocks: &[Superblock], members: &[PoolDrive<D>]) -> Vec<String> {
-    let mut notes = Vec::new();
-    let is_member = |it: &&Superblock| members.iter().any(|member| member.uuid == it.drive_uuid);
-    let layouts: Vec<&Superblock> = superblocks.iter().filter(is_member).collect();
-    if let Some(first) = layouts.first() {
-        let chunks: Vec<u64> = layouts.iter().map(|it| u64::from(it.layout.chunk_count)).collect();
-        let width = first.level().columns_on(chunks.len()) as u64;
-        let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(first.layout.chunk_bytes);
-        if unplaceable > 0 {
-            notes.push(format!(
-                "the drives differ in size: {} of the larger ones cannot be used, because every stripe needs \
-                 {width} different drives",
-                ByteSize(unplaceable)
-            ));
-        }
-    }
-    let sparse = members.iter().filter(|member| member.drive.facts.is_sparse).count();
-    if sparse > 0 {
-        notes.push(format!(
-            "{sparse} drives are sparse files, which take space from their file system only as they are \
-             written: when that is full, the pool takes no writes until there is room again"
-        ));
-    }
-    let indirect = members.iter().filter(|member| !member.drive.facts.is_direct).count();
-    if indirect > 0 {
-        notes.push(format!(
-            "{indirect} drives are on a file system without direct I/O: slower, with every byte in memory twice"
-        ));
-    }
-    if members.iter().any(|member| member.drive.facts.is_volatile) {
-        notes.push("drives in memory are lost when the daemon ends, and the pool with them".to_owned());
-    }
-    notes
-}
-
-/// Chunks that no stripe of `width` distinct drives can use, whatever the placement: with `n` stripes a drive
-/// gives at most `n` chunks.
-fn unplaceable_chunks(chunks: &[u64], width: u64) -> u64 {
-    let holds = |stripes: u64| chunks.iter().map(|count| count.min(&stripes)).sum::<u64>() >= stripes * width;
-    let (mut low, mut high) = (0, chunks.iter().sum::<u64>() / width.max(1) + 1);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { low = middle } else { high = middle }
-    }
-    // Less than one stripe is always left over; a stripe that fits no more is no waste worth a word.
-    let left = chunks.iter().sum::<u64>() - low * width;
-    if left < width { 0 } else { left }
-}
-
-#[cfg(test)]
-mod tests;

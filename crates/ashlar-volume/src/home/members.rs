@@ -36,10 +36,10 @@ impl<D: Clone> FoundMember<D> {
 }
 
 /// A drive that is no member of any pool.
-struct NoMember {
-    spec: String,
+pub(super) struct NoMember {
+    pub(super) spec: String,
     /// What it is instead, as a sentence that names it.
-    why: String,
+    pub(super) why: String,
 }
 
 /// What was found on the drives that were given.
@@ -53,8 +53,8 @@ pub(super) struct FoundPool<D> {
     pub(super) uuid: PoolUuid,
     pub(super) name: String,
     pub(super) members: Vec<FoundMember<D>>,
-    /// Why other drives that were given are not among them.
-    pub(super) others: Vec<String>,
+    /// Other drives that were given.
+    pub(super) others: Vec<NoMember>,
 }
 
 impl<B: DriveBay> Home<B> {
@@ -128,12 +128,12 @@ impl<D: Device + Clone> Found<D> {
 
     /// Why the others are none.
     pub(super) fn reasons(&self) -> Vec<String> {
-        self.others.iter().map(|other| other.why.clone()).collect()
+        reasons(&self.others)
     }
 
     /// Why drives are not there that the pool counts on; none if it counts on nothing that is not there.
     async fn late(&self, clock: &impl Clock, wanted: Option<&str>) -> Vec<String> {
-        let why = || self.others.iter().map(|other| other.why.clone()).collect();
+        let why = || self.reasons();
         let Some(uuid) = self.pools(wanted).first().map(|(uuid, _)| *uuid) else { return why() };
         let members = self.members.iter().filter(|member| member.superblock.pool == uuid);
         let there: BTreeSet<DriveUuid> = members.clone().map(|member| member.superblock.drive_uuid).collect();
@@ -165,16 +165,23 @@ impl<D: Device + Clone> Found<D> {
             let names = meant.iter().map(|(uuid, name)| format!("{name} {uuid}"));
             return Err(NodeError::SeveralPools(names.collect::<Vec<_>>().join(", ")));
         }
-        let others: Vec<String> = self.others.into_iter().map(|other| other.why).collect();
         let Some((uuid, name)) = meant.pop() else {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
-            let why =
-                if others.is_empty() { "they belong to other pools".to_owned() } else { others.join("; ") };
+            let why = if self.others.is_empty() {
+                "they belong to other pools".to_owned()
+            } else {
+                self.reasons().join("; ")
+            };
             return Err(NodeError::NoMembers { pool, why });
         };
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
-        Ok(FoundPool { uuid, name, members, others })
+        Ok(FoundPool { uuid, name, members, others: self.others })
     }
+}
+
+/// Why these are no members.
+pub(super) fn reasons(others: &[NoMember]) -> Vec<String> {
+    others.iter().map(|other| other.why.clone()).collect()
 }
 
 /// What is said of a drive that hangs.

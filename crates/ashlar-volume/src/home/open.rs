@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{VolumeId, World};
+use ashlar_block::{DriveId, VolumeId, World};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
-use super::create::notes_on;
-use super::members::{FoundMember, FoundPool};
+use super::members::{FoundMember, FoundPool, NoMember, reasons};
+use super::notes::{Notes, difference_in_size};
 use super::{Home, OpenPool, OpenVolume, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
 use crate::error::NodeError;
+use crate::node::path_of;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
 
@@ -98,16 +99,15 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
+        let given: Vec<(DriveId, String)> =
+            drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
         let opened = Store::open(&self.world, found, options, policy).await;
-        let (store, mut opened) = opened.map_err(|error| not_opened(&name, error, &others))?;
+        let (store, mut opened) =
+            opened.map_err(|error| not_opened(&name, error, &reasons(&others), &given))?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
-        let mut notes = notes_on(&superblocks, &drives);
-        notes.extend(others);
-        for note in unknown {
-            tracing::warn!(pool = name, "{note}");
-            notes.push(note);
-        }
+        unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
+        let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
         let volumes = RefCell::default();
         let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
@@ -118,6 +118,7 @@ impl<B: DriveBay> Home<B> {
             opened,
             drives: RefCell::new(drives),
             notes,
+            parting: RefCell::default(),
             volumes,
             is_leaving,
             changing,
@@ -169,7 +170,7 @@ fn part_with_unknown<W: World>(
     store: &Store<W>,
     drives: Vec<PoolDrive<W::Device>>,
     opened: &mut Opened,
-) -> (Vec<PoolDrive<W::Device>>, Vec<String>) {
+) -> (Vec<PoolDrive<W::Device>>, Vec<NoMember>) {
     let status = store.status();
     let is_known = |given: &PoolDrive<W::Device>| status.drives.iter().any(|drive| drive.uuid == given.uuid);
     let (known, unknown): (Vec<_>, Vec<_>) = drives.into_iter().partition(is_known);
@@ -181,24 +182,48 @@ fn part_with_unknown<W: World>(
     }
     let note = |drive: PoolDrive<W::Device>| {
         let (spec, id, pool) = (drive.drive.facts.spec, drive.id, &status.name);
-        format!(
+        let why = format!(
             "{spec} carries a label as {id} of pool '{pool}', which has no such drive, and is left alone: if nothing on it is \
              wanted, ashlar drive label-clear empties it, and ashlar pool add-drive or replace takes it anew"
-        )
+        );
+        NoMember { spec, why }
     };
     (known, unknown.into_iter().map(note).collect())
 }
 
-/// Where drives are missing, what the others are that were given says why.
-pub(super) fn not_opened(name: &str, error: OpenError, others: &[String]) -> NodeError {
-    let is_missing = matches!(
-        error,
-        OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. }
-    );
-    let why = match others {
-        _ if !is_missing => String::new(),
-        [] => "; no drives were given that might be these".to_owned(),
-        others => format!("; of those that were given: {}", others.join("; ")),
+/// Where drives are missing, what the `others` are that were given says why; where they contradict each other, where those are that
+/// carry the pool's label.
+pub(super) fn not_opened(
+    name: &str,
+    error: OpenError,
+    others: &[String],
+    given: &[(DriveId, String)],
+) -> NodeError {
+    let why = match &error {
+        OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. } => {
+            why_missing(others)
+        }
+        OpenError::Cloned(drive) => format!("; they are {}", places(given, |id| id == *drive)),
+        OpenError::Diverged { drive } => {
+            let (its, theirs) = (places(given, |id| id == *drive), places(given, |id| id != *drive));
+            format!("; it is {its}, and the others are {theirs}")
+        }
+        _ => String::new(),
     };
     NodeError::Open { name: name.to_owned(), error, why }
 }
+
+fn why_missing(others: &[String]) -> String {
+    match others {
+        [] => "; no drives were given that might be these".to_owned(),
+        others => format!("; of those that were given: {}", others.join("; ")),
+    }
+}
+
+fn places(given: &[(DriveId, String)], are_meant: impl Fn(DriveId) -> bool) -> String {
+    let meant = given.iter().filter(|(id, _)| are_meant(*id)).map(|(_, spec)| path_of(spec));
+    meant.collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests;

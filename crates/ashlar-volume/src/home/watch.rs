@@ -73,6 +73,8 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
         let Some(place) = place else { continue };
         let departed = pool.drives.borrow_mut().remove(place);
         let (name, store) = (pool.name.clone(), pool.store.clone());
+        let (of, spec) = (Rc::downgrade(&pool), departed.drive.facts.spec.clone());
+        pool.parting.borrow_mut().push(spec.clone());
         world.spawn(async move {
             // Another machine that has the pool by now may have taken the drive anew.
             match store.holds().await {
@@ -80,7 +82,11 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
                 Err(error) => {
                     let drive = &departed.drive.facts.spec;
                     tracing::warn!(pool = name, drive, %error, "the drive has been removed, and carries its label still");
+                    drop(departed);
                 }
+            }
+            if let Some(pool) = of.upgrade() {
+                pool.parting.borrow_mut().retain(|parting| *parting != spec);
             }
         });
     }

@@ -112,7 +112,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         remembered: impl FnOnce(DriveUuid) -> Option<String>,
     ) -> Result<PoolRecord, NodeError> {
         let report = self.report(pool).await?;
-        let found = drive_named(&report, &name)?;
+        let found = lost_drive_named(&report, &name)?;
         let known = || found.facts.is_none().then(|| remembered(found.status.uuid)).flatten();
         let (at, drive) = (at.or_else(known), found.status.drive);
         let (home, uuid) = (report.home, report.status.uuid);
@@ -131,7 +131,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         drives: Vec<String>,
     ) -> Result<PoolRecord, NodeError> {
         let report = self.report(pool).await?;
-        drive_named(&report, name)?;
+        lost_drive_named(&report, name)?;
         let (home, uuid) = (report.home, report.status.uuid);
         let reports = self.reports().await?;
         let others = reports.into_iter().filter(|report| report.status.uuid != uuid);
@@ -163,4 +163,20 @@ fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport
     let named = report.drives.iter().rfind(is_named).ok_or_else(no_such)?;
     let DriveCondition::Returned(now) = named.status.condition else { return Ok(named) };
     Ok(report.drives.iter().find(|drive| drive.status.drive == now).unwrap_or(named))
+}
+
+/// The same of one that is to come back.
+fn lost_drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport, NodeError> {
+    let works = |drive: &DriveReport| {
+        matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving)
+    };
+    let is_lost = |drive: &&DriveReport| {
+        !works(drive) && !matches!(drive.status.condition, DriveCondition::Returned(_))
+    };
+    let named = drive_named(report, name)?;
+    if !works(named) {
+        return Ok(named);
+    }
+    let lost = report.drives.iter().filter(is_lost).map(DriveReport::name).collect();
+    Err(NodeError::NotLost { pool: report.status.name.clone(), drive: named.name(), lost })
 }

@@ -8,13 +8,14 @@ use clap::Subcommand;
 pub enum PoolCommand {
     /// Make a pool of drives
     #[command(after_help = "Examples:
-  ashlar pool create tank --level 5 --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
-  ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB --drive file:/d/1.img,size=4GiB \\
-      --drive file:/d/2.img,size=4GiB
-A file that does not exist is made, all of its space reserved; sparse=on takes it as it is written.
-Drives in memory (mem:1GiB) are for tests: they go with the daemon.
-With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile (FILE.toml) a file or memory takes as
-long as such a drive would.")]
+  ashlar pool create tank --level 5 \\
+      --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB \\
+      --drive file:/d/1.img,size=4GiB --drive file:/d/2.img,size=4GiB
+A file that does not exist is made, all of its space reserved; sparse=on takes
+it as it is written. Drives in memory (mem:1GiB) are for tests: they go with
+the daemon. With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile
+(FILE.toml) a file or memory takes as long as such a drive would.")]
     Create {
         /// Its name
         name: String,
@@ -44,10 +45,11 @@ long as such a drive would.")]
     },
     /// Open a pool that is on drives
     #[command(after_help = "Examples:
-  ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
+  ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
-Of a directory every file that is a drive of a pool is taken. In which order, and at which paths, is of no account.")]
+Of a directory every file that is a drive of a pool is taken. In which order,
+and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
@@ -110,21 +112,31 @@ Of a directory every file that is a drive of a pool is taken. In which order, an
         force: bool,
     },
     /// Give a pool spares: drives that are taken by themselves for those that it loses
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar pool spare add tank /dev/nvme5n1
+  ashlar pool spare remove tank /dev/nvme5n1"
+    )]
     Spare(SpareCommand),
     /// Change how a pool works
     #[command(after_help = "Settings:
-  recon-prio=1..100   part of the time that the rebuild of lost drives, or a rebalance, may have, in
-                      percent [default: 100]; given alone it turns recon-p99 off
-  recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within this time (us, ms, s),
-                      and it takes what is left; off [default: off]
-  scrub-prio=1..100   part of the time that scrubs may have, in percent [default: 5]
-  scrub-interval=30d  how long after the end of a scrub the next one begins: days (30d), hours (12h)
-                      or off [default: 30d]
-  fault-threshold=10  a drive that refuses reads or gives wrong bytes so often within 10 minutes is
-                      given up, where redundancy allows; off [default: 10]
-  io-timeout=20s      a drive that gives no answer at all for so long is given up, where redundancy
-                      allows; 2s to 3600s or off [default: 20s]
+  recon-prio=1..100   part of the time that the rebuild of lost drives, or a
+                      rebalance, may have, in percent [default: 100]; given
+                      alone it turns recon-p99 off
+  recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within
+                      this time (us, ms, s), and it takes what is left; off
+                      [default: off]
+  scrub-prio=1..100   part of the time that scrubs may have, in percent
+                      [default: 5]
+  scrub-interval=30d  how long after the end of a scrub the next one begins:
+                      days (30d), hours (12h) or off [default: 30d]
+  fault-threshold=10  a drive that refuses reads or gives wrong bytes so often
+                      within 10 minutes is given up, where redundancy allows;
+                      off [default: 10]
+  io-timeout=20s      a drive that gives no answer at all for so long is given
+                      up, where redundancy allows; 2s to 3600s or off
+                      [default: 20s]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms
@@ -150,7 +162,8 @@ Examples:
   ashlar pool rebalance tank
   ashlar pool rebalance tank --wait
   ashlar pool rebalance tank --stop
-It goes on without whoever asked for it, over restarts, too, and keeps to recon-prio or recon-p99.")]
+It goes on without whoever asked for it, over restarts, too, and keeps to
+recon-prio or recon-p99.")]
     Rebalance {
         /// Its name or UUID
         pool: String,
@@ -166,7 +179,8 @@ It goes on without whoever asked for it, over restarts, too, and keeps to recon-
   ashlar pool scrub tank
   ashlar pool scrub tank --wait
   ashlar pool scrub tank --stop
-It names the drives that had something wrong, and goes on without whoever asked for it.")]
+It names the drives that had something wrong, and goes on without whoever
+asked for it.")]
     Scrub {
         /// Its name or UUID
         pool: String,

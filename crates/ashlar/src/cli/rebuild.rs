@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{anyhow, bail, ensure};
 use ashlar_control::types::{Obstacle, Pool, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -37,9 +37,18 @@ impl Work {
         }
     }
 
+    fn name(self) -> &'static str {
+        match self {
+            Work::Rebuild => "rebuild",
+            Work::Evacuation => "evacuation",
+            Work::Rebalance => "rebalance",
+        }
+    }
+
     fn verb(self) -> &'static str {
         match self {
-            Work::Rebuild | Work::Evacuation => "rebuild",
+            Work::Rebuild => "rebuild",
+            Work::Evacuation => "move what lives on a drive",
             Work::Rebalance => "rebalance",
         }
     }
@@ -80,7 +89,6 @@ impl Standstill {
             Standstill::Idle(since) => (since, IDLE_MAX),
             Standstill::Obstacle(_, since) => (since, OBSTACLE_MAX),
         };
-        let verb = work.verb();
         let why = match self {
             Standstill::Idle(_) if work == Work::Evacuation => format!(
                 "nothing is moved off the drive that pool '{pool}' is to let go of: ashlar pool show {pool} tells how it is"
@@ -88,17 +96,24 @@ impl Standstill {
             Standstill::Idle(_) => format!(
                 "pool '{pool}' lacks drives, and nothing of it can be rebuilt: ashlar pool show {pool} tells which are missing"
             ),
-            Standstill::Obstacle(Obstacle::NoRoom, _) => format!(
-                "the {verb} of pool '{pool}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive \
-                 is added"
-            ),
-            Standstill::Obstacle(Obstacle::Unreadable, _) => format!(
-                "the {verb} of pool '{pool}' cannot read what is left to be moved: more is wrong with it than the level \
-                 survives. It is tried again by itself; bring lost drives back (ashlar drive return), or run ashlar pool scrub \
-                 {pool}, which tells how much is lost"
-            ),
+            Standstill::Obstacle(obstacle, _) => met(obstacle, work, pool),
         };
         (now.duration_since(since) > max).then_some(why)
+    }
+}
+
+/// What is said of what stands in the way, with the way out.
+fn met(obstacle: Obstacle, work: Work, pool: &str) -> String {
+    let work = work.name();
+    match obstacle {
+        Obstacle::NoRoom => format!(
+            "the {work} of pool '{pool}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive is added"
+        ),
+        Obstacle::Unreadable => format!(
+            "the {work} of pool '{pool}' cannot read what is left to be moved: more is wrong with it than the level survives. It \
+             is tried again by itself; bring lost drives back (ashlar drive return), or run ashlar pool scrub {pool}, which tells \
+             how much is lost"
+        ),
     }
 }
 
@@ -114,6 +129,18 @@ fn is_done(pool: &Pool, work: Work) -> anyhow::Result<bool> {
         check_able(pool, work)?;
     }
     Ok(is_done)
+}
+
+/// Whoever only looks is told how far the work is, unless it does not go on.
+///
+/// # Errors
+/// Why it does not, with the way out.
+pub fn check_goes_on(pool: &Pool, work: Work) -> anyhow::Result<()> {
+    if is_done(pool, work)? {
+        return Ok(());
+    }
+    let obstacle = work.progress(pool).and_then(|progress| progress.obstacle);
+    obstacle.map_or(Ok(()), |obstacle| Err(anyhow!(met(obstacle, work, &pool.name))))
 }
 
 /// Nothing is moved in a pool that takes no writes.
@@ -186,18 +213,20 @@ fn outlook(progress: &Progress) -> String {
     }
 }
 
-/// Returns the pool at `path` once the work is done.
+/// Returns the pool at `path` once the work is done, and whether there was any.
 ///
 /// # Errors
 /// When the pool cannot move what it would have to, with the reason.
-pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<Pool> {
+pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<(Pool, bool)> {
     let mut wait = Wait::begin(work);
+    let mut has_waited = false;
     loop {
         let pool: Pool = client.get(path).await?;
         if is_done(&pool, work)? {
             wait.end();
-            return Ok(pool);
+            return Ok((pool, has_waited));
         }
+        has_waited = true;
         wait.next_look(&pool).await?;
     }
 }

@@ -1,12 +1,19 @@
 //! `ashlar pool remove-drive --wait`.
 
-use anyhow::bail;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
 use ashlar_control::types::{Pool, PoolDrive, RemoveDrive};
 use hyper::Method;
 
 use super::client::Client;
 use super::rebuild::{Wait, Work, check_able, check_open};
 use super::verbs::is_named;
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long a drive may take to be let go of: its label is taken off before.
+const PARTING_MAX: Duration = Duration::from_secs(30);
 
 /// A drive that is being removed.
 struct Leaver {
@@ -24,7 +31,9 @@ enum Stage {
     Lost,
     /// It was lost, and all of that is restored. It is a member until somebody says that it is to go.
     Released,
-    /// It is no member any more.
+    /// It is no member any more, and the daemon has it open still.
+    Parting,
+    /// It is nobody's.
     Left,
 }
 
@@ -66,8 +75,17 @@ impl Leaver {
                  '{pool_name}' as {back}. ashlar pool remove-drive {pool_name} {back} removes it",
                 back = back.name
             ),
+            None if self.spec.as_ref().is_some_and(|spec| pool.parting.contains(spec)) => Ok(Stage::Parting),
             None => Ok(Stage::Left),
         }
+    }
+
+    fn stays_open(&self, pool: &str) -> String {
+        let (name, at) = (&self.name, self.spec.as_deref().unwrap_or("the drive"));
+        format!(
+            "{name} is no member of pool '{pool}' any more, but the daemon has {at} open still, because it does not answer: it is let \
+             go of once it does"
+        )
     }
 
     fn farewell(&self, pool: &str) -> String {
@@ -80,21 +98,29 @@ impl Leaver {
     }
 }
 
-/// Returns the pool at `path`, which was `pool` when the removal of the drive had begun, once that is no member any more; and
-/// says so if it was lost on the way.
+/// Returns the pool at `path`, which was `pool` when the removal of the drive had begun, once that is no member any more and
+/// the daemon has let go of it; and says so if it was lost on the way.
 ///
 /// # Errors
 /// When the pool cannot move what lives on it, or it stays after all, with the reason.
 pub async fn wait(client: &Client, path: &str, mut pool: Pool, drive: &str) -> anyhow::Result<Pool> {
     let Some(leaver) = Leaver::named(&pool, drive) else { return Ok(pool) };
-    let mut was_lost = false;
+    let (mut was_lost, mut parting_since) = (false, None);
     let mut wait = Wait::begin(Work::Evacuation);
     loop {
         check_open(&pool)?;
         let stage = leaver.stage(&pool)?;
         was_lost |= matches!(stage, Stage::Lost | Stage::Released);
-        if stage == Stage::Left {
+        // One that was lost may never answer, and keeps its label anyway.
+        if stage == Stage::Left || (stage == Stage::Parting && was_lost) {
             break;
+        }
+        if stage == Stage::Parting {
+            let since = *parting_since.get_or_insert_with(Instant::now);
+            ensure!(since.elapsed() < PARTING_MAX, leaver.stays_open(&pool.name));
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            pool = client.get(path).await?;
+            continue;
         }
         check_able(&pool, Work::Evacuation)?;
         if stage == Stage::Released {
@@ -117,7 +143,7 @@ async fn forget(client: &Client, path: &str, leaver: &Leaver) -> anyhow::Result<
     let Err(error) = forgotten else { return Ok(()) };
     // The order to remove it may have been enough by now.
     let pool: Pool = client.get(path).await?;
-    if leaver.stage(&pool)? == Stage::Left { Ok(()) } else { Err(error) }
+    if matches!(leaver.stage(&pool)?, Stage::Parting | Stage::Left) { Ok(()) } else { Err(error) }
 }
 
 #[cfg(test)]

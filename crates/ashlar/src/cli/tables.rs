@@ -3,11 +3,12 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use ashlar_block::ByteSize;
+use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
     Access, DriveInfo, Event, Host, Obstacle, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status,
     Volume,
 };
+use ashlar_raid::Level;
 use comfy_table::{Cell, Color, Table, presets};
 
 fn table(header: &[&str]) -> Table {
@@ -88,15 +89,15 @@ pub fn pools(pools: &[Pool]) -> String {
 
 /// What to know of a pool that has just been made or opened.
 pub fn opened_pool(done: &str, pool: &Pool) -> String {
-    let drives = pool.drives.len();
+    let drives = counted(pool.drives.len(), "drive");
     let mut lines = vec![format!(
-        "pool '{}' is {done}: level {} over {drives} drives, {} may be stored ({} raw)",
+        "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,
         pool.level,
         size(pool.limit_bytes),
         size(pool.raw_bytes)
     )];
-    if pool.states.iter().any(|state| state == "degraded") {
+    if is(pool, "degraded") {
         lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
     }
     lines.extend(pool.notes.iter().map(|note| format!("note: {note}")));
@@ -107,9 +108,39 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 pub fn rebuild(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
     match pool.rebuild {
-        Some(rebuild) => format!("pool '{name}' is {states}: {}", done("rebuilt", &rebuild)),
+        Some(rebuild) => format!("pool '{name}' is {states}: {}", done(moving(pool).1, &rebuild)),
+        None if is(pool, "degraded") => {
+            format!("pool '{name}' is {states}: its loss is being made known to the drives that are left")
+        }
         None => format!("pool '{name}' is {states}: there is nothing to rebuild"),
     }
+}
+
+/// What there is to say of a pool whose rebuild somebody has waited for.
+pub fn rebuilt(pool: &Pool) -> String {
+    format!("pool '{}' is {}: what lived on lost drives is restored", pool.name, pool.states.join(", "))
+}
+
+/// The same of a rebalance.
+pub fn rebalanced(pool: &Pool) -> String {
+    format!("pool '{}' is {}: its rebalance has ended", pool.name, pool.states.join(", "))
+}
+
+fn is(pool: &Pool, state: &str) -> bool {
+    pool.states.iter().any(|is| is == state)
+}
+
+/// Whether more drives are lost, and not restored, than the level survives.
+pub fn has_lost_too_many(pool: &Pool) -> bool {
+    let is_lost = |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
+    let lost = pool.drives.iter().filter(is_lost).count();
+    pool.level.parse::<Level>().is_ok_and(|level| lost > level.parity())
+}
+
+/// What is being done with what a rebuild moves, and what has been done with it then: off a drive that is to be removed it is moved by
+/// a rebuild, too.
+fn moving(pool: &Pool) -> (&'static str, &'static str) {
+    if is(pool, "degraded") { ("rebuild", "rebuilt") } else { ("evacuation", "moved") }
 }
 
 /// How far a pool's rebalance is.
@@ -138,10 +169,11 @@ pub fn scrub(pool: &Pool) -> String {
     if scrub.drives.is_empty() {
         return head;
     }
-    let mut table = table(&["drive", "wrong sectors", "unreadable", "repaired", "not repaired"]);
+    let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
     for drive in &scrub.drives {
-        let counts = [drive.lies, drive.unreadable, drive.repaired, drive.unrepaired];
-        table.add_row(std::iter::once(drive.name.clone()).chain(counts.map(|count| count.to_string())));
+        let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
+        let named = [drive.name.clone(), drive.spec.clone().unwrap_or_else(|| "-".to_owned())];
+        table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
     format!("{head}\n\n{}", trimmed(&table))
 }
@@ -170,7 +202,7 @@ pub fn pool(pool: &Pool) -> String {
         ("level", pool.level.clone()),
         ("state", pool.states.join(", ")),
     ];
-    rows.extend(pool.rebuild.map(|rebuild| ("rebuild", done("rebuilt", &rebuild))));
+    rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
@@ -379,3 +411,6 @@ pub fn status(status: &Status) -> String {
     ]);
     format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! What each verb asks and prints.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
@@ -14,6 +13,7 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
+use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::tables;
 use crate::args::{
@@ -57,6 +57,11 @@ fn print<T: Serialize + ?Sized>(
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
+}
+
+/// Prints what was done with something that is not there any more.
+fn print_done(output: Output, what: &str, name: &str, done: &str, text: &str) -> anyhow::Result<()> {
+    print(output, &serde_json::json!({ what: name, "done": done }), |_| text.to_owned())
 }
 
 /// Prints what was done, for people alone.
@@ -103,11 +108,11 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
-            let request = RemoveDrive { drive: absolute(&drive)?, cancel };
+            let request = RemoveDrive { drive: absolute_member(&drive)?, cancel };
             remove_drive(client, &pool, &request, wait, output).await
         }
         PoolCommand::Replace { pool, drive, with, force } => {
-            let request = ReplaceDrive { drive: absolute(&drive)?, with: absolute(&with)?, force };
+            let request = ReplaceDrive { drive: absolute_member(&drive)?, with: absolute(&with)?, force };
             change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
@@ -137,10 +142,6 @@ async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow
 
 fn path_of_pool(pool: &str) -> anyhow::Result<String> {
     Ok(format!("/pools/{}", segment(pool)?))
-}
-
-fn all_absolute(drives: &[String]) -> anyhow::Result<Vec<String>> {
-    drives.iter().map(|drive| absolute(drive)).collect()
 }
 
 fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
@@ -181,11 +182,12 @@ async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Outp
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
-    let pool = if wait {
-        super::rebuild::wait(client, path, Work::Rebuild).await?
-    } else {
-        client.get(path).await?
-    };
+    if wait {
+        let (pool, has_waited) = super::rebuild::wait(client, path, Work::Rebuild).await?;
+        return print(output, &pool, if has_waited { tables::rebuilt } else { tables::rebuild });
+    }
+    let pool: Pool = client.get(path).await?;
+    super::rebuild::check_goes_on(&pool, Work::Rebuild)?;
     print(output, &pool, tables::rebuild)
 }
 
@@ -198,7 +200,10 @@ async fn rebalance(
 ) -> anyhow::Result<()> {
     let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
     let pool: Pool = client.ask(method, &format!("{path}/rebalance")).await?;
-    let pool = if wait { super::rebuild::wait(client, &path, Work::Rebalance).await? } else { pool };
+    if wait {
+        let (pool, _) = super::rebuild::wait(client, &path, Work::Rebalance).await?;
+        return print(output, &pool, tables::rebalanced);
+    }
     print(output, &pool, tables::rebalance)
 }
 
@@ -234,8 +239,8 @@ async fn remove_drive(
 
 async fn export_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
     client.command(Method::POST, &format!("{}/export", path_of_pool(pool)?)).await?;
-    say(output, &format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again"));
-    Ok(())
+    let text = format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again");
+    print_done(output, "pool", pool, "exported", &text)
 }
 
 async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
@@ -244,8 +249,8 @@ async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) ->
         bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
     })?;
     client.command(Method::DELETE, &path).await?;
-    say(output, &format!("pool '{pool}' is destroyed and its drives carry no label any more"));
-    Ok(())
+    let text = format!("pool '{pool}' is destroyed and its drives carry no label any more");
+    print_done(output, "pool", pool, "destroyed", &text)
 }
 
 async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow::Result<()> {
@@ -271,6 +276,11 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
             let request = FailDrive { drive: name, force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
+            if tables::has_lost_too_many(&pool) {
+                let name = &pool.name;
+                let why = "takes no writes, and data of it cannot be read, until a drive is back: ashlar drive return";
+                say(output, &format!("note: pool '{name}' {why}\n"));
+            }
             print(output, &pool, tables::pool)
         }
         DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,
@@ -308,7 +318,7 @@ pub(super) fn is_named(member: &PoolDrive, name: &str) -> bool {
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
     let (pool, name) = drive.split_once('/').with_context(why)?;
-    Ok((pool, absolute(name)?))
+    Ok((pool, absolute_member(name)?))
 }
 
 fn is_drive(member: &PoolDrive, drive: &str) -> bool {
@@ -358,8 +368,8 @@ async fn delete_volume(client: &Client, volume: &str, yes: bool, output: Output)
     let path = path_of(volume)?;
     confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
     client.command(Method::DELETE, &path).await?;
-    say(output, &format!("volume '{volume}' is deleted; its space comes back in the background"));
-    Ok(())
+    let text = format!("volume '{volume}' is deleted; its space comes back in the background");
+    print_done(output, "volume", volume, "deleted", &text)
 }
 
 async fn change(
@@ -389,34 +399,6 @@ fn segment(name: &str) -> anyhow::Result<&str> {
     let is_name = !name.is_empty() && name.chars().all(plain) && !name.chars().all(|c| c == '.');
     ensure!(is_name, "'{name}' is not a name: names have letters, digits, '.', '_' and '-'");
     Ok(name)
-}
-
-/// The drive as the daemon, which runs elsewhere, finds it too.
-fn absolute(drive: &str) -> anyhow::Result<String> {
-    let mut parts = drive.split(',');
-    let mut named = absolute_place(parts.next().unwrap_or_default())?;
-    for option in parts {
-        let option = match option.strip_prefix("model=") {
-            Some(profile) if profile.ends_with(".toml") => format!("model={}", absolute_path(profile)?),
-            _ => option.to_owned(),
-        };
-        named = format!("{named},{option}");
-    }
-    Ok(named)
-}
-
-/// The same of the drive without its options.
-fn absolute_place(place: &str) -> anyhow::Result<String> {
-    match place.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => Ok(format!("file:{}", absolute_path(path)?)),
-        None if place.starts_with('.') => absolute_path(place),
-        _ => Ok(place.to_owned()),
-    }
-}
-
-fn absolute_path(path: &str) -> anyhow::Result<String> {
-    let absolute = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
-    Ok(absolute.display().to_string())
 }
 
 #[cfg(test)]

@@ -49,9 +49,10 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
         spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
+        parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
-        scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives)),
+        scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives, remembered)),
         recon_prio: settings.recon_prio,
         recon_p99_us: settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
         scrub_prio: settings.scrub_prio,
@@ -82,11 +83,13 @@ fn progress(progress: &ashlar_store::Progress) -> Progress {
     }
 }
 
-fn scrub(report: &ScrubReport, drives: &[DriveReport]) -> Scrub {
+fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolState>) -> Scrub {
     let of_drive = |drive: &DriveReport| {
         let found = report.drives.get(&drive.status.drive)?;
         Some(ScrubbedDrive {
             name: drive.name(),
+            spec: spec_of(drive, remembered),
+            wrong: found.wrong,
             lies: found.wrong,
             unreadable: found.unreadable,
             repaired: found.repaired,
@@ -176,9 +179,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
 
 fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) -> PoolDrive {
     let uuid = report.status.uuid.to_string();
-    let known = remembered.and_then(|pool| pool.drives.iter().find(|drive| drive.uuid == uuid));
-    let facts = report.facts.as_ref();
-    let spec = facts.map(|facts| facts.spec.clone()).or_else(|| known.map(|drive| drive.spec.clone()));
+    let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
     let (state, problem) = match &report.status.condition {
         DriveCondition::Online => ("online", None),
         DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
@@ -209,6 +210,13 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         model: facts.and_then(|facts| facts.model.clone()),
         serial: facts.and_then(|facts| facts.serial.clone()),
     }
+}
+
+/// Where a drive is, or was last.
+fn spec_of(report: &DriveReport, remembered: Option<&PoolState>) -> Option<String> {
+    let uuid = report.status.uuid.to_string();
+    let known = || remembered?.drives.iter().find(|drive| drive.uuid == uuid);
+    report.facts.as_ref().map(|facts| facts.spec.clone()).or_else(|| known().map(|drive| drive.spec.clone()))
 }
 
 /// A pool that could not be opened.

@@ -132,13 +132,14 @@ pub fn deny(names: &[String]) -> Result<AccessChange, ApiError> {
     }
 }
 
-/// The drives that a client names, directories replaced by what is in them; whether there were any.
+/// The drives that a client names, directories replaced by what is in them; whether there were any. A relative path is none: the
+/// daemon runs elsewhere than whoever wrote it.
 pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
     let mut expanded = Vec::new();
     let mut looked = false;
     for drive in drives {
         let path = Path::new(drive.strip_prefix("file:").unwrap_or(drive));
-        if !path.is_dir() {
+        if !path.is_absolute() || !path.is_dir() {
             expanded.push(drive.clone());
             continue;
         }

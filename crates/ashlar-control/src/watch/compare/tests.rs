@@ -201,3 +201,32 @@ fn a_drive_that_comes_back_is_told_once() {
     };
     assert_eq!(told(looks()), ["drive_state returned", "drive_added drive-3"]);
 }
+
+#[test]
+fn a_finished_scrub_is_told_once_with_what_it_has_found() {
+    let look = |state: &str, finished_at: Option<u64>, wrong: u64, unrepaired: u64| {
+        let mut seen = pool(&["online"], &WELL, None);
+        let spec = Some("/dev/nvme1n1".to_owned());
+        let drive = ScrubbedDrive { name: "drive-1".to_owned(), spec, wrong, ..ScrubbedDrive::default() };
+        let drives = if wrong > 0 { vec![drive] } else { Vec::new() };
+        let (state, bytes_checked) = (state.to_owned(), 1 << 30);
+        seen.pools[0].scrub =
+            Some(Scrub { state, finished_at, bytes_checked, wrong, unrepaired, drives, ..Scrub::default() });
+        seen
+    };
+    let happened = |before: &Seen, mut now: Seen| {
+        let all = happenings(before, &mut now).into_iter();
+        all.map(|happening| (happening.severity, happening.message)).collect::<Vec<_>>()
+    };
+    let running = look("running", None, 0, 0);
+    let well = happened(&running, look("finished", Some(9), 0, 0));
+    let right = "the scrub of pool 'tank' has looked at 1GiB; everything was right".to_owned();
+    assert_eq!(well, [(Severity::Info, right)]);
+    let wrong = happened(&look("finished", Some(9), 0, 0), look("finished", Some(12), 3, 1));
+    assert_eq!(wrong[0].0, Severity::Error);
+    for part in ["3 wrong", "1 not repaired", "on drive-1 (/dev/nvme1n1)"] {
+        assert!(wrong[0].1.contains(part), "'{part}' is not in: {}", wrong[0].1);
+    }
+    assert!(happened(&look("finished", Some(9), 3, 0), look("finished", Some(9), 3, 0)).is_empty());
+    assert!(happened(&running, look("stopped", Some(9), 0, 0)).is_empty());
+}

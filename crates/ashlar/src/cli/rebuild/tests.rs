@@ -88,3 +88,19 @@ fn work_is_done_once_the_pool_is_no_longer_in_its_state() {
     assert!(is_done(&["online", "evacuating"], Work::Rebuild));
     assert!(is_done(&["reduced"], Work::Evacuation));
 }
+
+#[test]
+fn whoever_only_looks_is_told_why_a_rebuild_does_not_go_on() {
+    let refused = |pool: &Pool| check_goes_on(pool, Work::Rebuild).unwrap_err().to_string();
+    assert!(refused(&pool(&["unavailable"], Some("drive 1 is missing"))).contains("drive 1 is missing"));
+    assert!(
+        refused(&pool(&["degraded", "read-only"], Some("2 drives are lost"))).contains("2 drives are lost")
+    );
+    let stuck = Pool { rebuild: left(100, Some(Obstacle::NoRoom)), ..pool(&["degraded"], None) };
+    assert!(refused(&stuck).contains("a drive is added"));
+    for progress in [None, left(100, None)] {
+        let goes_on = Pool { rebuild: progress, ..pool(&["degraded"], None) };
+        check_goes_on(&goes_on, Work::Rebuild).expect("it goes on");
+    }
+    check_goes_on(&pool(&["online"], None), Work::Rebuild).expect("there is nothing to do");
+}

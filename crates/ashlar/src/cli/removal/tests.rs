@@ -34,6 +34,8 @@ fn a_drive_is_on_its_way_out_until_it_is_no_member() {
     assert_eq!(stage("failed"), Stage::Lost);
     assert_eq!(stage("absent"), Stage::Lost);
     assert_eq!(stage("released"), Stage::Released);
+    let open = Pool { parting: vec!["/d/1".to_owned()], ..pool(&[]) };
+    assert_eq!(leaver().stage(&open).expect("it has gone"), Stage::Parting);
     assert_eq!(leaver().stage(&pool(&[])).expect("it has gone"), Stage::Left);
 }
 

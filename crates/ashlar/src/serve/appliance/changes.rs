@@ -182,7 +182,7 @@ impl Shared {
             Err(error) => error,
         };
         if self.node.report(&uuid).await.is_err() {
-            self.memory().is_not_open(uuid, error.to_string());
+            self.memory().is_not_open(uuid, error.of_its_pool());
             let hint = "it is closed; ashlar pool import opens it once enough of its drives are there";
             return Err(api_error(error).with_hint(hint));
         }

@@ -37,3 +37,9 @@ fn a_directory_stands_for_the_files_in_it() {
     let file = |name| format!("file:{}", directory.path().join(name).display());
     assert_eq!((drives, looked), (vec![file("0.img"), file("1.img"), "/dev/nvme9n1".to_owned()], true));
 }
+
+#[test]
+fn a_relative_directory_is_not_looked_for_where_the_daemon_runs() {
+    let named = names(&["src"]);
+    assert_eq!(expand_directories(&named).unwrap(), (named, false));
+}

@@ -1,0 +1,56 @@
+use ashlar_control::types::ScrubbedDrive;
+
+use super::*;
+
+fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    Pool { name: "tank".to_owned(), states, rebuild, ..Pool::default() }
+}
+
+#[test]
+fn what_is_moved_off_a_drive_is_not_called_rebuilt() {
+    let progress = Some(Progress { percent: 12.5, bytes_left: 4096, ..Progress::default() });
+    for (states, said, not_said) in [
+        (["online", "evacuating"], "12.5 % moved", "rebuilt"),
+        (["degraded", "rebuilding"], "12.5 % rebuilt", "moved"),
+    ] {
+        for text in [rebuild(&pool(&states, progress)), super::pool(&pool(&states, progress))] {
+            assert!(text.contains(said) && !text.contains(not_said), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_degraded_pool_is_never_said_to_have_nothing_to_rebuild() {
+    assert!(!rebuild(&pool(&["degraded", "need-rebuild"], None)).contains("nothing"));
+    assert!(rebuild(&pool(&["online"], None)).contains("there is nothing to rebuild"));
+}
+
+#[test]
+fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
+    let with = |level: &str, states: &[&str]| {
+        let drive = |state: &&str| PoolDrive { states: vec![(*state).to_owned()], ..PoolDrive::default() };
+        let drives = states.iter().map(drive).collect();
+        has_lost_too_many(&Pool { level: level.to_owned(), drives, ..Pool::default() })
+    };
+    assert!(with("5", &["failed", "absent", "online"]));
+    assert!(!with("6", &["failed", "absent", "online", "online"]));
+    assert!(!with("5", &["failed", "released", "online", "online"]));
+}
+
+#[test]
+fn a_pool_of_one_drive_is_over_one_drive() {
+    let pool = Pool { drives: vec![PoolDrive::default()], ..pool(&["online"], None) };
+    assert!(opened_pool("created", &pool).contains("over 1 drive,"), "{}", opened_pool("created", &pool));
+}
+
+#[test]
+fn a_scrub_names_drives_by_their_paths_too() {
+    let name = "drive-2".to_owned();
+    let drive =
+        ScrubbedDrive { name, spec: Some("/dev/nvme2n1".to_owned()), wrong: 7, ..ScrubbedDrive::default() };
+    let found = Scrub { state: "finished".to_owned(), wrong: 7, drives: vec![drive], ..Scrub::default() };
+    let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
+    let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
+    assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
+}
