@@ -120,7 +120,7 @@ impl SharedPlatter {
     pub fn cut_power(&self, world: &SimWorld) {
         let mut platter = self.0.borrow_mut();
         platter.lost.clear();
-        platter.lies.promise_nothing();
+        platter.promise_nothing();
         let in_flight = std::mem::take(&mut platter.in_flight).into_values().map(Done::meant);
         let mut writes: Vec<Done> =
             std::mem::take(&mut platter.cached).into_values().chain(in_flight).collect();
@@ -136,6 +136,7 @@ impl SharedPlatter {
                 1 => platter.put(&write),
                 _ => platter.put_torn(world, &write),
             }
+            platter.look_at_lies(&write);
         }
     }
 
@@ -267,8 +268,9 @@ impl Platter {
 
     /// What was done and not flushed will be lost when the power is cut.
     pub fn lose_cache(&mut self) {
-        self.lies.promise_nothing();
+        self.promise_nothing();
         for write in std::mem::take(&mut self.cached).into_values() {
+            self.look_at_lies(&write);
             for (sector, bytes) in write.sectors().zip(write.data.chunks(SECTOR_BYTES)) {
                 self.lost.insert(sector, Box::new(bytes.try_into().expect("whole sectors")));
             }
@@ -300,8 +302,27 @@ impl Platter {
     /// A write was refused; a part of it may have been done.
     pub fn fail_write(&mut self, world: &SimWorld, id: u64) {
         let write = self.in_flight.remove(&id);
-        if let Some((offset, data)) = write.filter(|_| !self.gone && world.once_in(2)) {
-            self.put_torn(world, &Done::meant((offset, data)));
+        let Some(write) = write.filter(|_| !self.gone).map(Done::meant) else { return };
+        if world.once_in(2) {
+            self.put_torn(world, &write);
+        }
+        self.look_at_lies(&write);
+    }
+
+    fn promise_nothing(&mut self) {
+        for write in self.lies.promise_nothing().collect::<Vec<_>>() {
+            self.look_at_lies(&Done::meant(write));
+        }
+    }
+
+    /// The write is lost, or torn: where a lie has left what it would have written, that is no lie any more.
+    fn look_at_lies(&mut self, write: &Done) {
+        if !write.is_meant {
+            return;
+        }
+        for (nth, sector) in write.sectors().enumerate() {
+            let held = self.sectors[sector].as_deref().unwrap_or(&ZEROS);
+            self.lies.held_all_the_same(sector, lies::part_of(&write.data, nth), held);
         }
     }
 

@@ -98,6 +98,14 @@ impl Lies {
         }
     }
 
+    /// A write was lost or torn, and would have made the sector `written`. If it is `held` all the same, because of the lie, then
+    /// nothing is wrong with it: what was meant before has no claim to the place any more.
+    pub fn held_all_the_same(&mut self, sector: usize, written: &Sector, held: &Sector) {
+        if self.by_sector.contains_key(&sector) && written == held {
+            self.end(sector, false);
+        }
+    }
+
     fn tell(&mut self, sector: usize, intended: &Sector) {
         self.counts.told += 1;
         self.by_sector.insert(sector, Lie { intended: Box::new(*intended), is_met: false });
@@ -141,9 +149,9 @@ impl Lies {
         of_range
     }
 
-    /// Nothing will promise what has not been promised.
-    pub fn promise_nothing(&mut self) {
-        self.unpromised.clear();
+    /// Nothing will promise what has not been promised: those writes.
+    pub fn promise_nothing(&mut self) -> impl Iterator<Item = (u64, Bytes)> {
+        std::mem::take(&mut self.unpromised).into_values()
     }
 }
 
