@@ -4,6 +4,10 @@
 //! lost one of the same rows. Both are wanted at nearly the same time. So for a while after a reconstruction every longer read is
 //! remembered, sector by sector, as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
 //! makes it forgotten. Only hosts' reads ask here: a scrub wants to know what the drive says.
+//!
+//! Of more sectors than are held it is known that they were read: so it shows whether it would pay to hold more ([`Worth`]).
+
+mod worth;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -14,12 +18,12 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::geometry::ChunkAddr;
+use worth::{HELD_SECTORS_MAX, Worth};
 
 /// Reads that are remembered after the last reconstruction.
 const READS: u32 = 4096;
-/// Sectors that are remembered once they are here: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is wanted
-/// again within that.
-const SECTORS_MAX: usize = 4096;
+/// Sectors of which it is known that they were read, beside those that are held.
+const NOTED_SECTORS_MAX: usize = HELD_SECTORS_MAX;
 /// A read of one sector is a host's of one block, and mostly no part of a stream. A longer one may be the end of a stream's operation
 /// that goes on in the next column.
 const STREAM_SECTORS_MIN: usize = 2;
@@ -30,12 +34,14 @@ type Key = (ChunkAddr, u32);
 enum Slot {
     Coming(u64),
     Here(u64, Bytes),
+    /// It was here, and is not held any more.
+    Noted(u64),
 }
 
 impl Slot {
     fn read(&self) -> u64 {
         match self {
-            Slot::Coming(read) | Slot::Here(read, _) => *read,
+            Slot::Coming(read) | Slot::Here(read, _) | Slot::Noted(read) => *read,
         }
     }
 }
@@ -55,7 +61,10 @@ pub(super) enum Next {
 pub(super) struct Recent {
     sectors: RefCell<HashMap<Key, Slot>>,
     /// Those that are here, in the order in which they came; some have been forgotten since.
-    order: RefCell<VecDeque<(Key, u64)>>,
+    held: RefCell<VecDeque<(Key, u64)>>,
+    /// Those that were here before these, likewise.
+    noted: RefCell<VecDeque<(Key, u64)>>,
+    worth: Worth,
     reads: Cell<u64>,
     /// Reads that are yet to be remembered.
     left: Cell<u32>,
@@ -77,11 +86,16 @@ impl Recent {
     /// How to have the first of these sectors of a chunk.
     pub fn next(&self, chunk: ChunkAddr, sectors: Range<u32>) -> Next {
         let known = self.sectors.borrow();
-        match known.get(&(chunk, sectors.start)) {
-            Some(Slot::Here(_, bytes)) => Next::Here(bytes.clone()),
+        let of = |sector: u32| known.get(&(chunk, sector));
+        match of(sectors.start) {
+            Some(Slot::Here(_, bytes)) => {
+                self.worth.asked(true);
+                Next::Here(bytes.clone())
+            }
             Some(Slot::Coming(_)) => Next::Wait,
-            None => {
-                let end = sectors.clone().find(|sector| known.contains_key(&(chunk, *sector)));
+            Some(Slot::Noted(_)) | None => {
+                let is_known = |sector: &u32| matches!(of(*sector), Some(Slot::Here(..) | Slot::Coming(_)));
+                let end = sectors.clone().find(is_known);
                 Next::Read(sectors.start..end.unwrap_or(sectors.end))
             }
         }
@@ -106,14 +120,26 @@ impl Recent {
             self.forget_all();
         }
         let mut known = self.sectors.borrow_mut();
-        sectors.clone().for_each(|sector| _ = known.insert((chunk, sector), Slot::Coming(read)));
+        for sector in sectors.clone() {
+            let before = known.insert((chunk, sector), Slot::Coming(read));
+            self.worth.asked(matches!(before, Some(Slot::Noted(_))));
+        }
         Claim { recent: self, read, chunk, sectors }
     }
 
-    fn forget_oldest(&self) {
-        let (mut known, mut order) = (self.sectors.borrow_mut(), self.order.borrow_mut());
-        let too_many = order.len().saturating_sub(SECTORS_MAX);
-        for (key, read) in order.drain(..too_many) {
+    /// Holds the newest, as many as they are worth.
+    fn let_go_of_oldest(&self) {
+        let (mut known, mut held) = (self.sectors.borrow_mut(), self.held.borrow_mut());
+        let mut noted = self.noted.borrow_mut();
+        let too_many = held.len().saturating_sub(self.worth.held_max());
+        for (key, read) in held.drain(..too_many) {
+            if let Some(slot) = known.get_mut(&key).filter(|slot| slot.read() == read) {
+                *slot = Slot::Noted(read);
+                noted.push_back((key, read));
+            }
+        }
+        let too_many = noted.len().saturating_sub(NOTED_SECTORS_MAX);
+        for (key, read) in noted.drain(..too_many) {
             if known.get(&key).is_some_and(|slot| slot.read() == read) {
                 known.remove(&key);
             }
@@ -137,7 +163,8 @@ impl Recent {
     /// Drives have come or gone.
     pub fn forget_all(&self) {
         self.sectors.borrow_mut().clear();
-        self.order.borrow_mut().clear();
+        self.held.borrow_mut().clear();
+        self.noted.borrow_mut().clear();
         self.arrived.notify_waiters();
     }
 }
@@ -155,7 +182,7 @@ impl Claim<'_> {
     pub fn fill(self, read: &[u8]) {
         let bytes = AlignedBuf::copy_of(read).freeze();
         copies::note(read.len());
-        let (mut known, mut order) = (self.recent.sectors.borrow_mut(), self.recent.order.borrow_mut());
+        let (mut known, mut held) = (self.recent.sectors.borrow_mut(), self.recent.held.borrow_mut());
         for (nth, sector) in self.sectors.clone().enumerate() {
             let key = (self.chunk, sector);
             if let Some(slot @ Slot::Coming(_)) = known.get_mut(&key)
@@ -163,11 +190,11 @@ impl Claim<'_> {
             {
                 let bytes = bytes.slice(nth * SECTOR_BYTES..(nth + 1) * SECTOR_BYTES);
                 *slot = Slot::Here(self.read, bytes);
-                order.push_back((key, self.read));
+                held.push_back((key, self.read));
             }
         }
-        drop((known, order));
-        self.recent.forget_oldest();
+        drop((known, held));
+        self.recent.let_go_of_oldest();
     }
 }
 

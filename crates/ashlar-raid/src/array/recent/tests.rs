@@ -1,5 +1,6 @@
 use ashlar_block::DriveId;
 
+use super::worth::HELD_SECTORS_MIN;
 use super::*;
 
 const CHUNK: ChunkAddr = ChunkAddr { drive: DriveId(3), chunk: 7 };
@@ -73,11 +74,41 @@ fn an_old_read_says_nothing_of_what_is_read_anew() {
     assert!(is_here(&recent, 0));
 }
 
+/// Reads of eight sectors each, the next ones of the chunk.
+fn read_on(recent: &Recent, reads: Range<u32>) {
+    for sectors in reads.map(|nth| nth * 8..nth * 8 + 8) {
+        let mut next = sectors.start;
+        while next < sectors.end {
+            next = match recent.next(CHUNK, next..sectors.end) {
+                Next::Here(_) => next + 1,
+                Next::Wait => panic!("nothing is on its way"),
+                Next::Read(part) => {
+                    recent.claim(CHUNK, part.clone()).fill(&vec![1; part.len() * SECTOR_BYTES]);
+                    part.end
+                }
+            };
+        }
+    }
+}
+
+fn held(recent: &Recent) -> usize {
+    recent.sectors.borrow().values().filter(|slot| matches!(slot, Slot::Here(..))).count()
+}
+
 #[test]
 fn what_is_remembered_is_bounded() {
     let recent = remembering();
-    for nth in 0..2 * SECTORS_MAX as u32 / 8 {
-        recent.claim(CHUNK, nth * 8..nth * 8 + 8).fill(&sectors(1, 8));
-    }
-    assert!(recent.sectors.borrow().len() <= SECTORS_MAX && !is_here(&recent, 0));
+    read_on(&recent, 0..2 * (HELD_SECTORS_MAX + NOTED_SECTORS_MAX) as u32 / 8);
+    assert_eq!(held(&recent), HELD_SECTORS_MIN, "nothing was wanted again");
+    assert_eq!(recent.sectors.borrow().len(), HELD_SECTORS_MIN + NOTED_SECTORS_MAX);
+}
+
+#[test]
+fn more_is_held_once_reads_ask_for_what_was_read_a_moment_ago() {
+    let recent = remembering();
+    (0..8).for_each(|_| read_on(&recent, 0..HELD_SECTORS_MIN as u32 * 2 / 8));
+    assert_eq!(held(&recent), 2 * HELD_SECTORS_MIN, "all that was read");
+    assert!(is_here(&recent, 0));
+    read_on(&recent, 1000..3000);
+    assert_eq!(held(&recent), HELD_SECTORS_MIN, "other places, each of them once");
 }
