@@ -5,7 +5,8 @@
 //! remembered, sector by sector, as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
 //! makes it forgotten. Only hosts' reads ask here: a scrub wants to know what the drive says.
 //!
-//! Of more sectors than are held it is known that they were read: so it shows whether it would pay to hold more ([`Worth`]).
+//! Of some sectors it is known longer than they are held that they were read: so it shows whether it would pay to hold more
+//! ([`Worth`]).
 
 mod worth;
 
@@ -18,12 +19,10 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::geometry::ChunkAddr;
-use worth::{HELD_SECTORS_MAX, Worth};
+use worth::{NOTED_SAMPLES_MAX, Worth};
 
 /// Reads that are remembered after the last reconstruction.
 const READS: u32 = 4096;
-/// Sectors of which it is known that they were read, beside those that are held.
-const NOTED_SECTORS_MAX: usize = HELD_SECTORS_MAX;
 /// A read of one sector is a host's of one block, and mostly no part of a stream. A longer one may be the end of a stream's operation
 /// that goes on in the next column.
 const STREAM_SECTORS_MIN: usize = 2;
@@ -62,7 +61,7 @@ pub(super) struct Recent {
     sectors: RefCell<HashMap<Key, Slot>>,
     /// Those that are here, in the order in which they came; some have been forgotten since.
     held: RefCell<VecDeque<(Key, u64)>>,
-    /// Those that were here before these, likewise.
+    /// Samples of those that were here before these, likewise.
     noted: RefCell<VecDeque<(Key, u64)>>,
     worth: Worth,
     reads: Cell<u64>,
@@ -89,7 +88,7 @@ impl Recent {
         let of = |sector: u32| known.get(&(chunk, sector));
         match of(sectors.start) {
             Some(Slot::Here(_, bytes)) => {
-                self.worth.asked(true);
+                self.worth.asked(sectors.start, true);
                 Next::Here(bytes.clone())
             }
             Some(Slot::Coming(_)) => Next::Wait,
@@ -122,7 +121,7 @@ impl Recent {
         let mut known = self.sectors.borrow_mut();
         for sector in sectors.clone() {
             let before = known.insert((chunk, sector), Slot::Coming(read));
-            self.worth.asked(matches!(before, Some(Slot::Noted(_))));
+            self.worth.asked(sector, matches!(before, Some(Slot::Noted(_))));
         }
         Claim { recent: self, read, chunk, sectors }
     }
@@ -133,12 +132,15 @@ impl Recent {
         let mut noted = self.noted.borrow_mut();
         let too_many = held.len().saturating_sub(self.worth.held_max());
         for (key, read) in held.drain(..too_many) {
-            if let Some(slot) = known.get_mut(&key).filter(|slot| slot.read() == read) {
+            let Some(slot) = known.get_mut(&key).filter(|slot| slot.read() == read) else { continue };
+            if Worth::is_sample(key.1) {
                 *slot = Slot::Noted(read);
                 noted.push_back((key, read));
+            } else {
+                known.remove(&key);
             }
         }
-        let too_many = noted.len().saturating_sub(NOTED_SECTORS_MAX);
+        let too_many = noted.len().saturating_sub(NOTED_SAMPLES_MAX);
         for (key, read) in noted.drain(..too_many) {
             if known.get(&key).is_some_and(|slot| slot.read() == read) {
                 known.remove(&key);

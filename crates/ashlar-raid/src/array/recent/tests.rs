@@ -1,6 +1,6 @@
 use ashlar_block::DriveId;
 
-use super::worth::HELD_SECTORS_MIN;
+use super::worth::{HELD_SECTORS_MAX, HELD_SECTORS_MIN};
 use super::*;
 
 const CHUNK: ChunkAddr = ChunkAddr { drive: DriveId(3), chunk: 7 };
@@ -98,9 +98,9 @@ fn held(recent: &Recent) -> usize {
 #[test]
 fn what_is_remembered_is_bounded() {
     let recent = remembering();
-    read_on(&recent, 0..2 * (HELD_SECTORS_MAX + NOTED_SECTORS_MAX) as u32 / 8);
+    read_on(&recent, 0..4 * HELD_SECTORS_MAX as u32 / 8);
     assert_eq!(held(&recent), HELD_SECTORS_MIN, "nothing was wanted again");
-    assert_eq!(recent.sectors.borrow().len(), HELD_SECTORS_MIN + NOTED_SECTORS_MAX);
+    assert_eq!(recent.sectors.borrow().len(), HELD_SECTORS_MIN + NOTED_SAMPLES_MAX);
 }
 
 #[test]

@@ -6,16 +6,20 @@ use std::cell::Cell;
 pub(super) const HELD_SECTORS_MIN: usize = 256;
 /// The most that is held: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is wanted again within that.
 pub(super) const HELD_SECTORS_MAX: usize = 4096;
-/// Sectors that are asked for between two decisions.
-const WINDOW_SECTORS: u32 = 1024;
-/// Of so many sectors that are asked for one at least is to be asked for again. Streams have two of five or four of fifteen (10+2 on
+/// Samples that are known to have been read and are not held any more: those of as much as can be held.
+pub(super) const NOTED_SAMPLES_MAX: usize = HELD_SECTORS_MAX / SAMPLE_ONE_OF as usize;
+/// One of so many sectors is looked at.
+const SAMPLE_ONE_OF: u32 = 8;
+/// Samples that are asked for between two decisions.
+const WINDOW_SAMPLES: u32 = 128;
+/// Of so many samples that are asked for one at least is to be asked for again. Streams have two of five or four of fifteen (10+2 on
 /// twelve drives, 4+2 on eight); hosts that read here and there have what is left to chance.
 const WORTH_ONE_OF: u32 = 5;
 
 /// How many sectors are held, and what is known of their use.
 pub(super) struct Worth {
     held_max: Cell<usize>,
-    /// Since the last decision: sectors that were asked for, and those of them that had been a moment before.
+    /// Since the last decision: samples that were asked for, and those of them that had been a moment before.
     asked: Cell<u32>,
     again: Cell<u32>,
 }
@@ -32,15 +36,22 @@ impl Worth {
         self.held_max.get()
     }
 
+    /// Whether it is looked at how often this sector of a chunk is asked for.
+    pub fn is_sample(sector: u32) -> bool {
+        sector.is_multiple_of(SAMPLE_ONE_OF)
+    }
+
     /// A sector is asked for, again or for the first time.
-    pub fn asked(&self, again: bool) {
+    pub fn asked(&self, sector: u32, again: bool) {
+        if !Self::is_sample(sector) {
+            return;
+        }
         self.asked.update(|asked| asked + 1);
         self.again.update(|before| before + u32::from(again));
-        if self.asked.get() == WINDOW_SECTORS {
+        if self.asked.get() == WINDOW_SAMPLES {
             let pays = self.again.take() * WORTH_ONE_OF >= self.asked.take();
-            self.held_max.update(|held| {
-                if pays { held * 2 } else { held / 2 }.clamp(HELD_SECTORS_MIN, HELD_SECTORS_MAX)
-            });
+            let held_max = if pays { self.held_max.get() * 2 } else { self.held_max.get() / 2 };
+            self.held_max.set(held_max.clamp(HELD_SECTORS_MIN, HELD_SECTORS_MAX));
         }
     }
 }

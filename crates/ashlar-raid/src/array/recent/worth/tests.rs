@@ -2,7 +2,10 @@ use super::*;
 
 /// So many windows in which one of `one_of` sectors is asked for again.
 fn ask(worth: &Worth, windows: u32, one_of: u32) {
-    (0..windows * WINDOW_SECTORS).for_each(|nth| worth.asked(nth % one_of == 0));
+    for nth in 0..windows * WINDOW_SAMPLES {
+        worth.asked(nth * SAMPLE_ONE_OF, nth.is_multiple_of(one_of));
+        (1..SAMPLE_ONE_OF).for_each(|other| worth.asked(nth * SAMPLE_ONE_OF + other, true));
+    }
 }
 
 #[test]
