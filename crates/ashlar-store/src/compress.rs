@@ -29,7 +29,7 @@ pub struct Fragment {
 /// The bytes of a fragment.
 #[derive(Debug)]
 pub enum FragmentBytes {
-    /// A part of what a host has sent.
+    /// A part of what a host has sent, or of what was read with its neighbours.
     Shared(Bytes),
     /// Memory of its own, which is recycled.
     Own(AlignedBuf),

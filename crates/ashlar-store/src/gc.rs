@@ -12,11 +12,12 @@ use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, RECORDS_MAX, Record
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::{SegmentKind, SegmentState};
 use crate::map::shard::PageOwner;
+use crate::neighbours::{Stored, groups, range_within};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::Generation;
 use crate::segments::{Claim, Pin, Segment, Segments, pin};
-use crate::types::{Lsn, SHARD_COUNT, ShardId};
+use crate::types::{Key, Lsn, SHARD_COUNT, ShardId};
 
 /// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
 const RECORDS_AT_A_TIME: usize = 32;
@@ -111,6 +112,27 @@ pub(crate) enum Collected {
     LeftToCheckpoint,
     /// It holds what cannot be read. It stays.
     Unmovable,
+}
+
+/// A fragment that is to be moved.
+#[derive(Clone, Copy)]
+struct Live {
+    key: Key,
+    pointer: Pointer,
+}
+
+impl Stored for Live {
+    fn pointer(&self) -> Pointer {
+        self.pointer
+    }
+}
+
+impl Live {
+    fn moved(self, bytes: FragmentBytes) -> Item {
+        let Pointer { location, crc, .. } = self.pointer;
+        let fragment = Fragment { bytes, codec: location.codec(), crc };
+        Item { kind: RecordKind::Move { from: location }, key: self.key, fragment: Some(fragment) }
+    }
 }
 
 /// A page of the map that is to be moved.
@@ -269,19 +291,34 @@ impl<W: World> Pool<W> {
             let current = self.lookup(&record.key, |value| {
                 value.filter(|pointer| Some(pointer.location) == record.location)
             });
-            live.extend(current.await?.map(|pointer| (record.key, pointer)));
+            live.extend(current.await?.map(|pointer| Live { key: record.key, pointer }));
         }
-        let fragments = try_join_all(live.iter().map(|(_, pointer)| self.read_whole(*pointer))).await?;
-        let item = |((key, pointer), fragment): (_, Fragment)| {
-            let pointer: Pointer = pointer;
-            Item { kind: RecordKind::Move { from: pointer.location }, key, fragment: Some(fragment) }
-        };
-        Ok(live.into_iter().zip(fragments).map(item).collect())
+        live.sort_unstable_by_key(|live| live.pointer.location);
+        let groups = try_join_all(groups(&live).map(|group| self.read_live(group))).await?;
+        Ok(groups.into_iter().flatten().collect())
     }
 
-    async fn read_whole(&self, pointer: Pointer) -> Result<Fragment, IoError> {
-        let bytes = FragmentBytes::Own(self.read_fragment(pointer).await?);
-        Ok(Fragment { bytes, codec: pointer.location.codec(), crc: pointer.crc })
+    /// Reads neighbours in one column, as moves.
+    async fn read_live(&self, group: &[Live]) -> Result<Vec<Item>, IoError> {
+        let (_pin, geometry) = self.pinned(group[0].pointer.location.segment());
+        match self.read_neighbours(&geometry, group).await {
+            Ok(sectors) => {
+                let sectors = sectors.freeze();
+                let bytes = |live: &Live| sectors.slice(range_within(group, live.pointer.location));
+                Ok(group.iter().map(|live| live.moved(FragmentBytes::Shared(bytes(live)))).collect())
+            }
+            // Each may be readable in a way of its own, where all together are not.
+            Err(_) if group.len() > 1 => {
+                let mut items = Vec::with_capacity(group.len());
+                for live in group {
+                    items.push(live.moved(FragmentBytes::Own(self.read_fragment(live.pointer).await?)));
+                }
+                Ok(items)
+            }
+            Err(error) => {
+                Err(IoError::new(Cause::Unrecovered, format!("{:?}: {error}", group[0].pointer.location)))
+            }
+        }
     }
 
     /// Moves items in full batches until at most `keep` are left.

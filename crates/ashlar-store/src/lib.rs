@@ -26,6 +26,7 @@ mod maintain;
 mod map;
 mod members;
 mod moves;
+mod neighbours;
 mod options;
 mod pace;
 mod pages;

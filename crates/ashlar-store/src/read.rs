@@ -1,24 +1,21 @@
 //! Reading blocks.
 
 use std::cell::RefCell;
-use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, World};
-use ashlar_raid::{Geometry, ReadError, Source};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, World};
+use ashlar_raid::{Geometry, ReadError};
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
 use crate::compress::decompress_block;
-use crate::format::codec::crc32c;
 use crate::format::location::{Codec, Location, Pointer};
 use crate::lookup::map_unreadable;
+use crate::neighbours::{Stored, groups, range_within};
 use crate::pool::Pool;
 use crate::segments::{Pin, pin};
 use crate::types::{Family, Key, Layer};
 
-/// Sectors of one drive read, at most.
-const READ_SECTORS_MAX: u32 = 256;
 /// Drive reads of a command that are listed without an allocation.
 const READINGS_INLINE: usize = 8;
 
@@ -29,6 +26,12 @@ pub(crate) struct Found {
     pointer: Pointer,
     geometry: Rc<Geometry>,
     _pin: Pin,
+}
+
+impl Stored for Found {
+    fn pointer(&self) -> Pointer {
+        self.pointer
+    }
 }
 
 impl<W: World> Pool<W> {
@@ -49,12 +52,15 @@ impl<W: World> Pool<W> {
         if let ([only], 1) = (&found[..], count)
             && is_whole_sector(only.pointer.location)
         {
-            return self.read_neighbours(&found).await.map_err(|error| unrecovered(only, error));
+            return self
+                .read_neighbours(&only.geometry, &found)
+                .await
+                .map_err(|error| unrecovered(only, error));
         }
         let out = RefCell::new(AlignedBuf::stale(count * BLOCK_BYTES));
         fill_gaps(&mut out.borrow_mut(), &found);
         found.sort_unstable_by_key(|block| block.pointer.location);
-        let groups: SmallVec<[&[Found]; READINGS_INLINE]> = readings(&found).collect();
+        let groups: SmallVec<[&[Found]; READINGS_INLINE]> = groups(&found).collect();
         match groups[..] {
             [only] => self.fetch(only, &out).await?,
             _ => drop(try_join_all(groups.iter().map(|blocks| self.fetch(blocks, &out))).await?),
@@ -71,10 +77,9 @@ impl<W: World> Pool<W> {
     /// Reads neighbours in one column, and puts them where they belong in the command's answer.
     async fn fetch(&self, blocks: &[Found], out: &RefCell<AlignedBuf>) -> Result<(), IoError> {
         let first = &blocks[0];
-        match self.read_neighbours(blocks).await {
+        match self.read_neighbours(&first.geometry, blocks).await {
             Ok(sectors) => {
-                let start = first.pointer.location.sectors().start;
-                let stored = |block: &Found| &sectors[stored_range(start, block.pointer.location)];
+                let stored = |block: &Found| &sectors[range_within(blocks, block.pointer.location)];
                 blocks.iter().try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
             }
             // Each may be readable in a way of its own, where all together are not.
@@ -88,46 +93,6 @@ impl<W: World> Pool<W> {
             Err(error) => Err(unrecovered(first, error)),
         }
     }
-
-    /// The sectors of neighbours in one column.
-    async fn read_neighbours(&self, blocks: &[Found]) -> Result<AlignedBuf, ReadError> {
-        let (geometry, location) = (&blocks[0].geometry, blocks[0].pointer.location);
-        let sectors = sectors_of(blocks);
-        let right = |read: &[u8]| blocks.iter().all(|block| is_right(read, sectors.start, block.pointer));
-        let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
-        self.note_read(blocks.len() as u64, &read.as_ref().map(|(_, source)| *source));
-        let (read, source) = read?;
-        self.heal_after(geometry, location, source);
-        if source == Source::Lie {
-            self.tell_of_lie(geometry.columns[location.column()].drive);
-        }
-        Ok(read)
-    }
-}
-
-impl<W: World> Pool<W> {
-    /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a drive that does so does it
-    /// often.
-    fn tell_of_lie(&self, drive: DriveId) {
-        let lies = self.array.member(drive).map_or(0, |member| member.lies());
-        if lies.is_power_of_two() {
-            let pool = &self.identity.name;
-            tracing::warn!(
-                "{drive} of pool {pool} has given wrong bytes {lies} times; they were reconstructed"
-            );
-        }
-    }
-}
-
-/// Where a fragment is within the bytes of a read that begins at `first_sector`.
-fn stored_range(first_sector: u32, location: Location) -> Range<usize> {
-    let base = (location.sectors().start - first_sector) as usize * BLOCK_BYTES;
-    let within = location.within_sectors();
-    base + within.start..base + within.end
-}
-
-fn is_right(sectors: &[u8], first_sector: u32, pointer: Pointer) -> bool {
-    crc32c(&sectors[stored_range(first_sector, pointer.location)]) == pointer.crc
 }
 
 /// Puts a block that is stored as `stored` to its place in the command's answer.
@@ -156,37 +121,4 @@ fn fill_gaps(out: &mut [u8], found: &[Found]) {
 /// Whether a sector is the block as hosts know it.
 fn is_whole_sector(location: Location) -> bool {
     location.codec() == Codec::Raw && location.within_sectors() == (0..BLOCK_BYTES)
-}
-
-/// The sectors of neighbours.
-fn sectors_of(blocks: &[Found]) -> Range<u32> {
-    let end = blocks.iter().map(|block| block.pointer.location.sectors().end).max();
-    let start = blocks[0].pointer.location.sectors().start;
-    start..end.unwrap_or(start)
-}
-
-/// How many of the first blocks, which are in the order of their locations, are read at once: their sectors touch.
-fn neighbours(blocks: &[Found]) -> usize {
-    let Some(first) = blocks.first() else { return 0 };
-    let (segment, column) = (first.pointer.location.segment(), first.pointer.location.column());
-    let mut read = first.pointer.location.sectors();
-    let touches = |block: &&Found| {
-        let location = block.pointer.location;
-        let sectors = location.sectors();
-        let touches = (location.segment(), location.column()) == (segment, column)
-            && (read.start..=read.end).contains(&sectors.start)
-            && sectors.end - read.start <= READ_SECTORS_MAX;
-        read.end = read.end.max(sectors.end);
-        touches
-    };
-    blocks.iter().take_while(touches).count()
-}
-
-/// Blocks in the order of their locations, in groups of neighbours.
-fn readings(mut blocks: &[Found]) -> impl Iterator<Item = &[Found]> {
-    std::iter::from_fn(move || {
-        let (first, rest) = blocks.split_at(neighbours(blocks));
-        blocks = rest;
-        (!first.is_empty()).then_some(first)
-    })
 }
