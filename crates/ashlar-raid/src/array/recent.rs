@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::geometry::ChunkAddr;
-use worth::{NOTED_SAMPLES_MAX, Worth};
+use worth::{Asked, NOTED_SAMPLES_MAX, Worth};
 
 /// Reads that are remembered after the last reconstruction.
 const READS: u32 = 4096;
@@ -88,7 +88,7 @@ impl Recent {
         let of = |sector: u32| known.get(&(chunk, sector));
         match of(sectors.start) {
             Some(Slot::Here(_, bytes)) => {
-                self.worth.asked(sectors.start, true);
+                self.worth.asked(sectors.start, Asked::Held);
                 Next::Here(bytes.clone())
             }
             Some(Slot::Coming(_)) => Next::Wait,
@@ -121,7 +121,8 @@ impl Recent {
         let mut known = self.sectors.borrow_mut();
         for sector in sectors.clone() {
             let before = known.insert((chunk, sector), Slot::Coming(read));
-            self.worth.asked(sector, matches!(before, Some(Slot::Noted(_))));
+            let asked = if matches!(before, Some(Slot::Noted(_))) { Asked::LetGo } else { Asked::First };
+            self.worth.asked(sector, asked);
         }
         Claim { recent: self, read, chunk, sectors }
     }

@@ -12,21 +12,40 @@ pub(super) const NOTED_SAMPLES_MAX: usize = HELD_SECTORS_MAX / SAMPLE_ONE_OF as 
 const SAMPLE_ONE_OF: u32 = 8;
 /// Samples that are asked for between two decisions.
 const WINDOW_SAMPLES: u32 = 128;
-/// Of so many samples that are asked for one at least is to be asked for again. Streams have two of five or four of fifteen (10+2 on
+/// Of so many samples that are asked for one at least would be held if more were: then more are.
+const MORE_ONE_OF: u32 = 8;
+/// Of so many samples that are asked for one at least is to be asked for again: otherwise less are held. Streams have two of five or four of fifteen (10+2 on
 /// twelve drives, 4+2 on eight); hosts that read here and there have what is left to chance.
-const WORTH_ONE_OF: u32 = 5;
+const LESS_ONE_OF: u32 = 5;
+
+/// What a sector is to whoever asks for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nobody has read it of late.
+    First,
+    /// It is held.
+    Held,
+    /// It was held, and would be if more were.
+    LetGo,
+}
 
 /// How many sectors are held, and what is known of their use.
 pub(super) struct Worth {
     held_max: Cell<usize>,
-    /// Since the last decision: samples that were asked for, and those of them that had been a moment before.
+    /// Since the last decision: samples that were asked for, those of them that were held, and those that had been.
     asked: Cell<u32>,
-    again: Cell<u32>,
+    held: Cell<u32>,
+    let_go: Cell<u32>,
 }
 
 impl Default for Worth {
     fn default() -> Self {
-        Worth { held_max: Cell::new(HELD_SECTORS_MIN), asked: Cell::new(0), again: Cell::new(0) }
+        Worth {
+            held_max: Cell::new(HELD_SECTORS_MIN),
+            asked: Cell::new(0),
+            held: Cell::new(0),
+            let_go: Cell::new(0),
+        }
     }
 }
 
@@ -41,18 +60,28 @@ impl Worth {
         sector.is_multiple_of(SAMPLE_ONE_OF)
     }
 
-    /// A sector is asked for, again or for the first time.
-    pub fn asked(&self, sector: u32, again: bool) {
+    /// A sector is asked for.
+    pub fn asked(&self, sector: u32, asked: Asked) {
         if !Self::is_sample(sector) {
             return;
         }
-        self.asked.update(|asked| asked + 1);
-        self.again.update(|before| before + u32::from(again));
+        self.asked.update(|before| before + 1);
+        self.held.update(|before| before + u32::from(asked == Asked::Held));
+        self.let_go.update(|before| before + u32::from(asked == Asked::LetGo));
         if self.asked.get() == WINDOW_SAMPLES {
-            let pays = self.again.take() * WORTH_ONE_OF >= self.asked.take();
-            let held_max = if pays { self.held_max.get() * 2 } else { self.held_max.get() / 2 };
-            self.held_max.set(held_max.clamp(HELD_SECTORS_MIN, HELD_SECTORS_MAX));
+            self.decide(self.asked.take(), self.held.take(), self.let_go.take());
         }
+    }
+
+    fn decide(&self, asked: u32, held: u32, let_go: u32) {
+        let held_max = if let_go * MORE_ONE_OF >= asked {
+            self.held_max.get() * 2
+        } else if (held + let_go) * LESS_ONE_OF < asked {
+            self.held_max.get() / 2
+        } else {
+            return;
+        };
+        self.held_max.set(held_max.clamp(HELD_SECTORS_MIN, HELD_SECTORS_MAX));
     }
 }
 
