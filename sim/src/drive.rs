@@ -72,7 +72,7 @@ impl SimDrive {
         bytes: usize,
         microseconds: u64,
     ) -> Result<(), DeviceError> {
-        self.world.sleep(self.time_of(bytes, microseconds)).await;
+        self.world.sleep(self.time_of(op, offset, bytes, microseconds)).await;
         self.hang().await;
         self.world.count_operation();
         if self.does(Fault::Vanish) {
@@ -94,9 +94,9 @@ impl SimDrive {
     }
 
     /// How long an operation takes that comes now.
-    fn time_of(&self, bytes: usize, microseconds: u64) -> Duration {
+    fn time_of(&self, op: DeviceOp, offset: u64, bytes: usize, microseconds: u64) -> Duration {
         if let Some(service) = &mut self.platter.0.borrow_mut().service {
-            return service.take(self.world.now(), bytes);
+            return service.take(self.world.now(), op, offset, bytes);
         }
         let stalls = self.does(Fault::Stall) || self.does(Fault::StallMoment);
         let slowest = if stalls { STALL_MAX_MICROSECONDS } else { microseconds };

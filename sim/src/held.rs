@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::good::{make_pool, noisy_block, platters};
 use crate::platter::SharedPlatter;
-use crate::service::Service;
+use crate::service::OneAtATime;
 use crate::start::Pool;
 use crate::world::{Ended, SimWorld, WallClock};
 
@@ -126,8 +126,8 @@ impl Scene {
             let data = noisy_block(1 + first, BLOCK_BYTES).repeat(FILL_BLOCKS as usize);
             pool.write(id, Lba(first), data.into()).await.expect("there is room");
         }
-        let service = Service::new(Duration::from_micros(80), self.bytes_per_second);
-        platters.iter().for_each(|platter| platter.0.borrow_mut().service = Some(service));
+        let service = OneAtATime::new(Duration::from_micros(80), self.bytes_per_second);
+        platters.iter().for_each(|platter| platter.0.borrow_mut().service = Some(Box::new(service)));
         (pool, id)
     }
 

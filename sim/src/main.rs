@@ -313,6 +313,8 @@ mod held;
 #[cfg(test)]
 mod lopsided;
 #[cfg(test)]
+mod loss;
+#[cfg(test)]
 mod overwritten;
 #[cfg(test)]
 mod rivals;

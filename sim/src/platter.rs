@@ -85,7 +85,7 @@ pub struct Platter {
     /// Until then there is no room for what is written.
     pub no_space_until: Nanos,
     /// Its operations wait for each other. None: each takes a time of its own, left to chance.
-    pub service: Option<Service>,
+    pub service: Option<Box<dyn Service>>,
 }
 
 /// A drive's content, which outlives the world that uses it.

@@ -31,7 +31,7 @@ pub use fault::Faults;
 pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
 pub use info::{DriveInfo, DriveKind};
 pub use lock::has_open;
-pub use model::{ModelName, Profile, ProfileError};
+pub use model::{ModelName, Profile, ProfileError, Timing};
 pub use open::OpenMode;
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use world::DriveWorld;

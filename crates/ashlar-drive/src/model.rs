@@ -38,7 +38,7 @@ impl Model {
 
 /// The state of a modelled drive: a pure function of what it was asked, and when.
 #[derive(Debug)]
-struct Timing {
+pub struct Timing {
     profile: Profile,
     size_bytes: u64,
     /// When each unit is free again.
@@ -54,7 +54,8 @@ struct Timing {
 }
 
 impl Timing {
-    fn new(profile: Profile, size_bytes: u64) -> Self {
+    /// A drive of so many bytes that is idle.
+    pub fn new(profile: Profile, size_bytes: u64) -> Self {
         let units = vec![Nanos(0); profile.parallel as usize];
         Timing {
             profile,
@@ -67,7 +68,8 @@ impl Timing {
         }
     }
 
-    fn begin(&mut self, now: Nanos, op: DeviceOp, offset: u64, bytes: u64) -> Nanos {
+    /// An operation begins: when it is to end.
+    pub fn begin(&mut self, now: Nanos, op: DeviceOp, offset: u64, bytes: u64) -> Nanos {
         match op {
             DeviceOp::Read if self.profile.rotational => self.turn(now, self.profile.read_us, offset, bytes),
             DeviceOp::Write if self.profile.rotational => {
