@@ -68,7 +68,8 @@ pub struct Pool {
     /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with `rebuilding` (that is being restored) or
     /// `need-rebuild` (it is not: `rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a
     /// drive that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it had), `read-only`, `taken`
-    /// (by another machine that reaches its drives), `uncertain` (too few drives say now whose it is: reads and writes wait), `full`, `out-of-room`, `unavailable`, `volatile`.
+    /// (by another machine that reaches its drives), `uncertain` (too few drives say now whose it is: reads and writes wait), `full`,
+    /// `out-of-room`, `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only, taken, uncertain or unavailable.
     pub problem: Option<String>,

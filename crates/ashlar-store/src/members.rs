@@ -77,9 +77,9 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     };
     // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
-    let has_kept_up = own.is_none_or(|own| has_kept_up(own, root, record));
+    let is_current = own.is_none_or(|own| has_kept_up(own, root, record));
     match (on_line, record.state) {
-        (true, state) if state.takes_part() && has_kept_up => Standing::Member,
+        (true, state) if state.takes_part() && is_current => Standing::Member,
         (true, _) => Standing::Stale,
         (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
         (false, _) => Standing::Stale,

@@ -102,7 +102,7 @@ impl<W: World> Pool<W> {
         let unanswering = self.array.unanswering_drives();
         let remaining = self.homes().into_iter().filter(|home| *home != drive).count();
         let parity = self.identity.level.parity();
-        let spares_it = remaining > parity || self.are_too_few_without(&unanswering);
-        (self.lost_with(&unanswering) <= parity && spares_it).then_some((drive, lasts))
+        let is_dispensable = remaining > parity || self.are_too_few_without(&unanswering);
+        (self.lost_with(&unanswering) <= parity && is_dispensable).then_some((drive, lasts))
     }
 }
