@@ -61,8 +61,8 @@ const WIDE: Scene = Scene {
 const NARROW: Scene = Scene {
     drives: 6,
     live_blocks: 16_384,
-    bytes_per_second: 500_000_000,
-    target: Duration::from_micros(800),
+    bytes_per_second: 100_000_000,
+    target: Duration::from_micros(600),
 };
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
