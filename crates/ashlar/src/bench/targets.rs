@@ -143,7 +143,7 @@ impl Target {
     pub const LOSS_IOPS: Target =
         target(Topic::Loss, "operations per second / normal, at a steady rate", Bound::AtLeast(0.99));
     pub const LOSS_P999: Target =
-        target(Topic::Loss, "99.9th percentile / normal, recon-prio 10", Bound::AtMost(1.5));
+        target(Topic::Loss, "99.9th percentile of 4 s, median / normal, recon-prio 10", Bound::AtMost(1.5));
     pub const LOSS_HELD: Target =
         target(Topic::Loss, "99th percentile / recon-p99, or normal where that is more", Bound::AtMost(1.25));
     pub const REBUILD_BY_LIVE: Target =

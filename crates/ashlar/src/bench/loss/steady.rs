@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use ashlar_bench::latency::Latencies;
+use ashlar_bench::ratio::median;
 use ashlar_bench::verify::{self, Mix, Model, Options, Progress, Sources, Stop};
 use serde::Serialize;
 
@@ -28,6 +29,10 @@ const FILL_OPERATIONS: u64 = VOLUME_BYTES / verify::BLOCK_BYTES as u64;
 /// How often it is noted what the load is like.
 const MOMENT: Duration = Duration::from_millis(250);
 
+/// So long is a window. Of the 99.9th percentiles of a state's windows the median counts: a machine that stalls for 20 ms once in a
+/// state makes as many late answers as a thousandth of ten seconds has.
+const WINDOW: Duration = Duration::from_secs(4);
+
 /// The load in one moment.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Moment {
@@ -43,10 +48,18 @@ pub struct Moment {
     pub p99_us: f64,
 }
 
+/// A part of a state.
 #[derive(Default)]
 struct Seen {
     latencies: Latencies,
     elapsed: Duration,
+}
+
+impl Seen {
+    fn add(&mut self, recent: &Latencies, length: Duration) {
+        self.latencies.add(recent);
+        self.elapsed += length;
+    }
 }
 
 /// What is noted of the load.
@@ -59,7 +72,7 @@ struct Notes {
     /// The volume has been written, and the load keeps its rate.
     is_steady: bool,
     last: Duration,
-    by_state: BTreeMap<State, Seen>,
+    by_state: BTreeMap<State, Vec<Seen>>,
     moments: Vec<Moment>,
 }
 
@@ -76,9 +89,11 @@ impl Notes {
             p50_us: summary.p50_us,
             p99_us: summary.p99_us,
         });
-        let seen = self.by_state.entry(state).or_default();
-        seen.latencies.add(&progress.recent);
-        seen.elapsed += length;
+        let windows = self.by_state.entry(state).or_default();
+        if windows.last().is_none_or(|window| window.elapsed >= WINDOW) {
+            windows.push(Seen::default());
+        }
+        windows.last_mut().expect("just seen").add(&progress.recent, length);
     }
 }
 
@@ -91,7 +106,7 @@ pub struct SteadyLoad {
 
 /// What it was like.
 pub struct Watched {
-    by_state: BTreeMap<State, Seen>,
+    by_state: BTreeMap<State, Vec<Seen>>,
     /// Moment by moment.
     pub moments: Vec<Moment>,
     /// Blocks that were read and were right.
@@ -173,8 +188,12 @@ fn of_mix(read: u32) -> Options {
 impl Watched {
     /// What it was like in a state.
     pub fn in_state(&self, state: State) -> Option<InState> {
-        let Seen { latencies, elapsed } = self.by_state.get(&state)?;
-        let (summary, seconds) = (latencies.summary(), elapsed.as_secs_f64());
+        let windows = self.by_state.get(&state)?;
+        let mut all = Seen::default();
+        windows.iter().for_each(|window| all.add(&window.latencies, window.elapsed));
+        let (summary, seconds) = (all.latencies.summary(), all.elapsed.as_secs_f64());
+        let whole = windows.iter().filter(|window| window.elapsed >= WINDOW);
+        let p999: Vec<f64> = whole.map(|window| window.latencies.summary().p999_us).collect();
         Some(InState {
             state,
             seconds,
@@ -182,6 +201,7 @@ impl Watched {
             p50_us: summary.p50_us,
             p99_us: summary.p99_us,
             p999_us: summary.p999_us,
+            p999_median_us: if p999.is_empty() { summary.p999_us } else { median(&p999) },
         })
     }
 }
