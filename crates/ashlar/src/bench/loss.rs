@@ -271,14 +271,7 @@ impl Report {
         )
     }
 
-    /// Seconds of one rebuild beside those of another.
-    fn beside(&self, one: usize, other: usize) -> f64 {
-        self.rebuilds[one].seconds / self.rebuilds[other].seconds
-    }
-}
-
-impl Figures for Report {
-    fn table(&self) -> String {
+    fn states_table(&self) -> comfy_table::Table {
         let mut table = table::of(
             "STATE",
             &["SECONDS", "IOPS", "P50 µS", "P99 µS", "P99.9 µS", "OF 4 S, MEDIAN", "TO NORMAL"],
@@ -297,6 +290,18 @@ impl Figures for Report {
                 to_normal.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
             ]);
         }
+        table
+    }
+
+    /// Seconds of one rebuild beside those of another.
+    fn beside(&self, one: usize, other: usize) -> f64 {
+        self.rebuilds[one].seconds / self.rebuilds[other].seconds
+    }
+}
+
+impl Figures for Report {
+    fn table(&self) -> String {
+        let table = self.states_table();
         let rebuilt = |rebuilt: &Rebuilt| {
             let (live, drive) = (ByteSize(rebuilt.live_bytes), ByteSize(rebuilt.drive_bytes));
             format!("{live} live on drives of {drive}: {:.2} s", rebuilt.seconds)
