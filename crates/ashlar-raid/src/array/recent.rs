@@ -3,7 +3,7 @@
 //! Whoever reads a stream of a pool that has lost a drive needs most sectors twice: as a column of its own, and to reconstruct the
 //! lost one of the same rows. Both are wanted at nearly the same time. So for a while after a reconstruction every longer read is
 //! remembered, sector by sector, as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
-//! makes it forgotten. Only hosts' reads ask here: a scrub wants to know what the drive says.
+//! makes it forgotten. Reads of hosts and of collection ask here, a scrub does not: it wants to know what the drive says.
 //!
 //! Of some sectors it is known longer than they are held that they were read: so it shows whether it would pay to hold more
 //! ([`Worth`]).

@@ -30,7 +30,7 @@ const FILL_OPERATIONS: u64 = VOLUME_BYTES / verify::BLOCK_BYTES as u64;
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// So long is a window. Of the 99.9th percentiles of a state's windows the median counts: a machine that stalls for 20 ms once in a
-/// state makes as many late answers as a thousandth of ten seconds has.
+/// state makes as many late answers as a thousandth of twenty seconds has.
 const WINDOW: Duration = Duration::from_secs(4);
 
 /// The load in one moment.
