@@ -1,22 +1,29 @@
 //! Garbage collection: emptying segments of which little lives.
+//!
+//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a rebalance is emptied in parts, and
+//! between them hosts have their share of the time: emptied at once, a segment of some MiB would hold them up for as long as
+//! many of their operations take.
+
+pub(crate) mod policy;
 
 use std::cell::RefCell;
 
 use ashlar_block::{Cause, DriveId, IoError, World};
 use futures_util::future::{join_all, try_join_all};
+use policy::{Candidate, Market};
 
 use crate::append::{BatchRoom, StreamId};
-use crate::batch::{Item, batch_rows_max, rows_of};
+use crate::batch::Item;
 use crate::compress::{Fragment, FragmentBytes};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, RECORDS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::table::{SegmentKind, SegmentState};
+use crate::format::table::SegmentKind;
 use crate::map::shard::PageOwner;
-use crate::neighbours::{Stored, groups, range_within};
+use crate::neighbours::{Fragments, Stored, groups, range_within};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::Generation;
-use crate::segments::{Claim, Pin, Segment, Segments, pin};
+use crate::segments::{Claim, Pin, Segments, pin};
 use crate::types::{Key, Lsn, SHARD_COUNT, ShardId};
 
 /// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
@@ -24,84 +31,6 @@ const RECORDS_AT_A_TIME: usize = 32;
 
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
-
-/// A segment that could be collected.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Candidate {
-    pub id: SegmentId,
-    /// Part of it that lives.
-    pub live: f64,
-    /// Unix seconds.
-    pub sealed_at: u64,
-    /// Chunks that come back: those on lost drives do not.
-    pub chunks: f64,
-    /// Chunks that what lives takes elsewhere.
-    pub taken: f64,
-}
-
-/// How things stand for candidates.
-pub(crate) struct Market<'a> {
-    /// Rows of a full segment.
-    pub rows_max: u32,
-    /// What is numbered from here on is not published everywhere.
-    pub floor: Lsn,
-    /// Where to segments may go.
-    pub homes: &'a [DriveId],
-    /// Chunks of a segment for each of its data columns, as it is placed now.
-    pub chunks_per_column: f64,
-}
-
-impl Candidate {
-    /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly alive.
-    ///
-    /// Headers and ends of rows are not garbage: copies need them as well. So what lives is compared by the rows
-    /// that it takes when it is written anew.
-    pub fn of(id: SegmentId, segment: &Segment, market: &Market) -> Option<Self> {
-        let ready = segment.state == SegmentState::Sealed
-            && segment.last_lsn < market.floor
-            && segment.live.slots > 0;
-        let (data, rows_max) = (segment.geometry.data(), market.rows_max);
-        let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
-        let chunks = segment.columns_on(market.homes) as f64;
-        let taken = live * data as f64 * market.chunks_per_column;
-        let sealed_at = segment.sealed_at;
-        (ready && taken < LIVE_MAX * chunks).then_some(Candidate { id, live, sealed_at, chunks, taken })
-    }
-
-    /// Whether collecting it is sure to gain more than it takes, so that the last segments may be taken for it.
-    pub fn is_sparse(&self) -> bool {
-        self.taken <= LAST_RESORT_LIVE_MAX * self.chunks
-    }
-
-    /// Chunks that there are more when it has been collected.
-    fn gain(&self) -> f64 {
-        self.chunks - self.taken
-    }
-
-    /// Benefit of collecting it over its cost: space gained times age, over reading it all and writing what lives
-    /// (Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", section 3.5).
-    fn worth(&self, now: u64) -> f64 {
-        let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
-        self.gain() * age / (1.0 + self.live)
-    }
-}
-
-/// Part of a segment's chunks that what lives may take elsewhere: above it, collecting gains too little for what it costs.
-const LIVE_MAX: f64 = 0.95;
-
-/// Likewise: above it, collecting may gain less than the checkpoint takes that frees the segment.
-const LAST_RESORT_LIVE_MAX: f64 = 0.5;
-
-/// The candidate that is most worth collecting.
-pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u64) -> Option<SegmentId> {
-    candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
-}
-
-/// The candidate that gains most, however young it is, if that is surely more than it takes.
-pub(crate) fn choose_last_resort(candidates: impl Iterator<Item = Candidate>) -> Option<SegmentId> {
-    let sparse = candidates.filter(Candidate::is_sparse);
-    sparse.max_by(|a, b| a.gain().total_cmp(&b.gain())).map(|candidate| candidate.id)
-}
 
 /// How the collection of a victim ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,35 +90,102 @@ impl From<IoError> for Stop {
     }
 }
 
+/// A segment that is being emptied: what is known of it between two parts.
+struct Emptying {
+    victim: SegmentId,
+    /// Of its first batch: the number may come round to another segment meanwhile, and then `items` must not be moved.
+    first_lsn: Lsn,
+    to: StreamId,
+    claim: Claim,
+    /// Where the next batch begins.
+    next_row: u32,
+    /// What is left of the batch before it.
+    records: std::vec::IntoIter<Record>,
+    /// What has been read, but does not fill a batch yet.
+    items: Vec<Item>,
+}
+
+/// A segment that is emptied in parts. What it has read is not worth much: dropped, it is read again.
+#[derive(Default)]
+pub(crate) struct InParts {
+    emptying: RefCell<Option<Emptying>>,
+}
+
+impl InParts {
+    /// Forgets what is being emptied.
+    pub fn forget(&self) {
+        self.emptying.take();
+    }
+
+    /// Whether it is this segment that is being emptied, and not another one that has its number by now.
+    pub fn is_of(&self, victim: SegmentId, segments: &Segments) -> bool {
+        let is_it = |emptying: &Emptying| {
+            emptying.victim == victim
+                && segments.get(victim).is_some_and(|segment| segment.first_lsn == emptying.first_lsn)
+        };
+        self.emptying.borrow().as_ref().is_some_and(is_it)
+    }
+
+    /// What is known of this segment.
+    fn resume(&self, victim: SegmentId, segments: &Segments) -> Option<Emptying> {
+        let is_it = self.is_of(victim, segments);
+        self.emptying.take().filter(|_| is_it)
+    }
+}
+
 impl<W: World> Pool<W> {
     /// Moves what lives in the segment elsewhere.
     pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
+        let parts = InParts::default();
+        loop {
+            if let Some(collected) = self.collect_part(&parts, victim).await? {
+                return Ok(collected);
+            }
+            self.world.yield_now().await;
+        }
+    }
+
+    /// Moves a part of what lives in the segment elsewhere, and goes on with it next time. `None`: there is more.
+    pub async fn collect_part(
+        &self,
+        parts: &InParts,
+        victim: SegmentId,
+    ) -> Result<Option<Collected>, AppendError> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
-        let kind = self.segments.borrow().get(victim).map(|segment| segment.kind).expect("a victim exists");
-        let claim = self.claim_for_collecting(victim);
-        let emptied = match kind {
-            SegmentKind::Metadata => self.relocate_pages(victim, claim).await,
+        let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
+        let part = match kind {
+            SegmentKind::Metadata => {
+                self.relocate_pages(victim, self.claim_for_collecting(victim)).await.map(|()| None)
+            }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
-                self.move_live(victim, self.temper.stream_of_survivors(kind), claim).await
+                let resumed = parts.resume(victim, &self.segments.borrow());
+                let emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind));
+                self.empty_part(emptying).await
             }
         };
-        match emptied {
-            Ok(()) => {
-                self.count(|counters| counters.segments_collected += 1);
-                if kind == SegmentKind::Metadata {
-                    return Ok(Collected::LeftToCheckpoint);
-                }
-                self.segments.borrow_mut().condemn(victim);
-                Ok(Collected::Emptied)
+        match part {
+            Ok(Some(emptying)) => {
+                parts.emptying.replace(Some(emptying));
+                Ok(None)
             }
+            Ok(None) => Ok(Some(self.emptied(victim, kind))),
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
                 tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
                 self.unmovable.borrow_mut().insert(victim);
-                Ok(Collected::Unmovable)
+                Ok(Some(Collected::Unmovable))
             }
         }
+    }
+
+    fn emptied(&self, victim: SegmentId, kind: SegmentKind) -> Collected {
+        self.count(|counters| counters.segments_collected += 1);
+        if kind == SegmentKind::Metadata {
+            return Collected::LeftToCheckpoint;
+        }
+        self.segments.borrow_mut().condemn(victim);
+        Collected::Emptied
     }
 
     /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
@@ -221,33 +217,42 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn move_live(&self, victim: SegmentId, to: StreamId, claim: Claim) -> Result<(), Stop> {
-        let records = self.records_of(victim).await?;
-        let mut items = Vec::new();
-        for chunk in records.chunks(RECORDS_AT_A_TIME) {
-            items.extend(self.live_items(chunk).await?);
-            self.move_items(to, claim, &mut items, RECORDS_MAX).await?;
-            self.world.yield_now().await;
+    fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind) -> Emptying {
+        let first_lsn = self.segments.borrow().get(victim).expect("a victim exists").first_lsn;
+        Emptying {
+            victim,
+            first_lsn,
+            to: self.temper.stream_of_survivors(kind),
+            claim: self.claim_for_collecting(victim),
+            next_row: 0,
+            records: Vec::new().into_iter(),
+            items: Vec::new(),
         }
-        self.move_items(to, claim, &mut items, 0).await
     }
 
-    /// The fragments that the segment's headers name.
-    async fn records_of(&self, victim: SegmentId) -> Result<Vec<Record>, IoError> {
-        let extents = self.segments.borrow().get(victim).expect("a victim exists").accepted_rows();
-        let mut records = Vec::new();
-        for extent in extents {
-            let mut row = extent.row;
-            while row < extent.row + extent.rows {
-                let header = self.read_header(victim, row).await?;
-                self.world.yield_now().await;
-                let fragment =
-                    |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
-                records.extend(header.records.into_iter().filter(fragment));
-                row += header.rows;
-            }
+    /// Moves some of what lives. `None`: that was the last of it.
+    async fn empty_part(&self, mut emptying: Emptying) -> Result<Option<Emptying>, Stop> {
+        if emptying.records.len() == 0 && !self.read_records(&mut emptying).await? {
+            self.move_items(&mut emptying, 0).await?;
+            return Ok(None);
         }
-        Ok(records)
+        let records: Vec<Record> = emptying.records.by_ref().take(RECORDS_AT_A_TIME).collect();
+        emptying.items.extend(self.live_items(&records).await?);
+        self.move_items(&mut emptying, RECORDS_MAX).await?;
+        Ok(Some(emptying))
+    }
+
+    /// Reads which fragments the next batch has. Returns false behind the last one.
+    async fn read_records(&self, emptying: &mut Emptying) -> Result<bool, IoError> {
+        let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
+        let rest = extents.iter().find(|extent| emptying.next_row < extent.row + extent.rows);
+        let Some(row) = rest.map(|extent| extent.row.max(emptying.next_row)) else { return Ok(false) };
+        let header = self.read_header(emptying.victim, row).await?;
+        let mut records = header.records;
+        records.retain(|record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. }));
+        emptying.records = records.into_iter();
+        emptying.next_row = row + header.rows;
+        Ok(true)
     }
 
     /// The header of the batch that begins at `row`.
@@ -301,34 +306,22 @@ impl<W: World> Pool<W> {
     /// Reads neighbours in one column, as moves.
     async fn read_live(&self, group: &[Live]) -> Result<Vec<Item>, IoError> {
         let (_pin, geometry) = self.pinned(group[0].pointer.location.segment());
-        match self.read_neighbours(&geometry, group).await {
-            Ok(sectors) => {
+        Ok(match self.read_fragments(&geometry, group).await? {
+            Fragments::Together(sectors) => {
                 let sectors = sectors.freeze();
                 let bytes = |live: &Live| sectors.slice(range_within(group, live.pointer.location));
-                Ok(group.iter().map(|live| live.moved(FragmentBytes::Shared(bytes(live)))).collect())
+                group.iter().map(|live| live.moved(FragmentBytes::Shared(bytes(live)))).collect()
             }
-            // Each may be readable in a way of its own, where all together are not.
-            Err(_) if group.len() > 1 => {
-                let mut items = Vec::with_capacity(group.len());
-                for live in group {
-                    items.push(live.moved(FragmentBytes::Own(self.read_fragment(live.pointer).await?)));
-                }
-                Ok(items)
+            Fragments::Each(stored) => {
+                let each = group.iter().zip(stored);
+                each.map(|(live, stored)| live.moved(FragmentBytes::Own(stored))).collect()
             }
-            Err(error) => {
-                Err(IoError::new(Cause::Unrecovered, format!("{:?}: {error}", group[0].pointer.location)))
-            }
-        }
+        })
     }
 
     /// Moves items in full batches until at most `keep` are left.
-    async fn move_items(
-        &self,
-        to: StreamId,
-        claim: Claim,
-        items: &mut Vec<Item>,
-        keep: usize,
-    ) -> Result<(), Stop> {
+    async fn move_items(&self, emptying: &mut Emptying, keep: usize) -> Result<(), Stop> {
+        let Emptying { to, claim, ref mut items, .. } = *emptying;
         while items.len() > keep {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));

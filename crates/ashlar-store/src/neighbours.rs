@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, DriveId, World};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, World};
 use ashlar_raid::{Geometry, ReadError, Source};
 
 use crate::format::codec::crc32c;
@@ -18,7 +18,35 @@ pub(crate) trait Stored {
     fn pointer(&self) -> Pointer;
 }
 
+/// What neighbours hold.
+pub(crate) enum Fragments {
+    /// The sectors of all of them; [`range_within`] says where each is.
+    Together(AlignedBuf),
+    /// One after another.
+    Each(Vec<AlignedBuf>),
+}
+
 impl<W: World> Pool<W> {
+    /// What neighbours hold: read at once, or one by one where that fails, for each may be readable in a way of its own, where all
+    /// together are not. `geometry` is that of their segment.
+    pub async fn read_fragments(
+        &self,
+        geometry: &Geometry,
+        group: &[impl Stored],
+    ) -> Result<Fragments, IoError> {
+        match self.read_neighbours(geometry, group).await {
+            Ok(sectors) => Ok(Fragments::Together(sectors)),
+            Err(_) if group.len() > 1 => {
+                let mut stored = Vec::with_capacity(group.len());
+                for one in group {
+                    stored.push(self.read_fragment(one.pointer()).await?);
+                }
+                Ok(Fragments::Each(stored))
+            }
+            Err(error) => Err(unrecovered(&group[0], error)),
+        }
+    }
+
     /// The sectors of neighbours, from the first one's first on. `geometry` is that of their segment.
     pub async fn read_neighbours(
         &self,
@@ -28,7 +56,10 @@ impl<W: World> Pool<W> {
         let (location, sectors) = (group[0].pointer().location, sectors_of(group));
         let right = |read: &[u8]| group.iter().all(|stored| is_right(read, sectors.start, stored.pointer()));
         let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
-        self.note_read(group.len() as u64, &read.as_ref().map(|(_, source)| *source));
+        // Of neighbours that cannot be read together each is still asked for, and counted then.
+        if read.is_ok() || group.len() == 1 {
+            self.note_read(group.len() as u64, &read.as_ref().map(|(_, source)| *source));
+        }
         let (read, source) = read?;
         self.heal_after(geometry, location, source);
         if source == Source::Lie {
@@ -62,6 +93,11 @@ pub(crate) fn groups<S: Stored>(mut stored: &[S]) -> impl Iterator<Item = &[S]> 
 /// Where a fragment is within the bytes of a read that begins with the first sector of `group`.
 pub(crate) fn range_within(group: &[impl Stored], location: Location) -> Range<usize> {
     stored_range(group[0].pointer().location.sectors().start, location)
+}
+
+/// What a fragment that cannot be had is refused with.
+pub(crate) fn unrecovered(stored: &impl Stored, error: ReadError) -> IoError {
+    IoError::new(Cause::Unrecovered, format!("{:?}: {error}", stored.pointer().location))
 }
 
 /// The sectors of neighbours.

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, World};
-use ashlar_raid::{Geometry, ReadError};
+use ashlar_raid::Geometry;
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
 use crate::compress::decompress_block;
 use crate::format::location::{Codec, Location, Pointer};
 use crate::lookup::map_unreadable;
-use crate::neighbours::{Stored, groups, range_within};
+use crate::neighbours::{Fragments, Stored, groups, range_within, unrecovered};
 use crate::pool::Pool;
 use crate::segments::{Pin, pin};
 use crate::types::{Family, Key, Layer};
@@ -76,21 +76,15 @@ impl<W: World> Pool<W> {
 
     /// Reads neighbours in one column, and puts them where they belong in the command's answer.
     async fn fetch(&self, blocks: &[Found], out: &RefCell<AlignedBuf>) -> Result<(), IoError> {
-        let first = &blocks[0];
-        match self.read_neighbours(&first.geometry, blocks).await {
-            Ok(sectors) => {
+        match self.read_fragments(&blocks[0].geometry, blocks).await? {
+            Fragments::Together(sectors) => {
                 let stored = |block: &Found| &sectors[range_within(blocks, block.pointer.location)];
                 blocks.iter().try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
             }
-            // Each may be readable in a way of its own, where all together are not.
-            Err(_) if blocks.len() > 1 => {
-                for block in blocks {
-                    let stored = self.read_fragment(block.pointer).await?;
-                    unpack(block, &stored, &mut out.borrow_mut())?;
-                }
-                Ok(())
+            Fragments::Each(stored) => {
+                let mut each = blocks.iter().zip(&stored);
+                each.try_for_each(|(block, stored)| unpack(block, stored, &mut out.borrow_mut()))
             }
-            Err(error) => Err(unrecovered(first, error)),
         }
     }
 }
@@ -102,10 +96,6 @@ fn unpack(block: &Found, stored: &[u8], out: &mut [u8]) -> Result<(), IoError> {
         return Ok(());
     }
     Err(IoError::new(Cause::Internal, format!("{location:?} has the right checksum but is no block")))
-}
-
-fn unrecovered(block: &Found, error: ReadError) -> IoError {
-    IoError::new(Cause::Unrecovered, format!("{:?}: {error}", block.pointer.location))
 }
 
 /// Zeros the blocks of a command that are not among those that were found, which are in order.

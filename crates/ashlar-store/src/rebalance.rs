@@ -17,7 +17,7 @@ use ashlar_block::{DriveId, IoError, World};
 
 use crate::format::location::SegmentId;
 use crate::format::table::{SegmentKind, SegmentState};
-use crate::gc::Collected;
+use crate::gc::{Collected, InParts};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle, Progress};
@@ -50,6 +50,8 @@ pub(crate) enum RebalanceTask {
 #[derive(Default)]
 pub(crate) struct Rebalance {
     share: TimeShare,
+    /// The segment that is written anew.
+    widening: InParts,
     /// Segments that stay as they are, because something of them cannot be read; with the LSN of their first batch, for numbers
     /// come round.
     stay: RefCell<BTreeSet<(SegmentId, Lsn)>>,
@@ -100,6 +102,7 @@ impl<W: World> Pool<W> {
     fn end_rebalance(&self) {
         self.catalog.borrow_mut().rebalance_below = None;
         self.rebalance.renewals_left.set(0);
+        self.rebalance.widening.forget();
         self.rebalance.done.forget();
         self.forget_waits();
     }
@@ -276,10 +279,10 @@ impl<W: World> Pool<W> {
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
         let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
-        match self.collect(id).await? {
-            Collected::Unmovable => return Ok(()),
-            Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
-            Collected::Emptied => {}
+        match self.collect_part(&self.rebalance.widening, id).await? {
+            None | Some(Collected::Unmovable) => return Ok(()),
+            Some(Collected::LeftToCheckpoint) => self.ordered_checkpoint().await,
+            Some(Collected::Emptied) => {}
         }
         // It would be tried again and again.
         if self

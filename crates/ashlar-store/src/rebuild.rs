@@ -17,7 +17,7 @@ use ashlar_block::{DriveId, IoError, Nanos, World};
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::format::table::SegmentState;
-use crate::gc::Collected;
+use crate::gc::{Collected, InParts};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle};
@@ -41,6 +41,8 @@ pub(crate) struct Rebuild {
     /// Segments to restore.
     queue: RefCell<Queue>,
     looks: Looks,
+    /// The segment that is written anew.
+    collecting: InParts,
     /// Segments that could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
     share: TimeShare,
@@ -225,7 +227,8 @@ impl<W: World> Pool<W> {
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
-                let collected = self.collect(id).await?;
+                let part = self.collect_part(&self.rebuild.collecting, id).await?;
+                let Some(collected) = part else { return Ok(()) };
                 if matches!(collected, Collected::Unmovable) {
                     self.rebuild.done.meets(Obstacle::Unreadable);
                     return Ok(());
@@ -299,6 +302,7 @@ impl<W: World> Pool<W> {
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
         self.rebuild.done.forget();
+        self.rebuild.collecting.forget();
         // A rebalance that goes on has hosts of its own to answer.
         if !self.is_rebalancing() {
             self.forget_waits();
