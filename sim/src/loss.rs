@@ -2,6 +2,7 @@
 //! nothing takes the processor's.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -69,6 +70,9 @@ struct Scene {
     platters: Vec<SharedPlatter>,
     pool: Pool,
     id: VolumeId,
+    /// How often each block has been written; those that are being read or written are left alone.
+    versions: RefCell<Vec<u64>>,
+    busy: RefCell<BTreeSet<u64>>,
     waited: RefCell<Vec<Duration>>,
     end: Cell<bool>,
 }
@@ -91,7 +95,7 @@ impl Scene {
         let pool = made.expect("good drives");
         let id = pool.create_volume(LIVE_BLOCKS, true, Bytes::new()).await.expect("good drives");
         for first in (0..LIVE_BLOCKS).step_by(FILL_BLOCKS as usize) {
-            let data: Vec<u8> = (first..first + FILL_BLOCKS).flat_map(content).collect();
+            let data: Vec<u8> = (first..first + FILL_BLOCKS).flat_map(|lba| content(lba, 0)).collect();
             pool.write(id, Lba(first), data.into()).await.expect("there is room");
         }
         let profile = ModelName::parse(MODEL).expect("it has a name").profile().expect("it is built in");
@@ -99,7 +103,16 @@ impl Scene {
             let mut platter = platter.0.borrow_mut();
             platter.service = Some(Box::new(Timing::new(profile.clone(), platter.size_bytes)));
         }
-        Rc::new(Scene { world, platters, pool, id, waited: RefCell::default(), end: Cell::new(false) })
+        Rc::new(Scene {
+            world,
+            platters,
+            pool,
+            id,
+            versions: RefCell::new(vec![0; LIVE_BLOCKS as usize]),
+            busy: RefCell::default(),
+            waited: RefCell::default(),
+            end: Cell::new(false),
+        })
     }
 
     async fn lead(self: Rc<Self>) -> States {
@@ -149,19 +162,27 @@ impl Scene {
     }
 
     async fn operate(self: Rc<Self>) {
-        let (lba, begun) = (self.world.below(LIVE_BLOCKS), self.world.now());
+        let mut lba = self.world.below(LIVE_BLOCKS);
+        while !self.busy.borrow_mut().insert(lba) {
+            lba = (lba + 1) % LIVE_BLOCKS;
+        }
+        let version = self.versions.borrow()[lba as usize];
+        let begun = self.world.now();
         if self.world.below(10) < READS_OF_TEN {
             let read = self.pool.read(self.id, Lba(lba), 1).await.expect("one drive may be lost");
-            assert!(*read == *content(lba), "block {lba} is wrong");
+            assert!(*read == *content(lba, version), "block {lba} is wrong");
         } else {
-            self.pool.write(self.id, Lba(lba), content(lba)).await.expect("one drive may be lost");
+            let written = self.pool.write(self.id, Lba(lba), content(lba, version + 1)).await;
+            written.expect("one drive may be lost");
+            self.versions.borrow_mut()[lba as usize] = version + 1;
         }
         self.waited.borrow_mut().push(self.world.now().since(begun));
+        self.busy.borrow_mut().remove(&lba);
     }
 }
 
-fn content(lba: u64) -> Bytes {
-    noisy_block(1 + lba, NOISE_BYTES)
+fn content(lba: u64, version: u64) -> Bytes {
+    noisy_block(1 + lba + version * LIVE_BLOCKS, NOISE_BYTES)
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Garbage collection: emptying segments of which little lives.
 //!
-//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a rebalance is emptied in parts, and
-//! between them hosts have their share of the time: emptied at once, a segment of some MiB would hold them up for as long as
-//! many of their operations take.
+//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a rebalance is emptied in parts
+//! ([`emptying`]), and between them hosts have their share of the time.
 
+pub(crate) mod emptying;
 pub(crate) mod policy;
 
 use std::cell::RefCell;
@@ -12,22 +12,17 @@ use ashlar_block::{Cause, DriveId, IoError, World};
 use futures_util::future::{join_all, try_join_all};
 use policy::{Candidate, Market};
 
-use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
 use crate::compress::{Fragment, FragmentBytes};
-use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, RECORDS_MAX, Record, RecordKind};
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
 use crate::format::location::{Pointer, SegmentId};
-use crate::format::table::SegmentKind;
 use crate::map::shard::PageOwner;
 use crate::neighbours::{Fragments, Stored, groups, range_within};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::scan::Generation;
 use crate::segments::{Claim, Pin, Segments, pin};
-use crate::types::{Key, Lsn, SHARD_COUNT, ShardId};
-
-/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
-const RECORDS_AT_A_TIME: usize = 32;
+use crate::types::{Key, SHARD_COUNT, ShardId};
 
 /// Pages of the map that are moved at a time.
 const PAGES_AT_A_TIME: usize = 128;
@@ -90,104 +85,7 @@ impl From<IoError> for Stop {
     }
 }
 
-/// A segment that is being emptied: what is known of it between two parts.
-struct Emptying {
-    victim: SegmentId,
-    /// Of its first batch: the number may come round to another segment meanwhile, and then `items` must not be moved.
-    first_lsn: Lsn,
-    to: StreamId,
-    claim: Claim,
-    /// Where the next batch begins.
-    next_row: u32,
-    /// What is left of the batch before it.
-    records: std::vec::IntoIter<Record>,
-    /// What has been read, but does not fill a batch yet.
-    items: Vec<Item>,
-}
-
-/// A segment that is emptied in parts. What it has read is not worth much: dropped, it is read again.
-#[derive(Default)]
-pub(crate) struct InParts {
-    emptying: RefCell<Option<Emptying>>,
-}
-
-impl InParts {
-    /// Forgets what is being emptied.
-    pub fn forget(&self) {
-        self.emptying.take();
-    }
-
-    /// Whether it is this segment that is being emptied, and not another one that has its number by now.
-    pub fn is_of(&self, victim: SegmentId, segments: &Segments) -> bool {
-        let is_it = |emptying: &Emptying| {
-            emptying.victim == victim
-                && segments.get(victim).is_some_and(|segment| segment.first_lsn == emptying.first_lsn)
-        };
-        self.emptying.borrow().as_ref().is_some_and(is_it)
-    }
-
-    /// What is known of this segment.
-    fn resume(&self, victim: SegmentId, segments: &Segments) -> Option<Emptying> {
-        let is_it = self.is_of(victim, segments);
-        self.emptying.take().filter(|_| is_it)
-    }
-}
-
 impl<W: World> Pool<W> {
-    /// Moves what lives in the segment elsewhere.
-    pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
-        let parts = InParts::default();
-        loop {
-            if let Some(collected) = self.collect_part(&parts, victim).await? {
-                return Ok(collected);
-            }
-            self.world.yield_now().await;
-        }
-    }
-
-    /// Moves a part of what lives in the segment elsewhere, and goes on with it next time. `None`: there is more.
-    pub async fn collect_part(
-        &self,
-        parts: &InParts,
-        victim: SegmentId,
-    ) -> Result<Option<Collected>, AppendError> {
-        // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
-        let _pin = self.pinned(victim);
-        let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
-        let part = match kind {
-            SegmentKind::Metadata => {
-                self.relocate_pages(victim, self.claim_for_collecting(victim)).await.map(|()| None)
-            }
-            SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
-                let resumed = parts.resume(victim, &self.segments.borrow());
-                let emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind));
-                self.empty_part(emptying).await
-            }
-        };
-        match part {
-            Ok(Some(emptying)) => {
-                parts.emptying.replace(Some(emptying));
-                Ok(None)
-            }
-            Ok(None) => Ok(Some(self.emptied(victim, kind))),
-            Err(Stop::Append(error)) => Err(error),
-            Err(Stop::Unreadable(error)) => {
-                tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
-                self.unmovable.borrow_mut().insert(victim);
-                Ok(Some(Collected::Unmovable))
-            }
-        }
-    }
-
-    fn emptied(&self, victim: SegmentId, kind: SegmentKind) -> Collected {
-        self.count(|counters| counters.segments_collected += 1);
-        if kind == SegmentKind::Metadata {
-            return Collected::LeftToCheckpoint;
-        }
-        self.segments.borrow_mut().condemn(victim);
-        Collected::Emptied
-    }
-
     /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
     /// not for collection, the last would find none, and halt the pool.
     fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
@@ -215,44 +113,6 @@ impl<W: World> Pool<W> {
             homes,
             chunks_per_column: segments.chunks_per_column(homes.len()),
         }
-    }
-
-    fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind) -> Emptying {
-        let first_lsn = self.segments.borrow().get(victim).expect("a victim exists").first_lsn;
-        Emptying {
-            victim,
-            first_lsn,
-            to: self.temper.stream_of_survivors(kind),
-            claim: self.claim_for_collecting(victim),
-            next_row: 0,
-            records: Vec::new().into_iter(),
-            items: Vec::new(),
-        }
-    }
-
-    /// Moves some of what lives. `None`: that was the last of it.
-    async fn empty_part(&self, mut emptying: Emptying) -> Result<Option<Emptying>, Stop> {
-        if emptying.records.len() == 0 && !self.read_records(&mut emptying).await? {
-            self.move_items(&mut emptying, 0).await?;
-            return Ok(None);
-        }
-        let records: Vec<Record> = emptying.records.by_ref().take(RECORDS_AT_A_TIME).collect();
-        emptying.items.extend(self.live_items(&records).await?);
-        self.move_items(&mut emptying, RECORDS_MAX).await?;
-        Ok(Some(emptying))
-    }
-
-    /// Reads which fragments the next batch has. Returns false behind the last one.
-    async fn read_records(&self, emptying: &mut Emptying) -> Result<bool, IoError> {
-        let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
-        let rest = extents.iter().find(|extent| emptying.next_row < extent.row + extent.rows);
-        let Some(row) = rest.map(|extent| extent.row.max(emptying.next_row)) else { return Ok(false) };
-        let header = self.read_header(emptying.victim, row).await?;
-        let mut records = header.records;
-        records.retain(|record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. }));
-        emptying.records = records.into_iter();
-        emptying.next_row = row + header.rows;
-        Ok(true)
     }
 
     /// The header of the batch that begins at `row`.
@@ -317,22 +177,6 @@ impl<W: World> Pool<W> {
                 each.map(|(live, stored)| live.moved(FragmentBytes::Own(stored))).collect()
             }
         })
-    }
-
-    /// Moves items in full batches until at most `keep` are left.
-    async fn move_items(&self, emptying: &mut Emptying, keep: usize) -> Result<(), Stop> {
-        let Emptying { to, claim, ref mut items, .. } = *emptying;
-        while items.len() > keep {
-            let take =
-                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
-            let appended = self.try_append(to, claim, take).await.map_err(AppendError::from)?;
-            let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
-            self.count(|counters| counters.fragments_moved += moved.applied);
-            if moved.unknown > 0 {
-                return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());
-            }
-        }
-        Ok(())
     }
 
     // --- metadata ---------------------------------------------------------------------------------------------

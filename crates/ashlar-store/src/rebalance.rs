@@ -17,7 +17,8 @@ use ashlar_block::{DriveId, IoError, World};
 
 use crate::format::location::SegmentId;
 use crate::format::table::{SegmentKind, SegmentState};
-use crate::gc::{Collected, InParts};
+use crate::gc::Collected;
+use crate::gc::emptying::{InParts, Part};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle, Progress};
@@ -226,8 +227,8 @@ impl<W: World> Pool<W> {
         self.free_segments() > self.marks().collect
     }
 
-    /// The segment to be written anew next, and whether it may be now: the one of which least lives, so that it gives its space to
-    /// the others.
+    /// The segment to be written anew next, and whether it may be now: the one that has begun, or else that of which least lives, so
+    /// that it gives its space to the others.
     fn next_to_widen(
         &self,
         segments: &Segments,
@@ -236,7 +237,11 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId)> {
         let narrow = self.narrow(segments, below, drives);
-        let next = narrow.min_by_key(|(id, segment)| (segment.last_lsn >= floor, segment.live.bytes(), *id));
+        let begun = self.rebalance.widening.segment(segments);
+        let order = |(id, segment): &(SegmentId, &Segment)| {
+            (segment.last_lsn >= floor, begun != Some(*id), segment.live.bytes(), *id)
+        };
+        let next = narrow.min_by_key(order);
         next.map(|(id, segment)| (segment.last_lsn < floor, id))
     }
 
@@ -279,10 +284,14 @@ impl<W: World> Pool<W> {
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
         let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
-        match self.collect_part(&self.rebalance.widening, id).await? {
-            None | Some(Collected::Unmovable) => return Ok(()),
-            Some(Collected::LeftToCheckpoint) => self.ordered_checkpoint().await,
-            Some(Collected::Emptied) => {}
+        match self.collect_in_parts(&self.rebalance.widening, id).await? {
+            Part::More => {
+                self.widened_in_part();
+                return Ok(());
+            }
+            Part::Done(Collected::Unmovable) => return Ok(()),
+            Part::Done(Collected::LeftToCheckpoint) => self.ordered_checkpoint().await,
+            Part::Done(Collected::Emptied) => {}
         }
         // It would be tried again and again.
         if self
@@ -295,6 +304,15 @@ impl<W: World> Pool<W> {
         }
         self.rebalanced(bytes);
         Ok(())
+    }
+
+    fn widened_in_part(&self) {
+        if self.is_rebalancing() {
+            // It has begun: from now on it counts what hosts wait for.
+            self.rebalance.done.add(0, self.world.now());
+        } else {
+            self.rebalance.widening.forget();
+        }
     }
 
     async fn move_column(&self, id: SegmentId, chosen: Option<ColumnMove>) {

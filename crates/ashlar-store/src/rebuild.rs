@@ -17,7 +17,8 @@ use ashlar_block::{DriveId, IoError, Nanos, World};
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::format::table::SegmentState;
-use crate::gc::{Collected, InParts};
+use crate::gc::Collected;
+use crate::gc::emptying::{InParts, Part};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle};
@@ -227,8 +228,11 @@ impl<W: World> Pool<W> {
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
-                let part = self.collect_part(&self.rebuild.collecting, id).await?;
-                let Some(collected) = part else { return Ok(()) };
+                let Part::Done(collected) = self.collect_in_parts(&self.rebuild.collecting, id).await? else {
+                    // It has begun: from now on it counts what hosts wait for.
+                    self.rebuild.done.add(0, self.world.now());
+                    return Ok(());
+                };
                 if matches!(collected, Collected::Unmovable) {
                     self.rebuild.done.meets(Obstacle::Unreadable);
                     return Ok(());

@@ -33,11 +33,18 @@ impl TimeShare {
         self.next_step_at.set(self.next_step_at.get().max(until));
     }
 
-    /// A step is done; the others' share of the time is next, so that such steps have so many thousandths of it.
+    /// A step is done; the others' share of the time is next, so that such steps have so many thousandths of it. One that came late
+    /// is not to have less for it.
     pub fn stepped(&self, begun: Nanos, ended: Nanos, share: u16) {
-        self.pause(ended, pause_after(ended.since(begun), share));
+        let late = begun.since(self.next_step_at.get()).min(LATE_COUNTED_MAX);
+        let step_and_pause = ended.since(begun) + pause_after(ended.since(begun), share);
+        let next = (begun.0 + step_and_pause.as_nanos() as u64).saturating_sub(late.as_nanos() as u64);
+        self.next_step_at.set(self.next_step_at.get().max(Nanos(next)));
     }
 }
+
+/// How late a step may be and still make up for it: what comes at once then is to be short for hosts.
+const LATE_COUNTED_MAX: Duration = Duration::from_millis(50);
 
 /// What a step takes at most of what is counted. One that takes longer has waited for a drive, for which hosts had all the time that
 /// there was; counted whole, a drive that hangs for its 20 s would hold up a rebuild for half an hour.

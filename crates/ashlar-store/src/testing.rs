@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::{Future, ready};
+use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -79,23 +80,40 @@ pub fn at_once<T>(work: impl Future<Output = T>) -> T {
 
 /// Writes one incompressible block in a batch of its own, to a volume that there is not.
 pub fn write_block(pool: &Pool<StillWorld>, lba: u64) {
-    let mut appended = append_block(pool, lba);
+    finish_write(pool, append_block(pool, lba));
+}
+
+/// Writes blocks that compress to an eighth, in one batch.
+pub fn write_small_blocks(pool: &Pool<StillWorld>, lbas: Range<u64>) {
+    let items = lbas.map(|lba| block_item(pool, lba, BLOCK_BYTES / 8)).collect();
+    finish_write(pool, append(pool, items));
+}
+
+/// The same as [`write_block`], before anything of it is on a drive.
+pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
+    append(pool, vec![block_item(pool, lba, BLOCK_BYTES)])
+}
+
+/// A block with so many bytes that do not compress.
+fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item {
+    let mut block = vec![0; BLOCK_BYTES];
+    pool.world.fill_random(&mut block[..noise_bytes]);
+    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
+    let fragment = compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");
+    Item { kind: RecordKind::Write, key, fragment }
+}
+
+fn append(pool: &Pool<StillWorld>, mut items: Vec<Item>) -> Appended {
+    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
+    at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room")
+}
+
+fn finish_write(pool: &Pool<StillWorld>, mut appended: Appended) {
     at_once(pool.write_durably(&mut appended)).expect("good drives");
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
         pool.publish_item(item, *pointer);
     }
     pool.log.published(appended.lsn);
-}
-
-/// The same, before anything of it is on a drive.
-pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
-    let mut block = vec![0; BLOCK_BYTES];
-    pool.world.fill_random(&mut block);
-    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
-    let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
-    let mut items = vec![Item { kind: RecordKind::Write, key, fragment }];
-    let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
-    at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("there is room")
 }
 
 /// Drives that are a pool.

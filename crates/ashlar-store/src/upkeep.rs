@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 mod orders;
 pub(crate) mod policy;
+mod turn;
 
 use std::ops::Bound;
 use std::pin::pin;
@@ -63,10 +64,13 @@ impl<W: World> Pool<W> {
                 self.rebuild.done.meets(Obstacle::NoRoom);
             }
             match task {
-                Task::Rest => self.rest().await,
+                Task::Rest => {
+                    self.orders.rebuild_turn.others_rest();
+                    self.rest().await;
+                }
                 task => {
                     let rest = self.orders.now_does(Activity::of(&task));
-                    self.perform(task).await;
+                    self.take_turn(task).await;
                     self.orders.now_does(rest);
                 }
             }
@@ -79,8 +83,19 @@ impl<W: World> Pool<W> {
         self.orders.ended.notify_one();
     }
 
+    /// Performs it, and counts the time for whose turn is next.
+    async fn take_turn(&self, task: Task) {
+        let (begun, rebuilds) = (self.world.now(), matches!(task, Task::Rebuild(_)));
+        self.perform(task).await;
+        let took = self.world.now().since(begun);
+        if rebuilds {
+            self.orders.rebuild_turn.rebuilt_for(took);
+        } else {
+            self.orders.rebuild_turn.others_took(took);
+        }
+    }
+
     async fn perform(&self, task: Task) {
-        self.orders.rebuild_turn.set(!matches!(task, Task::Rebuild(_)));
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
@@ -387,7 +402,7 @@ impl<W: World> Pool<W> {
             scrub: self.scrub_is_ready(),
             rebalance: self.rebalance_is_ready(),
             map_turn: self.orders.map_turn.get(),
-            rebuild_turn: self.orders.rebuild_turn.get(),
+            rebuild_turn: self.orders.rebuild_turn.is_its(),
             victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },
         }
     }

@@ -144,10 +144,10 @@ impl<D: Device> Array<D> {
         sectors: &Range<u32>,
         patience: Patience,
     ) -> Result<AlignedBuf, DeviceError> {
-        if !self.recent.wants(sectors.len()) {
+        let chunk = geometry.columns[column];
+        if !self.recent.wants(sectors.len()) || self.working(chunk.drive).is_none() {
             return self.read_with(geometry, column, sectors, patience, Refusal::News).await;
         }
-        let chunk = geometry.columns[column];
         let mut all = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
         let mut next = sectors.start;
         let place = |sector: u32| (sector - sectors.start) as usize * SECTOR_BYTES;

@@ -2,14 +2,17 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Device, DeviceError, MemoryDevice};
+use ashlar_block::{Device, DeviceError, Lba, MemoryDevice};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once, write_block};
+use crate::testing::{Drives, StillWorld, at_once, write_block, write_small_blocks};
+use crate::types::{Family, Key, Layer};
 
 /// Blocks that a pool begins with.
 const BLOCKS: u64 = 160;
+/// In each batch of those that compress.
+const SMALL_BLOCKS: u64 = 20;
 
 /// The result of work that waits for a checkpoint.
 fn with_checkpoint<T>(pool: &Pool<StillWorld>, work: impl Future<Output = T>) -> T {
@@ -234,4 +237,31 @@ fn where_a_column_was_is_not_written_while_it_is_still_read() {
     drop(reader);
     at_once(pool.checkpoint(false)).expect("good drives");
     assert!(is_free(&pool));
+}
+
+/// Whatever hosts overwrote elsewhere made another segment that of which least lives, and what had been read of the first was read for
+/// nothing.
+#[test]
+fn a_segment_that_has_begun_to_be_widened_is_finished_before_another_of_which_less_lives_by_now() {
+    let mut drives = Drives::new(Level::RAID5, 4);
+    let pool = drives.open();
+    for first in (0..4 * BLOCKS).step_by(SMALL_BLOCKS as usize) {
+        write_small_blocks(&pool, first..first + SMALL_BLOCKS);
+    }
+    pool.seal_all();
+    at_once(pool.checkpoint(false)).expect("good drives");
+    add_drives(&mut drives, &pool, 2);
+    with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
+    let (_, widen) = rebalance(&pool, |task| !matches!(task, RebalanceTask::Widen(_)));
+    let Some(task @ RebalanceTask::Widen(begun)) = widen else { panic!("{widen:?}") };
+    at_once(pool.perform_rebalance(task)).expect("there is room");
+    let segment_of = |lba| {
+        let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
+        at_once(pool.lookup(&key, |value| value.expect("it was written").location.segment()))
+    };
+    let is_elsewhere = |lba: &u64| segment_of(*lba).expect("good drives") != begun;
+    let elsewhere: Vec<u64> = (0..4 * BLOCKS).filter(is_elsewhere).collect();
+    assert!(elsewhere.len() > BLOCKS as usize);
+    elsewhere.into_iter().step_by(SMALL_BLOCKS as usize).for_each(|lba| write_block(&pool, lba));
+    assert_eq!(next(&pool), Some(task));
 }

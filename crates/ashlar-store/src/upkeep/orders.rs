@@ -7,6 +7,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::Answer;
 use super::activity::Activity;
+use super::turn::RebuildTurn;
 use crate::audit::Audit;
 use crate::segments::Claim;
 use crate::types::{GroupKey, ShardId};
@@ -26,8 +27,7 @@ pub(crate) struct Orders {
     pub(super) moves_want_window: Cell<bool>,
     /// Collection has had its turn since the map's own upkeep had one.
     pub(super) map_turn: Cell<bool>,
-    /// Collection has had its turn since the rebuild had one.
-    pub(super) rebuild_turn: Cell<bool>,
+    pub(super) rebuild_turn: RebuildTurn,
     pub(super) room_wanted: Cell<bool>,
     pub(super) room_exact: Cell<bool>,
     /// The group that was merged last: all have their turn.

@@ -1,0 +1,122 @@
+use std::rc::Rc;
+
+use ashlar_block::Lba;
+use ashlar_raid::Level;
+
+use super::*;
+use crate::format::location::Location;
+use crate::segments::Segment;
+use crate::testing::{Drives, StillWorld, at_once, write_small_blocks};
+use crate::types::{Family, Key, Layer};
+
+/// In each batch: a part is of one and a half.
+const BATCH_BLOCKS: u64 = 24;
+const BLOCKS: u64 = 5 * BATCH_BLOCKS;
+
+/// A pool, and a segment of it in which something lives.
+fn filled() -> (Rc<Pool<StillWorld>>, SegmentId) {
+    let pool = Drives::new(Level::RAID5, 4).open();
+    for first in (0..BLOCKS).step_by(BATCH_BLOCKS as usize) {
+        write_small_blocks(&pool, first..first + BATCH_BLOCKS);
+    }
+    pool.seal_all();
+    at_once(pool.checkpoint(false)).expect("good drives");
+    let victim = location(&pool, 0).segment();
+    (pool, victim)
+}
+
+fn location(pool: &Pool<StillWorld>, lba: u64) -> Location {
+    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
+    at_once(pool.lookup(&key, |value| value.expect("it was written").location)).expect("good drives")
+}
+
+fn part(pool: &Pool<StillWorld>, parts: &InParts, victim: SegmentId) -> Part {
+    at_once(pool.collect_in_parts(parts, victim)).expect("there is room")
+}
+
+/// What is done until all of it is.
+fn rest(pool: &Pool<StillWorld>, parts: &InParts, victim: SegmentId) -> usize {
+    let mut count = 1;
+    while part(pool, parts, victim) == Part::More {
+        count += 1;
+    }
+    count
+}
+
+fn live(pool: &Pool<StillWorld>, victim: SegmentId) -> u64 {
+    pool.segments.borrow().get(victim).expect("it is there").live.fragments
+}
+
+/// Blocks that are in the segment.
+fn inside(pool: &Pool<StillWorld>, victim: SegmentId) -> Vec<u64> {
+    (0..BLOCKS).filter(|lba| location(pool, *lba).segment() == victim).collect()
+}
+
+#[test]
+fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
+    let (pool, victim) = filled();
+    let blocks = live(&pool, victim);
+    let parts = InParts::default();
+    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let parts_in_all = 1 + rest(&pool, &parts, victim) as u64;
+    assert!(parts_in_all >= blocks / RECORDS_AT_A_TIME as u64, "{parts_in_all} for {blocks} blocks");
+    assert_eq!(pool.counters.get().fragments_moved, blocks);
+    assert!(pool.segments.borrow().get(victim).is_some_and(Segment::is_empty));
+    assert_eq!(inside(&pool, victim), []);
+}
+
+#[test]
+fn what_hosts_write_between_two_parts_is_not_replaced_by_what_was_read_before() {
+    let (pool, victim) = filled();
+    let blocks = live(&pool, victim);
+    let parts = InParts::default();
+    assert_eq!(part(&pool, &parts, victim), Part::More);
+    assert!(
+        parts.emptying.borrow().as_ref().is_some_and(|emptying| emptying.items.len() == RECORDS_AT_A_TIME)
+    );
+    write_small_blocks(&pool, 0..BATCH_BLOCKS);
+    let written = || (0..BATCH_BLOCKS).map(|lba| location(&pool, lba)).collect::<Vec<_>>();
+    let before = written();
+    rest(&pool, &parts, victim);
+    assert_eq!(written(), before);
+    assert_eq!(pool.counters.get().fragments_moved, blocks - BATCH_BLOCKS);
+}
+
+/// Rows of the other one would have been taken for done, and what lives there for garbage.
+#[test]
+fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
+    let (pool, victim) = filled();
+    let blocks = live(&pool, victim);
+    let parts = InParts::default();
+    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let mut emptying = parts.emptying.take().expect("it has begun");
+    (emptying.first_lsn, emptying.next_row) = (Lsn(emptying.first_lsn.0 + 1), u32::MAX);
+    (emptying.records, emptying.items) = (VecDeque::new(), Vec::new());
+    parts.emptying.replace(Some(emptying));
+    assert_eq!(parts.segment(&pool.segments.borrow()), None);
+    rest(&pool, &parts, victim);
+    assert_eq!(pool.counters.get().fragments_moved, blocks);
+    assert_eq!(inside(&pool, victim), []);
+}
+
+#[test]
+fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
+    let (pool, victim) = filled();
+    let blocks = live(&pool, victim);
+    let parts = InParts::default();
+    assert_eq!(part(&pool, &parts, victim), Part::More);
+    pool.seal_all();
+    while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 4096]])).is_ok() {
+        pool.seal_all();
+    }
+    let refused =
+        std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim)))).find(Result::is_err);
+    assert!(matches!(refused, Some(Err(AppendError::WindowEmpty))), "{refused:?}");
+    let waiting = || parts.emptying.borrow().as_ref().map(|emptying| emptying.items.len() as u64);
+    assert_eq!(waiting(), Some(blocks));
+    at_once(pool.collect_in_parts(&parts, victim)).expect_err("there is still none");
+    assert_eq!(waiting(), Some(blocks));
+    at_once(pool.checkpoint(false)).expect("good drives");
+    rest(&pool, &parts, victim);
+    assert_eq!(pool.counters.get().fragments_moved, blocks);
+}
