@@ -60,6 +60,14 @@ impl Done {
         }
     }
 
+    /// The first bytes are on their way.
+    pub fn begins(&self, now: Nanos) {
+        let mut marks = self.marks.borrow_mut();
+        if marks.is_empty() {
+            marks.push_back((now, self.bytes.get()));
+        }
+    }
+
     /// So much was done before the pool was opened.
     pub fn resume(&self, bytes: u64) {
         self.bytes.set(bytes);
@@ -75,7 +83,7 @@ impl Done {
         self.obstacle.set(Some(obstacle));
     }
 
-    /// Whether any have been, since the pool was opened.
+    /// Whether any have been, or are on their way, since the pool was opened.
     pub fn has_begun(&self) -> bool {
         !self.marks.borrow().is_empty()
     }

@@ -284,9 +284,14 @@ impl<W: World> Pool<W> {
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
         let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
-        match self.collect_in_parts(&self.rebalance.widening, id).await? {
+        let part = self.collect_in_parts(&self.rebalance.widening, id).await;
+        if !self.is_rebalancing() {
+            // Somebody has stopped it meanwhile.
+            self.rebalance.widening.forget();
+        }
+        match part? {
             Part::More => {
-                self.widened_in_part();
+                self.widening_begins();
                 return Ok(());
             }
             Part::Done(Collected::Unmovable) => return Ok(()),
@@ -306,12 +311,10 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    fn widened_in_part(&self) {
+    fn widening_begins(&self) {
         if self.is_rebalancing() {
-            // It has begun: from now on it counts what hosts wait for.
-            self.rebalance.done.add(0, self.world.now());
-        } else {
-            self.rebalance.widening.forget();
+            // From now on it counts what hosts wait for.
+            self.rebalance.done.begins(self.world.now());
         }
     }
 

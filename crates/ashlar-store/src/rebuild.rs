@@ -229,8 +229,8 @@ impl<W: World> Pool<W> {
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
                 let Part::Done(collected) = self.collect_in_parts(&self.rebuild.collecting, id).await? else {
-                    // It has begun: from now on it counts what hosts wait for.
-                    self.rebuild.done.add(0, self.world.now());
+                    // From now on it counts what hosts wait for.
+                    self.rebuild.done.begins(self.world.now());
                     return Ok(());
                 };
                 if matches!(collected, Collected::Unmovable) {

@@ -85,13 +85,13 @@ impl<W: World> Pool<W> {
 
     /// Performs it, and counts the time for whose turn is next.
     async fn take_turn(&self, task: Task) {
-        let (begun, rebuilds) = (self.world.now(), matches!(task, Task::Rebuild(_)));
+        let begun = self.world.now();
         self.perform(task).await;
         let took = self.world.now().since(begun);
-        if rebuilds {
-            self.orders.rebuild_turn.rebuilt_for(took);
-        } else {
-            self.orders.rebuild_turn.others_took(took);
+        match task {
+            Task::Rebuild(_) => self.orders.rebuild_turn.rebuilt_for(took),
+            task if task.competes() => self.orders.rebuild_turn.others_took(took),
+            _ => self.orders.rebuild_turn.others_took(Duration::ZERO),
         }
     }
 

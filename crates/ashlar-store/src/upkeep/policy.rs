@@ -220,6 +220,18 @@ pub(crate) enum Task {
     Rest,
 }
 
+impl Task {
+    /// Whether it is chosen instead of a rebuild or after it, by turns: not what comes at once wherever it is due.
+    pub fn competes(self) -> bool {
+        match self {
+            Task::Distribute(_) | Task::Compact(_) | Task::Merge(..) | Task::Collect(_) => true,
+            Task::Purge(_) | Task::Sweep | Task::Rebalance => true,
+            Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => false,
+            Task::Rebuild(_) | Task::Scrub | Task::Rest => false,
+        }
+    }
+}
+
 /// What to do next. What hosts wait for comes first; then what keeps space and memory within bounds; then what can
 /// wait.
 pub(crate) fn choose(now: &Situation) -> Task {
@@ -256,8 +268,10 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
         return task;
     }
-    if let Some(task) = rebuild.filter(|_| !now.is_short_of_space()) {
-        return Task::Rebuild(task);
+    // A rebuild that may have all of the time would keep who waits for room from ever being told.
+    let for_room = (now.room_wanted && rebuild.is_some()).then(|| now.for_writes_without_room());
+    if let Some(task) = for_room.or(rebuild.map(Task::Rebuild)).filter(|_| !now.is_short_of_space()) {
+        return task;
     }
     if now.is_short_of_space() {
         // Enough is waiting for a root.
@@ -268,8 +282,8 @@ pub(crate) fn choose(now: &Situation) -> Task {
             return task;
         }
     }
-    if let Some(task) = rebuild {
-        return Task::Rebuild(task);
+    if let Some(task) = for_room.or(rebuild.map(Task::Rebuild)) {
+        return task;
     }
     if let Some(task) = now.for_the_map() {
         return task;

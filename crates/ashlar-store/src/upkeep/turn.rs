@@ -6,8 +6,8 @@ use std::time::Duration;
 /// What others have taken is counted up to here: what the rebuild then has at once is not to be long.
 const BEHIND_MAX: Duration = Duration::from_millis(100);
 
-/// The rebuild and all others have as much time as each other, and one step each at least: a part of a segment takes a millisecond, a
-/// merge thirty.
+/// After each step of others the rebuild has one at least, and as many as it takes to have had as much time: a part of a segment takes a
+/// millisecond, a merge thirty.
 #[derive(Default)]
 pub(super) struct RebuildTurn {
     is_its: Cell<bool>,

@@ -1,6 +1,7 @@
 //! A drive that was lost comes back.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 use ashlar_store::{AddError, DriveCondition, DriveStatus, FoundDrive, ReturnError};
@@ -10,6 +11,9 @@ use super::{Home, OpenPool, OpenRequest, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
 use crate::error::NodeError;
 use crate::report::PoolRecord;
+
+/// What was under way in a pool that has halted keeps its drives open for a moment after the pool is closed.
+const CLOSING_WAIT: Duration = Duration::from_secs(5);
 
 impl<B: DriveBay> Home<B> {
     /// Takes a drive back that a pool has lost. `at`: where it is, unless it is where the pool has had it. Returns what is to be
@@ -60,7 +64,8 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// [`NodeError`]; if the pool is closed then, its namespaces are gone.
     pub async fn reopen_pool(&self, uuid: PoolUuid, request: OpenRequest) -> Result<PoolRecord, NodeError> {
-        self.could_reopen(uuid, &request.drives).await?;
+        let drives = self.could_reopen(uuid, &request.drives).await?;
+        let request = OpenRequest { drives, member_wait: CLOSING_WAIT, ..request };
         let halted = self.suspend_pool(uuid).await?;
         if let Err(error) = halted.store.close().await {
             tracing::info!(pool = halted.name, %error, "closing a pool that has halted, to open it again");
@@ -74,11 +79,11 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// Whether a pool that has halted for want of drives has enough of them with those that are at `specs`. It stays open as it is,
-    /// and what can be read of it can still be read.
+    /// and what can be read of it can still be read. Returns the places that have one.
     ///
     /// # Errors
     /// [`NodeError::Open`] with the members that are missing.
-    async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<(), NodeError> {
+    async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<Vec<String>, NodeError> {
         let pool = self.pool(uuid)?;
         pool.is_not_taken()?;
         let _changing = pool.changing.lock().await;
@@ -96,7 +101,8 @@ impl<B: DriveBay> Home<B> {
         let found = self.find_members(&others).await;
         let back: BTreeSet<DriveUuid> = found.members_of(uuid).collect();
         let could = pool.store.could_open_with(&back);
-        could.map_err(|error| not_opened(&pool.name, error, &found.reasons(), &[]))
+        could.map_err(|error| not_opened(&pool.name, error, &found.reasons(), &[]))?;
+        Ok(specs.iter().filter(|spec| !found.is_missing(spec)).cloned().collect())
     }
 }
 

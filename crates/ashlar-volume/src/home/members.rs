@@ -114,6 +114,11 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<D: Device + Clone> Found<D> {
+    /// Whether there is no member at this place.
+    pub(super) fn is_missing(&self, spec: &str) -> bool {
+        self.others.iter().any(|other| other.spec == spec)
+    }
+
     /// Those that are members of this pool.
     pub(super) fn members_of(&self, pool: PoolUuid) -> impl Iterator<Item = DriveUuid> {
         let members = self.members.iter().map(|member| &member.superblock);

@@ -260,6 +260,16 @@ fn the_rebuild_has_a_turn_after_each_task_of_the_map() {
     assert_ne!(choose(&Situation { rebuild_turn: true, free_segments: 3, ..busy }), Task::Rebuild(task));
 }
 
+/// They were told that the pool is full after five seconds, though a sweep would have shown that it is not.
+#[test]
+fn who_waits_for_room_is_served_beside_a_rebuild_that_has_all_of_the_time() {
+    let task = RebuildTask::Move(SegmentId(3));
+    let wanted = Situation { rebuild: Some(task), room_wanted: true, inexact: true, ..calm() };
+    assert_eq!(choose(&wanted), Task::Sweep);
+    assert_eq!(choose(&Situation { rebuild_turn: true, ..wanted.clone() }), Task::Rebuild(task));
+    assert_eq!(choose(&Situation { inexact: false, ..wanted }), Task::DeclareFull);
+}
+
 /// A pool that was full when it lost a drive stayed without redundancy beside the drive that it got instead.
 #[test]
 fn what_a_full_pool_has_lost_is_restored_to_what_nothing_else_can_use() {
