@@ -284,16 +284,15 @@ impl<W: World> Pool<W> {
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
         let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
+        // From now on it counts what hosts wait for.
+        self.rebalance.done.begins(self.world.now());
         let part = self.collect_in_parts(&self.rebalance.widening, id).await;
         if !self.is_rebalancing() {
             // Somebody has stopped it meanwhile.
             self.rebalance.widening.forget();
         }
         match part? {
-            Part::More => {
-                self.widening_begins();
-                return Ok(());
-            }
+            Part::More => return Ok(()),
             Part::Done(Collected::Unmovable) => return Ok(()),
             Part::Done(Collected::LeftToCheckpoint) => self.ordered_checkpoint().await,
             Part::Done(Collected::Emptied) => {}
@@ -309,13 +308,6 @@ impl<W: World> Pool<W> {
         }
         self.rebalanced(bytes);
         Ok(())
-    }
-
-    fn widening_begins(&self) {
-        if self.is_rebalancing() {
-            // From now on it counts what hosts wait for.
-            self.rebalance.done.begins(self.world.now());
-        }
     }
 
     async fn move_column(&self, id: SegmentId, chosen: Option<ColumnMove>) {

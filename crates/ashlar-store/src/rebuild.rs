@@ -228,9 +228,9 @@ impl<W: World> Pool<W> {
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
+                // From now on it counts what hosts wait for.
+                self.rebuild.done.begins(self.world.now());
                 let Part::Done(collected) = self.collect_in_parts(&self.rebuild.collecting, id).await? else {
-                    // From now on it counts what hosts wait for.
-                    self.rebuild.done.begins(self.world.now());
                     return Ok(());
                 };
                 if matches!(collected, Collected::Unmovable) {

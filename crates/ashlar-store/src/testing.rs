@@ -20,6 +20,7 @@ use crate::batch::Item;
 use crate::compress::compress_blocks;
 use crate::create::{NewPool, create};
 use crate::format::header::RecordKind;
+use crate::format::location::Location;
 use crate::format::superblock::Superblock;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
@@ -98,9 +99,8 @@ pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
 fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item {
     let mut block = vec![0; BLOCK_BYTES];
     pool.world.fill_random(&mut block[..noise_bytes]);
-    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
     let fragment = compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");
-    Item { kind: RecordKind::Write, key, fragment }
+    Item { kind: RecordKind::Write, key: key(lba), fragment }
 }
 
 fn append(pool: &Pool<StillWorld>, mut items: Vec<Item>) -> Appended {
@@ -114,6 +114,15 @@ fn finish_write(pool: &Pool<StillWorld>, mut appended: Appended) {
         pool.publish_item(item, *pointer);
     }
     pool.log.published(appended.lsn);
+}
+
+/// Where such a block is.
+pub fn location(pool: &Pool<StillWorld>, lba: u64) -> Location {
+    at_once(pool.lookup(&key(lba), |value| value.expect("it was written").location)).expect("good drives")
+}
+
+fn key(lba: u64) -> Key {
+    Key { family: Family(1), lba: Lba(lba), layer: Layer(0) }
 }
 
 /// Drives that are a pool.

@@ -10,7 +10,7 @@ use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Activity, AddError, DriveCondition, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
-use support::{Handles, TestNode, drive, drives, node, pool, with_faults};
+use support::{Handles, TestNode, drive, drives, hold_drive, node, pool, with_faults};
 
 /// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
 /// moment between two things, too.
@@ -92,5 +92,22 @@ fn a_drive_that_could_not_be_given_its_new_identity_comes_back_at_the_next_try()
         let online = |drive: &DriveReport| drive.status.condition == DriveCondition::Online;
         let report = node.report("tank").await.unwrap();
         assert_eq!(report.drives.iter().filter(|drive| online(drive)).count(), 4, "{:?}", report.drives);
+    });
+}
+
+/// What was under way in the pool as it halted had its drives still open: the pool was closed, and stayed so.
+#[test]
+fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go_of_yet() {
+    let (node, handles) = node(1);
+    drive(async move {
+        let all = drives("a", 4);
+        node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
+        node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
+        node.fail_drive("tank", "2".to_owned(), true).await.unwrap();
+        assert!(node.report("tank").await.unwrap().status.halted.is_some());
+        // Without it there are too few; at the third look it is free.
+        hold_drive(&handles, &all[3], 2).await;
+        node.reopen_pool("tank", "2", all.clone()).await.expect("it is free in a moment");
+        assert_eq!(node.report("tank").await.unwrap().status.halted, None);
     });
 }

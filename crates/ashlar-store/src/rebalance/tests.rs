@@ -2,12 +2,11 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Device, DeviceError, Lba, MemoryDevice};
+use ashlar_block::{Device, DeviceError, MemoryDevice};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once, write_block, write_small_blocks};
-use crate::types::{Family, Key, Layer};
+use crate::testing::{Drives, StillWorld, at_once, location, write_block, write_small_blocks};
 
 /// Blocks that a pool begins with.
 const BLOCKS: u64 = 160;
@@ -255,11 +254,7 @@ fn a_segment_that_has_begun_to_be_widened_is_finished_before_another_of_which_le
     let (_, widen) = rebalance(&pool, |task| !matches!(task, RebalanceTask::Widen(_)));
     let Some(task @ RebalanceTask::Widen(begun)) = widen else { panic!("{widen:?}") };
     at_once(pool.perform_rebalance(task)).expect("there is room");
-    let segment_of = |lba| {
-        let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
-        at_once(pool.lookup(&key, |value| value.expect("it was written").location.segment()))
-    };
-    let is_elsewhere = |lba: &u64| segment_of(*lba).expect("good drives") != begun;
+    let is_elsewhere = |lba: &u64| location(&pool, *lba).segment() != begun;
     let elsewhere: Vec<u64> = (0..4 * BLOCKS).filter(is_elsewhere).collect();
     assert!(elsewhere.len() > BLOCKS as usize);
     elsewhere.into_iter().step_by(SMALL_BLOCKS as usize).for_each(|lba| write_block(&pool, lba));

@@ -28,6 +28,9 @@ impl DriveBay for MemoryBay {
     }
 
     async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+        if is_held(spec) {
+            return Err(format!("{spec} is in use by process {}", std::process::id()));
+        }
         let made = !self.exists(spec);
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
@@ -76,6 +79,23 @@ thread_local! {
     static BAY: RefCell<MemoryBay> = RefCell::default();
     static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
     static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
+    /// How many times drives are yet refused to whoever opens them.
+    static HELD: RefCell<BTreeMap<String, u32>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn is_held(spec: &str) -> bool {
+    HELD.with_borrow_mut(|held| {
+        let left = held.get_mut(spec).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_some()
+    })
+}
+
+/// Lets whoever opens that drive of reactor 0 find it in use, so many times.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub async fn hold_drive(handles: &Handles, spec: &str, times: u32) {
+    let spec = spec.to_owned();
+    let hold = move |_| async move { HELD.with_borrow_mut(|held| held.insert(spec, times)) };
+    handles.call(ReactorIndex(0), hold).await.expect("it runs");
 }
 
 fn faults_here(spec: &str) -> Faults {

@@ -1,13 +1,10 @@
 use std::rc::Rc;
 
-use ashlar_block::Lba;
 use ashlar_raid::Level;
 
 use super::*;
-use crate::format::location::Location;
 use crate::segments::Segment;
-use crate::testing::{Drives, StillWorld, at_once, write_small_blocks};
-use crate::types::{Family, Key, Layer};
+use crate::testing::{Drives, StillWorld, at_once, location, write_small_blocks};
 
 /// In each batch: a part is of one and a half.
 const BATCH_BLOCKS: u64 = 24;
@@ -25,9 +22,13 @@ fn filled() -> (Rc<Pool<StillWorld>>, SegmentId) {
     (pool, victim)
 }
 
-fn location(pool: &Pool<StillWorld>, lba: u64) -> Location {
-    let key = Key { family: Family(1), lba: Lba(lba), layer: Layer(0) };
-    at_once(pool.lookup(&key, |value| value.expect("it was written").location)).expect("good drives")
+/// The same after the first part, with how many blocks lived in it and what comes next.
+fn begun() -> (Rc<Pool<StillWorld>>, SegmentId, u64, InParts) {
+    let (pool, victim) = filled();
+    let blocks = pool.segments.borrow().get(victim).expect("it is there").live.fragments;
+    let parts = InParts::default();
+    assert_eq!(part(&pool, &parts, victim), Part::More);
+    (pool, victim, blocks, parts)
 }
 
 fn part(pool: &Pool<StillWorld>, parts: &InParts, victim: SegmentId) -> Part {
@@ -43,10 +44,6 @@ fn rest(pool: &Pool<StillWorld>, parts: &InParts, victim: SegmentId) -> usize {
     count
 }
 
-fn live(pool: &Pool<StillWorld>, victim: SegmentId) -> u64 {
-    pool.segments.borrow().get(victim).expect("it is there").live.fragments
-}
-
 /// Blocks that are in the segment.
 fn inside(pool: &Pool<StillWorld>, victim: SegmentId) -> Vec<u64> {
     (0..BLOCKS).filter(|lba| location(pool, *lba).segment() == victim).collect()
@@ -54,10 +51,7 @@ fn inside(pool: &Pool<StillWorld>, victim: SegmentId) -> Vec<u64> {
 
 #[test]
 fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
-    let (pool, victim) = filled();
-    let blocks = live(&pool, victim);
-    let parts = InParts::default();
-    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let (pool, victim, blocks, parts) = begun();
     let parts_in_all = 1 + rest(&pool, &parts, victim) as u64;
     assert!(parts_in_all >= blocks / RECORDS_AT_A_TIME as u64, "{parts_in_all} for {blocks} blocks");
     assert_eq!(pool.counters.get().fragments_moved, blocks);
@@ -67,10 +61,7 @@ fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
 
 #[test]
 fn what_hosts_write_between_two_parts_is_not_replaced_by_what_was_read_before() {
-    let (pool, victim) = filled();
-    let blocks = live(&pool, victim);
-    let parts = InParts::default();
-    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let (pool, victim, blocks, parts) = begun();
     assert!(
         parts.emptying.borrow().as_ref().is_some_and(|emptying| emptying.items.len() == RECORDS_AT_A_TIME)
     );
@@ -85,10 +76,7 @@ fn what_hosts_write_between_two_parts_is_not_replaced_by_what_was_read_before() 
 /// Rows of the other one would have been taken for done, and what lives there for garbage.
 #[test]
 fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
-    let (pool, victim) = filled();
-    let blocks = live(&pool, victim);
-    let parts = InParts::default();
-    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let (pool, victim, blocks, parts) = begun();
     let mut emptying = parts.emptying.take().expect("it has begun");
     (emptying.first_lsn, emptying.next_row) = (Lsn(emptying.first_lsn.0 + 1), u32::MAX);
     (emptying.records, emptying.items) = (VecDeque::new(), Vec::new());
@@ -101,10 +89,7 @@ fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
 
 #[test]
 fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
-    let (pool, victim) = filled();
-    let blocks = live(&pool, victim);
-    let parts = InParts::default();
-    assert_eq!(part(&pool, &parts, victim), Part::More);
+    let (pool, victim, blocks, parts) = begun();
     pool.seal_all();
     while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 4096]])).is_ok() {
         pool.seal_all();
