@@ -213,6 +213,11 @@ impl<D: Device> Array<D> {
         self.members.borrow().get(usize::from(drive.0)).cloned().flatten()
     }
 
+    /// The number after the highest that a member has had since the array is there.
+    pub fn next_number(&self) -> u16 {
+        self.members.borrow().len() as u16
+    }
+
     /// Drives that are there and have not been given up.
     pub fn working_drives(&self) -> Vec<DriveId> {
         let count = self.members.borrow().len() as u16;

@@ -68,14 +68,19 @@ impl Silences {
 pub(crate) struct Silence {
     /// Who waits for answers.
     waiting: RefCell<Slab<Waker>>,
-    /// Looks in a row at which it owed answers, and had given none since the one before.
+    /// Looks in a row at which it owed answers, without any in between.
     looks: Cell<u32>,
+    has_answered: Cell<bool>,
+    /// It owed answers at the last look, and had given none since the one before.
+    has_begun: Cell<bool>,
 }
 
 impl Silence {
     /// It has given an answer.
     pub fn ends(&self) {
         self.looks.set(0);
+        self.has_answered.set(true);
+        self.has_begun.set(false);
     }
 
     fn owes(&self) -> bool {
@@ -84,8 +89,11 @@ impl Silence {
 
     /// Looks at what it owes. True: it has become silent.
     fn look(&self) -> bool {
-        let looks = if self.owes() { self.looks.get() + 1 } else { 0 };
+        let (owes, has_answered) = (self.owes(), self.has_answered.take());
+        let looks = if owes { self.looks.get() + 1 } else { 0 };
         self.looks.set(looks);
+        // One that has much to do owes something at every look.
+        self.has_begun.set(owes && !has_answered);
         looks == SILENT_LOOKS
     }
 
@@ -95,7 +103,7 @@ impl Silence {
     }
 
     fn has_begun(&self) -> bool {
-        self.looks.get() > 0
+        self.has_begun.get()
     }
 
     fn lasts(&self) -> Duration {

@@ -43,6 +43,16 @@ struct Noted {
     relocated_columns: usize,
 }
 
+/// What a root that frees `reclaimable` keeps of the table. What is lost of the others loses nothing.
+fn kept<'a>(
+    table: &'a BTreeMap<SegmentId, TableEntry>,
+    reclaimable: &'a [SegmentId],
+) -> impl Iterator<Item = &'a TableEntry> + Clone {
+    // In the order of their numbers.
+    let stays = |id: &SegmentId| reclaimable.binary_search(id).is_err();
+    table.iter().filter(move |(id, _)| stays(id)).map(|(_, entry)| entry)
+}
+
 /// More than the pool can go on without.
 #[derive(Debug, thiserror::Error)]
 #[error("{} lost, and the level survives {parity}", counted_are(*lost, "drive"))]
@@ -115,12 +125,12 @@ impl<W: World> Pool<W> {
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();
         let table = segments.table();
-        self.members(generation, table.values())?;
+        let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
+        self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
         catalog.rebuilt_bytes = self.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.rebalance.done.bytes();
-        let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
         Ok(Noted {
             floor,
@@ -263,7 +273,8 @@ impl<W: World> Pool<W> {
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
         let is_gone = |drive: DriveId| self.array.working(drive).is_none();
         let parity = self.segments.borrow().stripe().parity;
-        let lost = losses(root, is_gone, noted.table.values().map(|entry| &*entry.geometry), parity);
+        let kept = kept(&noted.table, &noted.reclaimable);
+        let lost = losses(root, is_gone, kept.map(|entry| &*entry.geometry), parity);
         if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(()) }
     }
 

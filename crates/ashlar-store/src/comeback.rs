@@ -133,6 +133,7 @@ impl<W: World> Pool<W> {
     ) -> Result<Returned, ReturnError> {
         let _adding = self.adding.lock().await;
         self.running()?;
+        self.joins_none()?;
         let record = self.lost_member(drive).await?;
         if !self.is_it(&found.superblock, &record) {
             return Err(ReturnError::Another(drive));

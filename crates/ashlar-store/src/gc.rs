@@ -7,9 +7,10 @@ pub(crate) mod emptying;
 pub(crate) mod policy;
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 
 use ashlar_block::{Cause, DriveId, IoError, World};
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::join_all;
 use policy::{Candidate, Market};
 
 use crate::batch::Item;
@@ -85,6 +86,46 @@ impl From<IoError> for Stop {
     }
 }
 
+/// What becomes of the rest of a victim where something of it cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// It stays where it is: the victim gives back nothing in any case.
+    Stays,
+    /// It is moved: where it is it lacks redundancy.
+    Moves,
+}
+
+/// What of a victim could not be read.
+struct Unread {
+    rest: Rest,
+    error: Option<IoError>,
+}
+
+impl Unread {
+    fn none(rest: Rest) -> Self {
+        Unread { rest, error: None }
+    }
+
+    /// Notes an error, behind which the work goes on.
+    fn keep(&mut self, error: IoError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Notes errors. Returns one if that is the end of the work.
+    fn meets(&mut self, errors: Vec<IoError>) -> Result<(), IoError> {
+        errors.into_iter().for_each(|error| self.keep(error));
+        match self.rest {
+            Rest::Stays => self.is_all(),
+            Rest::Moves => Ok(()),
+        }
+    }
+
+    /// Whether everything has been read.
+    fn is_all(&mut self) -> Result<(), IoError> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
 impl<W: World> Pool<W> {
     /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
     /// not for collection, the last would find none, and halt the pool.
@@ -148,42 +189,50 @@ impl<W: World> Pool<W> {
         pin(&self.segments, id).expect("upkeep alone frees segments")
     }
 
-    /// The records whose fragments the map names, as moves.
-    async fn live_items(&self, records: &[Record]) -> Result<Vec<Item>, IoError> {
+    /// The records whose fragments the map names, as moves; and why some could not be read.
+    async fn live_items(&self, records: &[Record]) -> (Vec<Item>, Vec<IoError>) {
         join_all(records.iter().map(|record| self.prefetch(&record.key))).await;
-        let mut live = Vec::new();
+        let (mut live, mut errors) = (Vec::new(), Vec::new());
         for record in records {
             let current = self.lookup(&record.key, |value| {
                 value.filter(|pointer| Some(pointer.location) == record.location)
             });
-            live.extend(current.await?.map(|pointer| Live { key: record.key, pointer }));
+            match current.await {
+                Ok(current) => live.extend(current.map(|pointer| Live { key: record.key, pointer })),
+                Err(error) => errors.push(error),
+            }
         }
         live.sort_unstable_by_key(|live| live.pointer.location);
-        let groups = try_join_all(groups(&live).map(|group| self.read_live(group))).await?;
-        Ok(groups.into_iter().flatten().collect())
+        let groups = join_all(groups(&live).map(|group| self.read_live(group))).await;
+        let (items, unread): (Vec<_>, Vec<_>) = groups.into_iter().flatten().partition(Result::is_ok);
+        errors.extend(unread.into_iter().filter_map(Result::err));
+        (items.into_iter().filter_map(Result::ok).collect(), errors)
     }
 
     /// Reads neighbours in one column, as moves.
-    async fn read_live(&self, group: &[Live]) -> Result<Vec<Item>, IoError> {
+    async fn read_live(&self, group: &[Live]) -> Vec<Result<Item, IoError>> {
         let (_pin, geometry) = self.pinned(group[0].pointer.location.segment());
-        Ok(match self.read_fragments(&geometry, group).await? {
-            Fragments::Together(sectors) => {
+        match self.read_fragments(&geometry, group).await {
+            Ok(Fragments::Together(sectors)) => {
                 let sectors = sectors.freeze();
                 let bytes = |live: &Live| sectors.slice(range_within(group, live.pointer.location));
-                group.iter().map(|live| live.moved(FragmentBytes::Shared(bytes(live)))).collect()
+                group.iter().map(|live| Ok(live.moved(FragmentBytes::Shared(bytes(live))))).collect()
             }
-            Fragments::Each(stored) => {
+            Ok(Fragments::Each(stored)) => {
                 let each = group.iter().zip(stored);
-                each.map(|(live, stored)| live.moved(FragmentBytes::Own(stored))).collect()
+                each.map(|(live, stored)| Ok(live.moved(FragmentBytes::Own(stored?)))).collect()
             }
-        })
+            Err(error) => vec![Err(error)],
+        }
     }
 
     // --- metadata ---------------------------------------------------------------------------------------------
 
     /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the directories of the deltas,
     /// the next checkpoint writes; the catalog, every one does.
-    async fn relocate_pages(&self, victim: SegmentId, claim: Claim) -> Result<(), Stop> {
+    async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
+        let claim = self.claim_for_collecting(victim);
+        let mut unread = Unread::none(rest);
         let mut pages: Vec<MapPage> = Vec::new();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             let inside = self.with_shard(shard, |shard| {
@@ -194,24 +243,32 @@ impl<W: World> Pool<W> {
         }
         // Pages of all shards together: each append is whole rows.
         for chunk in pages.chunks(PAGES_AT_A_TIME) {
-            self.move_pages(chunk, claim).await?;
+            self.move_pages(chunk, claim, &mut unread).await?;
         }
-        Ok(())
+        Ok(unread.is_all()?)
     }
 
-    async fn move_pages(&self, pages: &[MapPage], claim: Claim) -> Result<(), Stop> {
-        let read = self.read_pages(pages, async |page| self.read_to_move(page).await).await?;
+    async fn move_pages(&self, pages: &[MapPage], claim: Claim, unread: &mut Unread) -> Result<(), Stop> {
+        let errors = RefCell::new(Vec::new());
+        let read = async |page: &MapPage| {
+            let read = self.read_to_move(page).await;
+            Ok::<_, Infallible>(read.unwrap_or_else(|error| {
+                errors.borrow_mut().push(error);
+                None
+            }))
+        };
+        let Ok(read) = self.read_pages(pages, read).await;
+        unread.meets(errors.take())?;
         let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
             pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
         let to = self.append_pages(claim, content).await?;
-        let moved = from.len();
+        if from.len() < pages.len() {
+            // Chosen again before its shard is distributed, it would take a checkpoint each time.
+            unread.keep(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read"));
+        }
         for (page, to) in from.into_iter().zip(to) {
             self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
             self.ledger.discard_page(page.at);
-        }
-        if moved < pages.len() {
-            // Chosen again before its shard is distributed, it would take a checkpoint each time.
-            return Err(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read").into());
         }
         Ok(())
     }

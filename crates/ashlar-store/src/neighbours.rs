@@ -8,6 +8,7 @@ use ashlar_raid::{Geometry, ReadError, Source};
 use crate::format::codec::crc32c;
 use crate::format::location::{Location, Pointer};
 use crate::pool::Pool;
+use crate::segments::pin;
 
 /// Sectors of one drive read, at most.
 const READ_SECTORS_MAX: u32 = 256;
@@ -22,13 +23,13 @@ pub(crate) trait Stored {
 pub(crate) enum Fragments {
     /// The sectors of all of them; [`range_within`] says where each is.
     Together(AlignedBuf),
-    /// One after another.
-    Each(Vec<AlignedBuf>),
+    /// One after another, as far as they can be read.
+    Each(Vec<Result<AlignedBuf, IoError>>),
 }
 
 impl<W: World> Pool<W> {
     /// What neighbours hold: read at once, or one by one where that fails, for each may be readable in a way of its own, where all
-    /// together are not. `geometry` is that of their segment.
+    /// together are not. `geometry` is that of their segment; where a column has gone elsewhere since, it is read there.
     pub async fn read_fragments(
         &self,
         geometry: &Geometry,
@@ -36,15 +37,23 @@ impl<W: World> Pool<W> {
     ) -> Result<Fragments, IoError> {
         match self.read_neighbours(geometry, group).await {
             Ok(sectors) => Ok(Fragments::Together(sectors)),
-            Err(_) if group.len() > 1 => {
+            Err(error) if self.is_last_word(geometry, group) => Err(unrecovered(&group[0], error)),
+            Err(_) => {
                 let mut stored = Vec::with_capacity(group.len());
                 for one in group {
-                    stored.push(self.read_fragment(one.pointer()).await?);
+                    stored.push(self.read_fragment(one.pointer()).await);
                 }
                 Ok(Fragments::Each(stored))
             }
-            Err(error) => Err(unrecovered(&group[0], error)),
         }
+    }
+
+    /// Whether what cannot be read so cannot be read in another way either.
+    fn is_last_word(&self, geometry: &Geometry, group: &[impl Stored]) -> bool {
+        let segment = group[0].pointer().location.segment();
+        let has_moved =
+            || pin(&self.segments, segment).is_some_and(|(_, now)| !std::ptr::eq(&*now, geometry));
+        group.len() == 1 && !has_moved()
     }
 
     /// The sectors of neighbours, from the first one's first on. `geometry` is that of their segment.
@@ -56,8 +65,8 @@ impl<W: World> Pool<W> {
         let (location, sectors) = (group[0].pointer().location, sectors_of(group));
         let right = |read: &[u8]| group.iter().all(|stored| is_right(read, sectors.start, stored.pointer()));
         let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
-        // Of neighbours that cannot be read together each is still asked for, and counted then.
-        if read.is_ok() || group.len() == 1 {
+        // What is still asked for in another way is counted then.
+        if read.is_ok() || self.is_last_word(geometry, group) {
             self.note_read(group.len() as u64, &read.as_ref().map(|(_, source)| *source));
         }
         let (read, source) = read?;

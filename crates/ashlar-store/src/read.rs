@@ -83,7 +83,9 @@ impl<W: World> Pool<W> {
             }
             Fragments::Each(stored) => {
                 let mut each = blocks.iter().zip(&stored);
-                each.try_for_each(|(block, stored)| unpack(block, stored, &mut out.borrow_mut()))
+                each.try_for_each(|(block, stored)| {
+                    unpack(block, stored.as_ref().map_err(Clone::clone)?, &mut out.borrow_mut())
+                })
             }
         }
     }

@@ -17,8 +17,8 @@ use ashlar_block::{DriveId, IoError, World};
 
 use crate::format::location::SegmentId;
 use crate::format::table::{SegmentKind, SegmentState};
-use crate::gc::Collected;
 use crate::gc::emptying::{InParts, Part};
+use crate::gc::{Collected, Rest};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle, Progress};
@@ -286,7 +286,7 @@ impl<W: World> Pool<W> {
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
         // From now on it counts what hosts wait for.
         self.rebalance.done.begins(self.world.now());
-        let part = self.collect_in_parts(&self.rebalance.widening, id).await;
+        let part = self.collect_in_parts(&self.rebalance.widening, id, Rest::Stays).await;
         if !self.is_rebalancing() {
             // Somebody has stopped it meanwhile.
             self.rebalance.widening.forget();

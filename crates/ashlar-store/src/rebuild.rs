@@ -9,7 +9,7 @@ mod looks;
 pub(crate) mod policy;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ashlar_block::{DriveId, IoError, Nanos, World};
@@ -17,8 +17,8 @@ use ashlar_block::{DriveId, IoError, Nanos, World};
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState};
 use crate::format::table::SegmentState;
-use crate::gc::Collected;
 use crate::gc::emptying::{InParts, Part};
+use crate::gc::{Collected, Rest};
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::{Done, Obstacle};
@@ -44,8 +44,10 @@ pub(crate) struct Rebuild {
     looks: Looks,
     /// The segment that is written anew.
     collecting: InParts,
-    /// Segments that could not be read, and when they are tried again.
+    /// Segments of which something could not be read, and when they are tried again.
     postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
+    /// Segments that cannot be restored as a whole. What can be read of them is written anew.
+    not_whole: RefCell<BTreeSet<SegmentId>>,
     share: TimeShare,
     /// What hosts wait for their answers, where that decides how much of the time a rebuild may have.
     holding: Holding,
@@ -134,10 +136,13 @@ impl<W: World> Pool<W> {
         let unmovable = self.unmovable.borrow();
         let could_move = |segment: &Damaged| {
             let has_room = || segments.could_move(segment.id, segment.columns, drives);
-            !segment.is_thin && (begun == Some(segment.id) || has_room())
+            let is_whole = !segment.is_thin && !self.rebuild.not_whole.borrow().contains(&segment.id);
+            is_whole && (begun == Some(segment.id) || has_room())
         };
         // One of which something cannot be read must not keep the others waiting.
-        let could_be_restored = |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment);
+        let is_due = |segment: &Damaged| self.rebuild.postponed.borrow().contains_key(&segment.id);
+        let could_be_restored =
+            |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment) || is_due(segment);
         let next = self.rebuild.queue.borrow_mut().next(
             unreleased,
             begun,
@@ -230,11 +235,13 @@ impl<W: World> Pool<W> {
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
                 // From now on it counts what hosts wait for.
                 self.rebuild.done.begins(self.world.now());
-                let Part::Done(collected) = self.collect_in_parts(&self.rebuild.collecting, id).await? else {
+                let collecting = &self.rebuild.collecting;
+                let Part::Done(collected) = self.collect_in_parts(collecting, id, Rest::Moves).await? else {
                     return Ok(());
                 };
+                self.rebuild.not_whole.borrow_mut().remove(&id);
                 if matches!(collected, Collected::Unmovable) {
-                    self.rebuild.done.meets(Obstacle::Unreadable);
+                    self.postpone_unreadable(id);
                     return Ok(());
                 }
                 // Before the checkpoint, which may end the rebuild and what is counted of it.
@@ -262,12 +269,18 @@ impl<W: World> Pool<W> {
             Relocated::Whole(columns) => self.count(|counters| counters.columns_restored += columns as u64),
             Relocated::NoRoom => self.postpone_rebuild(),
             Relocated::Unreadable => {
-                tracing::warn!("{id} cannot be restored from what is left of it; it is tried again later");
-                self.rebuild.done.meets(Obstacle::Unreadable);
-                let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
-                self.rebuild.postponed.borrow_mut().insert(id, until);
+                tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
+                self.unmovable.borrow_mut().remove(&id);
+                self.rebuild.not_whole.borrow_mut().insert(id);
             }
         }
+    }
+
+    /// Something of it cannot be read from what is left. It may be later: a drive may read it after all, or come back.
+    fn postpone_unreadable(&self, id: SegmentId) {
+        self.rebuild.done.meets(Obstacle::Unreadable);
+        let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
+        self.rebuild.postponed.borrow_mut().insert(id, until);
     }
 
     /// What a rebuild has to write for a segment: columns that lie where they are not to, and parity that it lacks.
@@ -312,6 +325,7 @@ impl<W: World> Pool<W> {
             self.forget_waits();
         }
         self.rebuild.postponed.borrow_mut().clear();
+        self.rebuild.not_whole.borrow_mut().clear();
     }
 }
 

@@ -285,13 +285,21 @@ impl<W: World> Pool<W> {
         self.pace.rested(self.world.now());
     }
 
-    /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it does.
+    /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it does. Meanwhile the work goes on:
+    /// drives whose answers to it nobody took would look as if they gave none.
     pub async fn guarding<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
             match select(work.as_mut(), pin!(self.orders.lost.notified())).await {
                 Either::Left((done, _)) => return done,
-                Either::Right(_) => self.ordered_checkpoint().await,
+                Either::Right(_) => {}
+            }
+            match select(work.as_mut(), pin!(self.ordered_checkpoint())).await {
+                Either::Left((done, checkpoint)) => {
+                    checkpoint.await;
+                    return done;
+                }
+                Either::Right(_) => {}
             }
         }
     }

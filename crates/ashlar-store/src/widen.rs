@@ -46,6 +46,11 @@ pub enum AddError {
     /// It hangs. The pool is as it was.
     #[error("it has not answered for {} s: take another drive, or try again once it does", OPEN_ANSWER_MAX.as_secs())]
     NoAnswer,
+    /// Another is on its way to become a member.
+    #[error(
+        "{0} is not a member for good yet, because drives of the pool do not answer: try again once they do, or are given up"
+    )]
+    Joining(DriveId),
     /// The pool cannot be written. It is as it was.
     #[error("{0}")]
     Pool(#[from] IoError),
@@ -91,6 +96,7 @@ impl<W: World> Pool<W> {
     ) -> Result<DriveUuid, AddError> {
         let _adding = self.adding.lock().await;
         self.running()?;
+        self.joins_none()?;
         let size_bytes = device.size_bytes();
         let drive = self.next_drive()?;
         let layout = self.layout_of(size_bytes)?;
@@ -106,6 +112,11 @@ impl<W: World> Pool<W> {
         let uuid = superblock.drive_uuid;
         let named = self.checkpoint_unless_hung().await;
         named.map(|()| uuid).map_err(|error| AddError::Unsettled { drive, uuid, error })
+    }
+
+    /// A root can name one new member at a time: until it does, the one before is to be waited for.
+    pub fn joins_none(&self) -> Result<(), AddError> {
+        self.joining.get().map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
     }
 
     /// Whether the drive carries the pool's label and nothing else of it: it was being added when the daemon was killed, and no
@@ -130,11 +141,12 @@ impl<W: World> Pool<W> {
         open
     }
 
-    /// A number that no member has: a new one, as long as there are any.
+    /// A number that no member has: a new one, as long as there are any. Who still reads of a drive that has gone is not to find
+    /// another by its number.
     pub fn next_drive(&self) -> Result<DriveId, AddError> {
         let root = self.root.borrow();
         let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
-        let next = taken.last().map_or(0, |last| last + 1);
+        let next = taken.last().map_or(0, |last| last + 1).max(self.array.next_number());
         let is_free = |number: &u16| !taken.contains(number);
         let mut numbers = (next..DRIVES_MAX as u16).chain(0..next.min(DRIVES_MAX as u16));
         numbers.find(is_free).map(DriveId).ok_or(AddError::TooManyDrives)

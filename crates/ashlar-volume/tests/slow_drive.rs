@@ -30,6 +30,8 @@ const CHUNKS: u64 = 96;
 const SLOW: &str = "mem:128MiB#slow0";
 /// What each of its operations takes longer; an operation on a drive in memory takes some microseconds.
 const DELAY: Duration = Duration::from_millis(2);
+/// Hosts' reads at a time, where they keep all drives busy.
+const READERS: u64 = 16;
 /// Pause between two looks at what has become of something, and how often it is looked for: only what never
 /// comes takes that long.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
@@ -155,6 +157,42 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
         // It is not among them any more if what it had has been restored meanwhile.
         let others = drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
         assert_eq!(others, 3, "{drives:?}");
+    });
+}
+
+/// Each of the others owed something at every look, and was taken for one that answers nothing: then more answered nothing than may
+/// be lost, and writes waited as long as hosts read.
+#[test]
+fn a_drive_that_does_not_answer_is_given_up_also_while_hosts_keep_the_others_busy() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        write_all(&handles).await;
+        // At each look all of them owe answers.
+        for spec in drives("slow", 4) {
+            with_faults(&handles, &spec, |faults| faults.slow_down(DELAY)).await;
+        }
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        at_door(&handles, 0, |door| async move {
+            let slow = open(&door, 1);
+            let is_over = Rc::new(Cell::new(false));
+            let readers: Vec<_> = (0..READERS)
+                .map(|reader| {
+                    let (slow, is_over) = (slow.clone(), is_over.clone());
+                    spawn_joined(async move {
+                        for chunk in (reader..CHUNKS).cycle().take_while(|_| !is_over.get()) {
+                            check(&slow, chunk, chunk).await;
+                        }
+                    })
+                })
+                .collect();
+            write(&slow, CHUNKS, 7).await;
+            is_over.set(true);
+            for reader in readers {
+                reader.await;
+            }
+        })
+        .await;
     });
 }
 

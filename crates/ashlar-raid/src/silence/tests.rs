@@ -26,6 +26,23 @@ fn a_drive_that_answers_anything_is_not_silent() {
     assert!(!silence.is_long());
 }
 
+/// All drives of a pool with hosts that never rest would have been taken for silent at each look, and none that was given up.
+#[test]
+fn one_that_owes_something_at_each_look_and_answers_in_between_has_not_begun_to_be_silent() {
+    let silence = Silence::default();
+    let mut debt = Debt::none(&silence);
+    debt.is_owed_to(Waker::noop());
+    for _ in 0..3 {
+        silence.ends();
+        silence.look();
+        assert!(!silence.has_begun());
+    }
+    silence.look();
+    assert!(silence.has_begun());
+    silence.ends();
+    assert!(!silence.has_begun());
+}
+
 /// A file system that is frozen, a device that has no more room behind it: what was read before is in the cache.
 #[test]
 fn a_drive_that_reads_on_and_does_not_write_is_silent() {

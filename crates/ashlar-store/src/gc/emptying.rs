@@ -20,7 +20,7 @@ use crate::pool::Pool;
 use crate::segments::{Claim, Segments};
 use crate::types::Lsn;
 
-use super::{Collected, Stop};
+use super::{Collected, Rest, Stop, Unread};
 
 /// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
 const RECORDS_AT_A_TIME: usize = 32;
@@ -39,6 +39,7 @@ struct Emptying {
     records: VecDeque<Record>,
     /// What has been read, but does not fill a batch yet.
     items: Vec<Item>,
+    unread: Unread,
 }
 
 /// A segment that is emptied in parts.
@@ -82,7 +83,7 @@ impl<W: World> Pool<W> {
     pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
         let parts = InParts::default();
         loop {
-            match self.collect_part(&parts, victim).await? {
+            match self.collect_part(&parts, victim, Rest::Stays).await? {
                 Part::More => self.world.yield_now().await,
                 Part::Done(collected) => return Ok(collected),
             }
@@ -91,26 +92,35 @@ impl<W: World> Pool<W> {
 
     /// The same in parts, to be repeated until it is done. With the last segments it is done at once: what collection gives back has to
     /// come before others, too, take one.
-    pub async fn collect_in_parts(&self, parts: &InParts, victim: SegmentId) -> Result<Part, AppendError> {
+    pub async fn collect_in_parts(
+        &self,
+        parts: &InParts,
+        victim: SegmentId,
+        rest: Rest,
+    ) -> Result<Part, AppendError> {
         if self.claim_for_collecting(victim) == Claim::LastResort {
             parts.forget();
             return self.collect(victim).await.map(Part::Done);
         }
-        self.collect_part(parts, victim).await
+        self.collect_part(parts, victim, rest).await
     }
 
-    async fn collect_part(&self, parts: &InParts, victim: SegmentId) -> Result<Part, AppendError> {
+    async fn collect_part(
+        &self,
+        parts: &InParts,
+        victim: SegmentId,
+        rest: Rest,
+    ) -> Result<Part, AppendError> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
         let part = match kind {
             SegmentKind::Metadata => {
-                let claim = self.claim_for_collecting(victim);
-                self.relocate_pages(victim, claim).await.map(|()| Part::Done(Collected::LeftToCheckpoint))
+                self.relocate_pages(victim, rest).await.map(|()| Part::Done(Collected::LeftToCheckpoint))
             }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
                 let resumed = parts.resume(victim, &self.segments.borrow());
-                let mut emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind));
+                let mut emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind, rest));
                 let part = self.empty_part(&mut emptying).await;
                 // Where there was no room nothing has been taken of what is to be moved.
                 if matches!(part, Ok(Part::More) | Err(Stop::Append(AppendError::WindowEmpty))) {
@@ -137,7 +147,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind) -> Emptying {
+    fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind, rest: Rest) -> Emptying {
         let first_lsn = self.segments.borrow().get(victim).expect("a victim exists").first_lsn;
         Emptying {
             victim,
@@ -147,6 +157,7 @@ impl<W: World> Pool<W> {
             next_row: 0,
             records: VecDeque::new(),
             items: Vec::new(),
+            unread: Unread::none(rest),
         }
     }
 
@@ -160,16 +171,20 @@ impl<W: World> Pool<W> {
             self.read_live_records(emptying).await?;
         }
         // Known at once: a segment in which nothing lives any more is not asked for again.
-        let is_done = emptying.items.is_empty() && is_read(emptying);
-        Ok(if is_done { Part::Done(Collected::Emptied) } else { Part::More })
+        if !emptying.items.is_empty() || !is_read(emptying) {
+            return Ok(Part::More);
+        }
+        emptying.unread.is_all()?;
+        Ok(Part::Done(Collected::Emptied))
     }
 
     async fn read_live_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
         self.read_records(emptying).await?;
         let count = emptying.records.len().min(RECORDS_AT_A_TIME);
         let records: Vec<Record> = emptying.records.drain(..count).collect();
-        emptying.items.extend(self.live_items(&records).await?);
-        Ok(())
+        let (items, errors) = self.live_items(&records).await;
+        emptying.items.extend(items);
+        emptying.unread.meets(errors)
     }
 
     /// Reads which fragments the next batches have, until there are enough for a part.
@@ -199,10 +214,8 @@ impl<W: World> Pool<W> {
         let appended = self.try_append(emptying.to, emptying.claim, take).await.map_err(AppendError::from)?;
         let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
         self.count(|counters| counters.fragments_moved += moved.applied);
-        if moved.unknown > 0 {
-            return Err(IoError::new(Cause::Unrecovered, "a part of the map cannot be read").into());
-        }
-        Ok(())
+        let unknown = || IoError::new(Cause::Unrecovered, "a part of the map cannot be read");
+        Ok(emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())?)
     }
 }
 

@@ -1,17 +1,19 @@
 use std::rc::Rc;
 
-use ashlar_block::DeviceError;
+use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
 use ashlar_raid::Level;
 
 use super::*;
 use crate::format::table::{RowExtent, TableEntry};
 use crate::segments::Segment;
-use crate::testing::{Drives, StillWorld, at_once, write_block, write_small_blocks};
+use crate::testing::{Drives, StillWorld, at_once, location, write_block, write_small_blocks};
 
 /// Batches in the segment in question.
 const BATCHES: u64 = 8;
 /// In each batch of those that compress.
 const SMALL_BLOCKS: u64 = 24;
+/// The block that cannot be read, where one cannot.
+const BAD: u64 = 3;
 
 fn next(pool: &Pool<StillWorld>) -> Option<RebuildTask> {
     pool.rebuild_at_once();
@@ -49,9 +51,13 @@ fn degraded_of_small_blocks() -> Rc<Pool<StillWorld>> {
 }
 
 fn without_one(pool: &Pool<StillWorld>) {
+    without(pool, DriveId(0));
+}
+
+fn without(pool: &Pool<StillWorld>, drive: DriveId) {
     pool.seal_all();
     at_once(pool.checkpoint(false)).expect("good drives");
-    pool.array.give_up(DriveId(0), DeviceError::Gone);
+    pool.array.give_up(drive, DeviceError::Gone);
     at_once(pool.checkpoint(false)).expect("one may be lost");
 }
 
@@ -128,13 +134,59 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     let geometry = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
     geometry.columns.iter().for_each(|column| pool.array.give_up(column.drive, DeviceError::Gone));
     at_once(pool.move_step(id));
+    at_once(pool.perform_rebuild(RebuildTask::Collect(id))).expect("nothing is written");
     assert_eq!(obstacle(), Some(Obstacle::Unreadable));
+}
+
+/// A pool in which segments can be restored where they lie, but for one: a block of it that is on another drive cannot be read.
+fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
+    let pool = Drives::new("2+1".parse().expect("a level"), 5).open();
+    (0..4 * BATCHES).for_each(|nth| write_block(&pool, nth));
+    let at = location(&pool, BAD);
+    let columns = pool.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
+    without(&pool, columns[(at.column() + 1) % columns.len()].drive);
+    let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+    at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong));
+    (pool, at.segment())
+}
+
+/// What lived there stayed without redundancy as long as the sector could not be read, and the pool without the chance to lose another
+/// drive.
+#[test]
+fn what_can_be_read_is_restored_also_of_a_segment_of_which_something_cannot() {
+    let (pool, id) = degraded_with_a_bad_sector();
+    let live = || pool.segments.borrow().get(id).map_or(0, |segment| segment.live.fragments);
+    assert!(live() > 1);
+    rebuild(&pool, |_| true);
+    assert_eq!(live(), 1, "all but what cannot be read");
+    let left =
+        pool.damaged(&pool.segments.borrow(), &pool.unreleased(), pool.log.floor()).collect::<Vec<_>>();
+    assert!(left.iter().all(|segment| segment.id == id) && !left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_cannot_be_read_and_does_not_live_any_more_leaves_nothing_without_redundancy() {
+    let (pool, _) = degraded_with_a_bad_sector();
+    write_block(&pool, BAD);
+    rebuild(&pool, |_| true);
+    assert!(pool.unreleased().is_empty(), "{:?}", pool.status().rebuild);
 }
 
 /// The loss of another drive halted the pool, though no segment lacked more than one column.
 #[test]
 fn what_is_restored_counts_before_a_root_says_so() {
     let pool = degraded(Level::RAID1, 4);
+    let left = rebuild(&pool, |task| task != RebuildTask::Settle);
+    assert_eq!(left, Some(RebuildTask::Settle));
+    pool.array.give_up(DriveId(1), DeviceError::Gone);
+    at_once(pool.checkpoint(false)).expect("the first has been made good");
+}
+
+/// What had been written anew was counted where it had been, on both, until a root freed that; and the root that would have was not
+/// written for it.
+#[test]
+fn what_is_empty_counts_for_nothing_when_another_drive_is_lost_before_a_root_says_so() {
+    let pool = degraded_of_small_blocks();
     let left = rebuild(&pool, |task| task != RebuildTask::Settle);
     assert_eq!(left, Some(RebuildTask::Settle));
     pool.array.give_up(DriveId(1), DeviceError::Gone);

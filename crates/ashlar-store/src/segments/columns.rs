@@ -156,6 +156,8 @@ impl Segments {
         assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
         self.chunks_total.remove(&drive);
         self.free_chunks.remove(&drive);
+        // Chunks that somebody still reads are not those of another drive that has the number later.
+        self.retired.retain(|retired| retired.chunk.drive != drive);
         self.stripe = stripe;
     }
 

@@ -145,3 +145,30 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
     assert_eq!(segments.free_chunks[&drive], [COUNT + 1, 0]);
     assert_eq!(segments.iter().count(), COUNT as usize);
 }
+
+/// A read was under way when its last column left a drive, the drive was removed, and another came to its number: its chunk was free
+/// twice, and two segments got it.
+#[test]
+fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_number() {
+    let (drives, stripe) = ([0, 1, 2].map(DriveId), Stripe { data: 1, parity: 1 });
+    let mut segments =
+        Segments::new(stripe, drives.map(|drive| (drive, 10)).into_iter(), Numbers::fresh(1 << 10));
+    segments.form_window(Shape::Striped, 1, &drives, Lsn(64));
+    let (id, reader) =
+        segments.iter().map(|(id, segment)| (id, segment.geometry.clone())).next().expect("one");
+    let from = reader.columns[0].drive;
+    let beside: Vec<DriveId> = drives
+        .into_iter()
+        .filter(|drive| reader.columns.iter().all(|column| column.drive != *drive))
+        .collect();
+    let places = segments.reserve_columns(id, &[0], &beside).expect("there is room");
+    segments.move_columns(id, &places);
+    let retired = segments.take_retired();
+    segments.release(retired);
+    segments.remove_drive(from, stripe);
+    segments.add_drive(from, 10, stripe);
+    drop(reader);
+    let retired = segments.take_retired();
+    segments.release(retired);
+    assert_eq!(segments.most_free(&[from]), 10);
+}

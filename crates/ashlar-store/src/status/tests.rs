@@ -2,11 +2,12 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Device, DeviceError, MemoryDevice};
+use ashlar_block::{Cause, Device, DeviceError, MemoryDevice};
 
 use super::*;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 use crate::types::RootGeneration;
+use crate::widen::AddError;
 
 /// A pool that loses drives, gets others and restores what it can.
 struct Fortunes {
@@ -200,4 +201,32 @@ fn all_old_numbers_of_a_drive_that_came_back_twice_mean_the_one_that_it_has_now(
 fn what_is_missing_is_not_taken_for_back_because_its_newest_number_holds_nothing() {
     let members = [member(0, 9, MemberState::Absent, 10), member(4, 9, MemberState::Released, 30)];
     assert_eq!(now(&members)[0], None);
+}
+
+/// Who still read of the first found the second where that had been, and blamed it.
+#[test]
+fn a_drive_that_is_added_does_not_get_the_number_of_one_that_was_removed_a_moment_ago() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    pool.lose(4);
+    pool.restore();
+    pool.ordered(pool.pool.remove_drive(DriveId(4))).expect("it was released");
+    pool.add(None);
+    let numbers: Vec<u16> = pool.pool.status().drives.iter().map(|drive| drive.drive.0).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 5]);
+}
+
+/// It got the number of the first, and the daemon ended.
+#[test]
+fn a_drive_is_refused_while_another_is_on_its_way_to_become_a_member() {
+    let pool = Fortunes::new(Level::RAID5, 4);
+    let new = || MemoryDevice::new(pool.drives.devices[0].size_bytes());
+    let mut first = pin!(pool.pool.add_drive(new(), None));
+    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    pool.pool.answer_checkpoints(Err(Cause::NotReady.into()));
+    let unsettled = pool.ordered(first);
+    assert!(matches!(unsettled, Err(AddError::Unsettled { .. })), "{unsettled:?}");
+    let refused = at_once(pool.pool.add_drive(new(), None));
+    assert!(matches!(refused, Err(AddError::Joining(DriveId(4)))), "{refused:?}");
+    at_once(pool.pool.ordered_checkpoint());
+    pool.ordered(pool.pool.add_drive(new(), None)).expect("the first is a member");
 }

@@ -32,7 +32,7 @@ fn begun() -> (Rc<Pool<StillWorld>>, SegmentId, u64, InParts) {
 }
 
 fn part(pool: &Pool<StillWorld>, parts: &InParts, victim: SegmentId) -> Part {
-    at_once(pool.collect_in_parts(parts, victim)).expect("there is room")
+    at_once(pool.collect_in_parts(parts, victim, Rest::Stays)).expect("there is room")
 }
 
 /// What is done until all of it is.
@@ -94,12 +94,12 @@ fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
     while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 4096]])).is_ok() {
         pool.seal_all();
     }
-    let refused =
-        std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim)))).find(Result::is_err);
+    let refused = std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim, Rest::Stays))))
+        .find(Result::is_err);
     assert!(matches!(refused, Some(Err(AppendError::WindowEmpty))), "{refused:?}");
     let waiting = || parts.emptying.borrow().as_ref().map(|emptying| emptying.items.len() as u64);
     assert_eq!(waiting(), Some(blocks));
-    at_once(pool.collect_in_parts(&parts, victim)).expect_err("there is still none");
+    at_once(pool.collect_in_parts(&parts, victim, Rest::Stays)).expect_err("there is still none");
     assert_eq!(waiting(), Some(blocks));
     at_once(pool.checkpoint(false)).expect("good drives");
     rest(&pool, &parts, victim);
