@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
-use futures_util::lock::Mutex;
+use futures_util::lock::{Mutex, MutexGuard};
 
 use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
@@ -266,6 +266,15 @@ impl<B: DriveBay> OpenPool<B> {
         let is_given_up =
             |it: &DriveStatus| it.drive == drive && matches!(it.condition, DriveCondition::Failed(_));
         self.store.halted().is_some() && self.store.status().drives.iter().any(is_given_up)
+    }
+
+    /// Waits for its turn to change the pool's drives, behind which changes of other pools wait. A change before it may wait for a
+    /// drive that hangs.
+    async fn turn_to_change(&self) -> Result<MutexGuard<'_, ()>, NodeError> {
+        match select(pin!(self.changing.lock()), pin!(self.store.hangs())).await {
+            Either::Left((turn, _)) => Ok(turn),
+            Either::Right((why, _)) => Err(why.into()),
+        }
     }
 
     /// What `work` comes to. `None`: a drive hangs that the pool cannot do without.

@@ -343,7 +343,16 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
             sleep(LOOK_INTERVAL).await;
         }
         assert!(is_held.load(Ordering::Relaxed), "it waits for them");
-        let (destroyed, closed) = join(node.destroy_pool("slow"), node.close_pool("other")).await;
+        let waits = node.create_volume("other", node.table().claim_new(), volume("v1", 16 * MIB));
+        let changes_behind_it = async {
+            let added = node.add_drive("other", "mem:128MiB#more".to_owned(), false).await;
+            (added, node.close_pool("other").await)
+        };
+        let (destroyed, (created, (added, closed))) =
+            join(node.destroy_pool("slow"), join(waits, changes_behind_it)).await;
+        created.expect_err("nothing is durable without them");
+        let added = added.expect_err("a change before it waits").to_string();
+        assert!(added.contains("has not answered for"), "{added}");
         let destroyed = destroyed.expect_err("one drive is not empty").to_string();
         assert!(destroyed.contains(SLOW) && destroyed.contains("label-clear"), "{destroyed}");
         assert!(!destroyed.contains("#slow1"), "the others are empty: {destroyed}");

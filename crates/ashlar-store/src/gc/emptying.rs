@@ -120,13 +120,8 @@ impl<W: World> Pool<W> {
             }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
                 let resumed = parts.resume(victim, &self.segments.borrow());
-                let mut emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind, rest));
-                let part = self.empty_part(&mut emptying).await;
-                // Where there was no room nothing has been taken of what is to be moved.
-                if matches!(part, Ok(Part::More) | Err(Stop::Append(AppendError::WindowEmpty))) {
-                    parts.emptying.replace(Some(emptying));
-                }
-                part
+                let emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind, rest));
+                self.go_on_emptying(parts, emptying).await
             }
         };
         match part {
@@ -159,6 +154,15 @@ impl<W: World> Pool<W> {
             items: Vec::new(),
             unread: Unread::none(rest),
         }
+    }
+
+    async fn go_on_emptying(&self, parts: &InParts, mut emptying: Emptying) -> Result<Part, Stop> {
+        let part = self.empty_part(&mut emptying).await;
+        // Where there was no room nothing has been taken of what is to be moved.
+        if matches!(part, Ok(Part::More) | Err(Stop::Append(AppendError::WindowEmpty))) {
+            parts.emptying.replace(Some(emptying));
+        }
+        part
     }
 
     /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to be read.

@@ -28,7 +28,7 @@ impl<B: DriveBay> Home<B> {
         at: Option<String>,
     ) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
+        let _changing = pool.turn_to_change().await?;
         pool.store.forget_lost(drive).await?;
         let had = pool.take_drive(drive).map(|had| had.drive.facts.spec.clone());
         let spec = at.or(had).ok_or_else(|| NodeError::Whereabouts(drive.to_string()))?;
@@ -86,7 +86,7 @@ impl<B: DriveBay> Home<B> {
     async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<Vec<String>, NodeError> {
         let pool = self.pool(uuid)?;
         pool.is_not_taken()?;
-        let _changing = pool.changing.lock().await;
+        let _changing = pool.turn_to_change().await?;
         pool.store.forget_all_lost();
         // One that came back has two records: that of its old number says that it is lost.
         let works = |drive: &&DriveStatus| {

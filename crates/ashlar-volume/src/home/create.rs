@@ -186,7 +186,7 @@ impl<B: DriveBay> Home<B> {
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
+        let _changing = pool.turn_to_change().await?;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
         let added = self.add_to(&pool.store, &drives[0], old, force).await;
         let member = match &added {
