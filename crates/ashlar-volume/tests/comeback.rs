@@ -10,7 +10,7 @@ use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Activity, AddError, DriveCondition, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
-use support::{Handles, TestNode, drive, drives, hold_drive, node, pool, with_faults};
+use support::{Handles, TestNode, drive, drives, hold_drive, node, pool, volume, with_faults};
 
 /// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
 /// moment between two things, too.
@@ -102,12 +102,20 @@ fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go
     drive(async move {
         let all = drives("a", 4);
         node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
-        node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
-        node.fail_drive("tank", "2".to_owned(), true).await.unwrap();
+        for spec in &all[2..] {
+            fail_writes(&handles, spec, 0).await;
+        }
+        let made = node.create_volume("tank", node.table().claim_new(), volume("v0", 1 << 20)).await;
+        made.expect_err("two drives fail at once");
         assert!(node.report("tank").await.unwrap().status.halted.is_some());
-        // Without it there are too few; at the third look it is free.
-        hold_drive(&handles, &all[3], 2).await;
-        node.reopen_pool("tank", "2", all.clone()).await.expect("it is free in a moment");
+        for spec in &all[2..] {
+            with_faults(&handles, spec, |faults| faults.heal()).await;
+        }
+        // Without these there are too few; at the third look they are free.
+        for spec in &all[..2] {
+            hold_drive(&handles, spec, 2).await;
+        }
+        node.reopen_pool("tank", "2", all.clone()).await.expect("they are free in a moment");
         assert_eq!(node.report("tank").await.unwrap().status.halted, None);
     });
 }
