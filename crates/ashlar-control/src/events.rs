@@ -40,19 +40,23 @@ pub struct Happening {
     pub host: Option<String>,
     pub state: Option<String>,
     pub percent: Option<u8>,
+    pub bytes_left: Option<u64>,
+    pub eta_s: Option<u64>,
     pub message: String,
 }
 
 impl Happening {
     pub fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.into(), message.into());
-        let (pool, drive, host, state, percent) = (None, None, None, None, None);
-        Happening { severity, kind, pool, drive, host, state, percent, message }
+        let (pool, drive, host, state) = (None, None, None, None);
+        let (percent, bytes_left, eta_s) = (None, None, None);
+        Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
     }
 
     fn numbered(self, seq: u64, time: String) -> Event {
-        let Happening { severity, kind, pool, drive, host, state, percent, message } = self;
-        Event { seq, time, severity, kind, pool, drive, host, state, percent, message }
+        let Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message } =
+            self;
+        Event { seq, time, severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
     }
 }
 

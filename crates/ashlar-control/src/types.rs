@@ -332,9 +332,15 @@ pub struct Event {
     /// The state that was entered or left, in the words of pools and drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Part of a rebuild that is done.
+    /// Part of a rebuild, an evacuation or a rebalance that is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
+    /// Bytes of columns that are left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_left: Option<u64>,
+    /// Seconds until it is done, if it goes on as in the last half minute; not there while that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta_s: Option<u64>,
     /// For people.
     pub message: String,
 }

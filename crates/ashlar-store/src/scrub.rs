@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{IoError, SECTOR_BYTES, World};
+use ashlar_block::{IoError, Nanos, SECTOR_BYTES, World};
 use ashlar_raid::Geometry;
 
 use crate::format::location::SegmentId;
@@ -44,6 +44,7 @@ struct Pass {
     /// Tells it from one that was stopped.
     number: u64,
     report: ScrubReport,
+    begun: Nanos,
     /// What was written from then on has been written a moment ago.
     end: Lsn,
     /// Rows before it are done.
@@ -53,9 +54,11 @@ struct Pass {
 }
 
 impl Pass {
-    fn report(&self) -> ScrubReport {
+    fn report(&self, now: Nanos) -> ScrubReport {
         let part_done = (self.rows_done as f64 / self.rows_total.max(1) as f64).min(1.0);
-        ScrubReport { part_done, ..self.report.clone() }
+        let all = now.since(self.begun).as_secs_f64() / part_done;
+        let remaining = Duration::try_from_secs_f64(all * (1.0 - part_done)).ok();
+        ScrubReport { part_done, remaining, ..self.report.clone() }
     }
 }
 
@@ -116,8 +119,8 @@ impl<W: World> Pool<W> {
         let rows_total = segments.iter().filter(|(_, segment)| segment.is_to_be_scrubbed(end));
         let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
         let report = ScrubReport::new(self.world.unix_seconds());
-        let next = (SegmentId(0), 0);
-        self.scrub.pass.replace(Some(Pass { number, report, end, next, rows_done: 0, rows_total }));
+        let (begun, next) = (self.world.now(), (SegmentId(0), 0));
+        self.scrub.pass.replace(Some(Pass { number, report, begun, end, next, rows_done: 0, rows_total }));
     }
 
     /// Stops the scrub that is under way, if one is. The next one is due when as much time has passed as after a whole one.
@@ -127,7 +130,7 @@ impl<W: World> Pool<W> {
 
     fn end_pass(&self, state: ScrubState) {
         let Some(pass) = self.scrub.pass.take() else { return };
-        let mut report = pass.report();
+        let mut report = ScrubReport { remaining: None, ..pass.report(self.world.now()) };
         self.scrub.wounds.hope_again();
         let now = self.world.unix_seconds();
         report.state = state;
@@ -157,7 +160,7 @@ impl<W: World> Pool<W> {
 
     /// The scrub that is under way, or else the last one.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
-        let running = self.scrub.pass.borrow().as_ref().map(Pass::report);
+        let running = self.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
         running.or_else(|| self.scrub.last.borrow().clone()).or_else(|| self.catalog.borrow().scrub.report())
     }
 

@@ -16,6 +16,12 @@ pub struct Scrub {
     pub finished_at: Option<u64>,
     /// Bytes that were looked at, redundancy included.
     pub bytes_checked: u64,
+    /// About as many are left, by the part that is done. Null unless it runs, and until something is done.
+    #[serde(default)]
+    pub bytes_left: Option<u64>,
+    /// Seconds until it is done, if it goes on as it has since it began. Null as above.
+    #[serde(default)]
+    pub eta_s: Option<u64>,
     /// Sectors of 4096 bytes that held something else than they should.
     pub wrong: u64,
     /// Sectors that a drive refused to read.

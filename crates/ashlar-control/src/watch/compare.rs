@@ -214,23 +214,33 @@ fn of_moving(
     let event = |what: What, stage: &str, how: &str| {
         let message = format!("the {} of pool '{}' {how}", what.name(), now.name);
         let percent = progress.map(|progress| progress.percent as u8);
-        Happening { percent, ..about(now, Severity::Info, format!("{}_{stage}", what.name()), message) }
+        let (bytes_left, eta_s) =
+            (progress.map(|progress| progress.bytes_left), progress.and_then(|progress| progress.eta_s));
+        let happening = about(now, Severity::Info, format!("{}_{stage}", what.name()), message);
+        Happening { percent, bytes_left, eta_s, ..happening }
     };
     match (moving, progress) {
         (Some(moving), Some(progress)) if moving.what == what => {
             let tenths = tenths(progress.percent);
-            let how = format!("is done to {:.0} %", progress.percent.floor());
+            let how = format!("is done to {:.0} %: {}", progress.percent.floor(), outlook(&progress));
             let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
             (Some(Moving { what, tenths }), more)
         }
         (_, Some(progress)) => {
-            (Some(Moving { what, tenths: tenths(progress.percent) }), Some(event(what, "began", "has begun")))
+            let how = format!("has begun: {}", outlook(&progress));
+            (Some(Moving { what, tenths: tenths(progress.percent) }), Some(event(what, "began", &how)))
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
             (None, Some(event(moving.what, "ended", "has ended")))
         }
         (moving, None) => (moving, None),
     }
+}
+
+/// How much is left, and for how long.
+fn outlook(progress: &Progress) -> String {
+    let eta = progress.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
+    format!("{} left{eta}", ByteSize(progress.bytes_left))
 }
 
 fn tenths(percent: f64) -> u8 {

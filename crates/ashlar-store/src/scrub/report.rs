@@ -1,6 +1,7 @@
 //! What a scrub has found, for people and for the schedule.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ashlar_block::DriveId;
 
@@ -50,6 +51,8 @@ pub struct ScrubReport {
     pub finished_at: Option<u64>,
     /// Part of the rows that has been looked at, 0 to 1.
     pub part_done: f64,
+    /// How long it takes from now on, if it goes on as it has since it began. `None`: that is not known, or it does not run.
+    pub remaining: Option<Duration>,
     /// Bytes of columns that were looked at, parity included.
     pub bytes_checked: u64,
     /// On all drives, and what is known to be lost without a drive that would be to blame.
@@ -66,6 +69,7 @@ impl ScrubReport {
             started_at: now_seconds,
             finished_at: None,
             part_done: 0.0,
+            remaining: None,
             bytes_checked: 0,
             findings: Findings::default(),
             drives: BTreeMap::new(),

@@ -73,6 +73,18 @@ impl Written {
     }
 }
 
+#[test]
+fn how_long_a_scrub_still_takes_follows_from_its_pace() {
+    let after_ten_seconds = |rows_done: u64| {
+        let (report, begun, end, next) = (ScrubReport::new(0), Nanos(0), Lsn(0), (SegmentId(0), 0));
+        let pass = Pass { number: 1, report, begun, end, next, rows_done, rows_total: 4 };
+        pass.report(Nanos(10_000_000_000)).remaining
+    };
+    assert_eq!(after_ten_seconds(1), Some(Duration::from_secs(30)));
+    assert_eq!(after_ten_seconds(4), Some(Duration::ZERO));
+    assert_eq!(after_ten_seconds(0), None, "nothing is known yet");
+}
+
 fn append(pool: &Rc<Pool<StillWorld>>, nth: u64, published: bool) {
     let mut appended = begin(pool, nth..nth + 1);
     at_once(pool.write(&mut appended)).expect("good drives");

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
+use ashlar_block::ByteSize;
 use ashlar_control::types::{Obstacle, Pool, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -175,9 +176,7 @@ pub(super) struct Wait {
 
 impl Wait {
     pub(super) fn begin(work: Work) -> Self {
-        let style =
-            ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
-        Wait { work, bar: ProgressBar::new(1000).with_style(style), standstill: None }
+        Wait { work, bar: bar(), standstill: None }
     }
 
     /// Returns when the pool, which was like this, is to be looked at again.
@@ -192,7 +191,8 @@ impl Wait {
         }
         if let Some(progress) = progress {
             self.bar.set_position((progress.percent * 10.0) as u64);
-            self.bar.set_message(outlook(&progress));
+            let (left, stop) = (progress.bytes_left, progress.obstacle.map(short));
+            self.bar.set_message(outlook(progress.percent, Some(left), progress.eta_s, stop));
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
         Ok(())
@@ -203,14 +203,30 @@ impl Wait {
     }
 }
 
-/// When it will be done, or what it waits for.
-fn outlook(progress: &Progress) -> String {
-    match (progress.obstacle, progress.eta_s) {
-        (Some(Obstacle::NoRoom), _) => "waits for room".to_owned(),
-        (Some(Obstacle::Unreadable), _) => "what is left cannot be read".to_owned(),
-        (None, Some(seconds)) => format!("{seconds} s to go"),
-        (None, None) => String::new(),
+/// A bar of a thousand parts, with an [`outlook`] behind it.
+pub(super) fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is valid");
+    ProgressBar::new(1000).with_style(style)
+}
+
+fn short(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::NoRoom => "waits for room",
+        Obstacle::Unreadable => "what is left cannot be read",
     }
+}
+
+/// How much is done and left, and for how long, or what it waits for.
+pub(super) fn outlook(
+    percent: f64,
+    bytes_left: Option<u64>,
+    eta_s: Option<u64>,
+    obstacle: Option<&str>,
+) -> String {
+    let left = bytes_left.map(|bytes| format!("{} left", ByteSize(bytes)));
+    let end = obstacle.map(str::to_owned).or_else(|| eta_s.map(|seconds| format!("{seconds} s")));
+    let parts = std::iter::once(format!("{percent:.1} %")).chain(left).chain(end);
+    parts.collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the pool at `path` once the work is done, and whether there was any.

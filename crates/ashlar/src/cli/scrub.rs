@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use ashlar_control::types::Pool;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
 
@@ -15,8 +14,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// # Errors
 /// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let style = ProgressStyle::with_template("{bar:30} {percent} %  {msg}").expect("the template is valid");
-    let bar = ProgressBar::new(1000).with_style(style);
+    let bar = super::rebuild::bar();
     loop {
         let pool: Pool = client.get(path).await?;
         super::rebuild::check_open(&pool)?;
@@ -30,10 +28,12 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
             bail!("pool '{}' cannot go on with its scrub: {why}", pool.name);
         }
         bar.set_position((scrub.percent * 10.0) as u64);
-        bar.set_message(match scrub.wrong + scrub.unreadable {
+        let found = match scrub.wrong + scrub.unreadable {
             0 => String::new(),
-            found => format!("{found} sectors were wrong or unreadable"),
-        });
+            found => format!(" · {found} sectors were wrong or unreadable"),
+        };
+        let outlook = super::rebuild::outlook(scrub.percent, scrub.bytes_left, scrub.eta_s, None);
+        bar.set_message(format!("{outlook}{found}"));
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }

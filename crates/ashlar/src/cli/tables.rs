@@ -180,18 +180,32 @@ pub fn scrub(pool: &Pool) -> String {
 
 fn scrubbed(scrub: &Scrub) -> String {
     let checked = size(scrub.bytes_checked);
+    let is_running = scrub.state == "running";
     let how = match scrub.state.as_str() {
-        "running" => format!("a scrub is {:.1} % done, {checked} looked at", scrub.percent),
+        "running" => {
+            format!("a scrub is {:.1} % done, {checked} looked at{}", scrub.percent, left_to_scrub(scrub))
+        }
         "stopped" => format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.percent),
         _ => format!("the last scrub has looked at {checked}"),
     };
     let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
     if wrong + unreadable + unrepaired == 0 {
-        return format!("{how}; everything was right");
+        let verdict = match scrub.bytes_checked {
+            0 if is_running => "",
+            _ if is_running => "; nothing was wrong so far",
+            _ => "; everything was right",
+        };
+        return how + verdict;
     }
     format!(
         "{how}; sectors: {wrong} wrong, {unreadable} unreadable, {repaired} repaired, {unrepaired} not repaired"
     )
+}
+
+fn left_to_scrub(scrub: &Scrub) -> String {
+    let left = scrub.bytes_left.map(|bytes| format!(", about {} left", size(bytes)));
+    let eta = scrub.eta_s.map(|seconds| format!(", {seconds} s to go"));
+    left.into_iter().chain(eta).collect()
 }
 
 /// A pool with everything.

@@ -1,6 +1,7 @@
 //! From what the node reports to what goes over the wire.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
@@ -69,13 +70,17 @@ fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {
     pool.spares.waiting.iter().map(spare).collect()
 }
 
+fn seconds(remaining: Duration) -> u64 {
+    remaining.as_secs_f64().ceil() as u64
+}
+
 fn progress(progress: &ashlar_store::Progress) -> Progress {
     let all = progress.bytes_done + progress.bytes_left;
     let share = if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
     Progress {
         percent: (share * 1000.0).floor() / 10.0,
         bytes_left: progress.bytes_left,
-        eta_s: progress.remaining.map(|remaining| remaining.as_secs_f64().ceil() as u64),
+        eta_s: progress.remaining.map(seconds),
         obstacle: progress.obstacle.map(|obstacle| match obstacle {
             ashlar_store::Obstacle::NoRoom => Obstacle::NoRoom,
             ashlar_store::Obstacle::Unreadable => Obstacle::Unreadable,
@@ -102,12 +107,21 @@ fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolS
         started_at: report.started_at,
         finished_at: report.finished_at,
         bytes_checked: report.bytes_checked,
+        bytes_left: left_to_scrub(report),
+        eta_s: report.remaining.map(seconds),
         wrong: report.findings.wrong,
         unreadable: report.findings.unreadable,
         repaired: report.findings.repaired,
         unrepaired: report.findings.unrepaired,
         drives: drives.iter().filter_map(of_drive).collect(),
     }
+}
+
+/// Bytes that are about left of a scrub that runs, by what is done of it.
+fn left_to_scrub(report: &ScrubReport) -> Option<u64> {
+    let part_done = report.part_done;
+    let is_known = report.state == ScrubState::Running && part_done > 0.0;
+    is_known.then(|| (report.bytes_checked as f64 * (1.0 - part_done) / part_done).ceil() as u64)
 }
 
 fn scrub_state(state: ScrubState) -> &'static str {

@@ -83,6 +83,31 @@ fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
 }
 
 #[test]
+fn progress_says_how_much_is_left_and_for_how_long() {
+    let look = |progress: Progress| {
+        let mut seen = pool(&["degraded"], &WELL, None);
+        seen.pools[0].rebuild = Some(progress);
+        seen
+    };
+    let happened = |before: &Seen, now: &mut Seen| {
+        let told =
+            happenings(before, now).into_iter().find(|happening| happening.kind.starts_with("rebuild_"));
+        let told = told.expect("it is told");
+        (told.message, told.percent, told.bytes_left, told.eta_s)
+    };
+    let mut begun = look(Progress { bytes_left: 4 << 30, ..Progress::default() });
+    let message = "the rebuild of pool 'tank' has begun: 4GiB left".to_owned();
+    assert_eq!(
+        happened(&pool(&["degraded"], &WELL, None), &mut begun),
+        (message, Some(0), Some(4 << 30), None)
+    );
+    let mut later =
+        look(Progress { percent: 50.3, bytes_left: 2 << 30, eta_s: Some(40), ..Progress::default() });
+    let message = "the rebuild of pool 'tank' is done to 50 %: 2GiB left, 40 s to go".to_owned();
+    assert_eq!(happened(&begun, &mut later), (message, Some(50), Some(2 << 30), Some(40)));
+}
+
+#[test]
 fn a_rebalance_is_told_from_its_beginning_to_its_end() {
     let look = |percent: Option<f64>| {
         let mut seen = pool(&["online"], &WELL, None);

@@ -45,6 +45,17 @@ fn a_pool_of_one_drive_is_over_one_drive() {
 }
 
 #[test]
+fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen() {
+    let running = |scrub: Scrub| scrubbed(&Scrub { state: "running".to_owned(), ..scrub });
+    assert_eq!(running(Scrub::default()), "a scrub is 0.0 % done, 0B looked at");
+    let half = Scrub { percent: 50.0, bytes_checked: 1 << 30, ..Scrub::default() };
+    assert_eq!(
+        running(Scrub { bytes_left: Some(1 << 30), eta_s: Some(7), ..half }),
+        "a scrub is 50.0 % done, 1GiB looked at, about 1GiB left, 7 s to go; nothing was wrong so far"
+    );
+}
+
+#[test]
 fn a_scrub_names_drives_by_their_paths_too() {
     let name = "drive-2".to_owned();
     let drive =
