@@ -210,7 +210,7 @@ pub struct PoolDrive {
     /// those), `stale` (it is there, and not believed, because the pool went on without it), `sparse` (a file without all its room on the
     /// file system), `unknown` (its pool is not open).
     pub states: Vec<String>,
-    /// Why it has failed.
+    /// Why it has failed, also once it is released, until the pool is opened anew; or the name under which it has returned.
     pub problem: Option<String>,
     /// Its size.
     pub size_bytes: u64,

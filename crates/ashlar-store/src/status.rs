@@ -37,6 +37,8 @@ pub struct DriveStatus {
     pub uuid: DriveUuid,
     /// How it is.
     pub condition: DriveCondition,
+    /// Why it was given up, also once all that lived on it has been restored; until the pool is opened anew.
+    pub failure: Option<Failure>,
     /// Reads that it refused.
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
@@ -145,7 +147,7 @@ impl<W: World> Pool<W> {
     fn drive_status(&self, record: &MemberRecord) -> DriveStatus {
         let member = self.array.member(record.drive);
         let failure = member.as_ref().and_then(|member| member.failure());
-        let condition = match (failure, record.state) {
+        let condition = match (failure.clone(), record.state) {
             (_, MemberState::Released) => DriveCondition::Released,
             (Some(failure), _) => DriveCondition::Failed(failure),
             (None, state) if member.is_some() && state.takes_part() => {
@@ -159,6 +161,7 @@ impl<W: World> Pool<W> {
             drive: record.drive,
             uuid: record.uuid,
             condition,
+            failure,
             read_errors: figure(Member::read_errors),
             lies: figure(Member::lies),
             is_slow: member.as_deref().is_some_and(Member::is_slow),

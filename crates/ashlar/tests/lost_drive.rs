@@ -218,6 +218,10 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.drive_states("tank", 2)[0], "released");
+    for verb in [&["pool", "show", "tank"][..], &["drive", "list"]] {
+        let said = place.ok(verb);
+        assert!(said.contains("tank/drive-2: given up by request"), "{said}");
+    }
     place.ok(&["drive", "fail", "tank/0"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // Two are left of a pool that needs two.

@@ -289,7 +289,10 @@ pub fn drives(drives: &[PoolDrive]) -> String {
             Cell::new(drive.model.as_deref().unwrap_or("-")),
         ]);
     }
-    trimmed(&table)
+    let problem =
+        |drive: &PoolDrive| Some(format!("{}/{}: {}", drive.pool, drive.name, drive.problem.as_ref()?));
+    let problems = drives.iter().filter_map(problem);
+    std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
 }
 
 /// What a drive is and holds.

@@ -198,7 +198,7 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
         DriveCondition::Online => ("online", None),
         DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
         DriveCondition::Absent => ("absent", None),
-        DriveCondition::Released => ("released", None),
+        DriveCondition::Released => ("released", report.status.failure.as_ref().map(ToString::to_string)),
         DriveCondition::Returned(now) => {
             ("returned", Some(format!("it came back as drive-{}; what it missed is being restored", now.0)))
         }

@@ -45,6 +45,22 @@ fn a_pool_of_one_drive_is_over_one_drive() {
 }
 
 #[test]
+fn why_a_drive_was_lost_stands_below_the_table_of_drives() {
+    let drive = |name: &str, problem: Option<&str>| PoolDrive {
+        name: name.to_owned(),
+        pool: "tank".to_owned(),
+        problem: problem.map(str::to_owned),
+        ..PoolDrive::default()
+    };
+    let all = [drive("drive-0", None), drive("drive-1", Some("given up by request"))];
+    let of_pool = super::pool(&Pool { drives: all.to_vec(), ..pool(&["degraded"], None) });
+    for text in [drives(&all), of_pool] {
+        assert_eq!(text.lines().last(), Some("tank/drive-1: given up by request"), "{text}");
+    }
+    assert!(!drives(&all[..1]).contains("drive-0:"));
+}
+
+#[test]
 fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen() {
     let running = |scrub: Scrub| scrubbed(&Scrub { state: "running".to_owned(), ..scrub });
     assert_eq!(running(Scrub::default()), "a scrub is 0.0 % done, 0B looked at");
