@@ -225,7 +225,14 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["drive", "fail", "tank/0"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // Two are left of a pool that needs two.
-    place.ok(&["drive", "fail", "tank/1"]);
+    let said = place.refused(&["drive", "fail", "tank/1"]);
+    for part in ["without tank/drive-1 1 drive would be left", "would take no writes", "tank/drive-1 --force"]
+    {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
+    place.ok(&["drive", "fail", "tank/1", "--force"]);
+    let states = place.pool_states("tank");
+    assert!(states.contains(&"read-only".to_owned()) && !states.contains(&"full".to_owned()), "{states:?}");
     let said = place.refused(&["drive", "fail", "tank/3"]);
     for part in ["1 drive is lost of pool 'tank'", "its level survives no more", "tank/drive-3 --force"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");

@@ -45,7 +45,7 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         garbage_bytes: space.garbage,
         free_bytes: space.free,
         safe_to_write_bytes: if read_only.is_some() { 0 } else { space.safe_to_write },
-        out_of_space: space.full,
+        out_of_space: is_full(status, read_only.is_some()),
         problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: status.map_bytes,
         drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
@@ -150,11 +150,17 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
         ("read-only", is_read_only && status.taken_by.is_none()),
         ("taken", status.taken_by.is_some()),
         ("uncertain", status.is_uncertain),
-        ("full", status.space.full),
+        ("full", is_full(status, is_read_only)),
         ("out-of-room", status.out_of_room),
         ("volatile", is_volatile),
     ];
     states.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned()).collect()
+}
+
+/// Whether new data is refused for lack of space. A pool that takes none for another reason has little room as well, but trimming
+/// and deleting do not help it.
+fn is_full(status: &PoolStatus, is_read_only: bool) -> bool {
+    status.space.full && !is_read_only
 }
 
 /// Why reads and writes wait, if nothing else is wrong.
