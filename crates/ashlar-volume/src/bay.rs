@@ -87,6 +87,11 @@ pub enum DriveContent {
 }
 
 impl DriveContent {
+    /// Whether it is a pool's, or what is left of one.
+    pub fn is_of_pool(&self) -> bool {
+        matches!(self, DriveContent::Member(_) | DriveContent::Damaged(_))
+    }
+
     /// As a phrase, for "it holds …".
     pub fn describe(&self) -> String {
         match self {

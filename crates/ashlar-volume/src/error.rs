@@ -84,6 +84,8 @@ pub enum NodeError {
         spec: String,
         /// What, as a phrase.
         content: String,
+        /// Whether that is a pool, or what is left of one.
+        is_of_pool: bool,
     },
     /// No drives were named.
     #[error("no drive was given: name each with --drive")]

@@ -76,7 +76,10 @@ impl<B: DriveBay> Home<B> {
         let spec = &drive.facts.spec;
         match self.content_of(drive).await? {
             DriveContent::Blank => Ok(()),
-            other => Err(NodeError::Holds { spec: spec.clone(), content: other.describe() }),
+            other => {
+                let (spec, content, is_of_pool) = (spec.clone(), other.describe(), other.is_of_pool());
+                Err(NodeError::Holds { spec, content, is_of_pool })
+            }
         }
     }
 
@@ -308,7 +311,7 @@ impl<B: DriveBay> Home<B> {
             && !force
         {
             let content = format!("{what}, which is not Ashlar's");
-            return Err(NodeError::Holds { spec, content });
+            return Err(NodeError::Holds { spec, content, is_of_pool: false });
         }
         self.check_not_elsewhere(std::slice::from_ref(&drive)).await?;
         let size_bytes = match &content {

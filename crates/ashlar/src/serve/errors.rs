@@ -57,7 +57,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
 
 fn hint(error: &NodeError) -> Option<String> {
     match error {
-        NodeError::Holds { spec, content } if content.contains("Ashlar") => Some(format!(
+        NodeError::Holds { spec, is_of_pool: true, .. } => Some(format!(
             "ashlar pool import opens a pool; ashlar drive label-clear {spec} gives the drive up; --force takes \
              it as it is, and what it holds is lost"
         )),
@@ -70,3 +70,6 @@ fn hint(error: &NodeError) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
