@@ -77,6 +77,19 @@ pub enum NodeError {
         /// The pool.
         pool: String,
     },
+    /// A drive is one that a pool of this daemon has lost.
+    #[error(
+        "{spec}: it is {drive} of pool '{pool}', which has lost it: ashlar drive return {pool}/{drive} takes it back; once what lived \
+         on it is on others, ashlar pool remove-drive {pool} {drive} frees it"
+    )]
+    LostByPool {
+        /// The drive.
+        spec: String,
+        /// Its name within the pool.
+        drive: String,
+        /// The pool.
+        pool: String,
+    },
     /// A drive holds something.
     #[error("{spec} holds {content}")]
     Holds {
@@ -210,6 +223,15 @@ pub enum NodeError {
 }
 
 impl NodeError {
+    /// Of a drive that a pool of this daemon has: `lost` is its name there, if the pool has lost it.
+    pub(crate) fn of_pools_drive(spec: &str, lost: Option<String>, pool: &str) -> Self {
+        let (spec, pool) = (spec.to_owned(), pool.to_owned());
+        match lost {
+            Some(drive) => NodeError::LostByPool { spec, drive, pool },
+            None => NodeError::DriveOfPool { spec, pool },
+        }
+    }
+
     /// What there is to say where the pool that it is about is named already.
     pub fn of_its_pool(&self) -> String {
         match self {
@@ -232,7 +254,7 @@ fn why_kept(pool: &str, error: &FailError) -> String {
             number = drive.0
         ),
         FailError::TooFew { drive, left, needed } => format!(
-            "without {pool}/drive-{number} {left} would be left, and new data needs {needed} drives to be safe: pool '{pool}' would \
+            "without {pool}/drive-{number}, {left} would be left, and new data needs {needed} drives to be safe: pool '{pool}' would \
              take no writes until it is back, or another is there. Take one in first (ashlar pool add-drive {pool} DRIVE), or put \
              one in its place (ashlar pool replace {pool} drive-{number} DRIVE); ashlar drive fail {pool}/drive-{number} --force \
              gives it up all the same",

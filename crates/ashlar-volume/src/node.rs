@@ -15,7 +15,7 @@ use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
 use crate::home::{CreateRequest, DriveReading, KnownPool, OpenRequest};
-use crate::report::{Order, PoolRecord, PoolReport, SettingsChange};
+use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, name_of_lost};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -262,12 +262,14 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
 fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeError> {
     let wanted: BTreeSet<&str> = specs.iter().map(|spec| path_of(spec)).collect();
     for report in reports {
-        let in_use = report.drives.iter().filter_map(|drive| drive.facts.as_ref());
-        let own =
-            |facts: &&crate::bay::DriveFacts| !facts.is_volatile && wanted.contains(path_of(&facts.spec));
-        if let Some(facts) = in_use.into_iter().find(own) {
-            let (spec, pool) = (facts.spec.clone(), report.status.name.clone());
-            return Err(NodeError::DriveOfPool { spec, pool });
+        let own = |drive: &&DriveReport| {
+            let facts = drive.facts.as_ref();
+            facts.is_some_and(|facts| !facts.is_volatile && wanted.contains(path_of(&facts.spec)))
+        };
+        // One that came back has several records, of which the newest comes last.
+        if let Some(drive) = report.drives.iter().rfind(own) {
+            let spec = drive.facts.as_ref().map_or("", |facts| &facts.spec);
+            return Err(NodeError::of_pools_drive(spec, name_of_lost(&drive.status), &report.status.name));
         }
     }
     Ok(())

@@ -28,6 +28,16 @@ impl DriveReport {
     }
 }
 
+/// The name of a drive that its pool has lost, and that has not come back. `None`: it has not.
+pub(crate) fn name_of_lost(status: &DriveStatus) -> Option<String> {
+    match status.condition {
+        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released => {
+            Some(format!("drive-{}", status.drive.0))
+        }
+        DriveCondition::Online | DriveCondition::Leaving | DriveCondition::Returned(_) => None,
+    }
+}
+
 /// An open pool.
 #[derive(Clone, Debug)]
 pub struct PoolReport {

@@ -222,11 +222,27 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
         let said = place.ok(verb);
         assert!(said.contains("tank/drive-2: given up by request"), "{said}");
     }
+    let (lost, specs) = (place.image(2).display().to_string(), place.file(2));
+    let takers = [
+        &["pool", "add-drive", "tank", &specs][..],
+        &["pool", "spare", "add", "tank", &specs],
+        &["drive", "label-clear", &specs],
+        &["pool", "add-drive", "tank", &lost],
+    ];
+    for taker in takers {
+        let said = place.refused(taker);
+        for part in
+            [&lost, "drive-2 of pool 'tank'", "drive return tank/drive-2", "remove-drive tank drive-2"]
+        {
+            assert!(said.contains(part), "'{part}' is not in: {said}");
+        }
+    }
     place.ok(&["drive", "fail", "tank/0"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // Two are left of a pool that needs two.
     let said = place.refused(&["drive", "fail", "tank/1"]);
-    for part in ["without tank/drive-1 1 drive would be left", "would take no writes", "tank/drive-1 --force"]
+    for part in
+        ["without tank/drive-1, 1 drive would be left", "would take no writes", "tank/drive-1 --force"]
     {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }

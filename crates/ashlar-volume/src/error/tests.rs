@@ -1,6 +1,8 @@
-use ashlar_block::DriveId;
+use ashlar_block::{DriveId, DriveUuid};
+use ashlar_store::{DriveCondition, DriveStatus};
 
 use super::*;
+use crate::report::name_of_lost;
 
 #[test]
 fn a_drive_that_is_kept_names_its_pool_and_the_way_out() {
@@ -45,4 +47,25 @@ fn a_pool_that_is_named_already_is_not_named_again() {
     let (name, why) = ("tank".to_owned(), "; 0.img is gone".to_owned());
     let error = NodeError::Open { name, error: OpenError::NoRoot, why };
     assert_eq!(error.to_string(), format!("pool 'tank': {}", error.of_its_pool()));
+}
+
+#[test]
+fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
+    let said = |condition: DriveCondition| {
+        let (drive, uuid) = (DriveId(3), DriveUuid([3; 16]));
+        let (read_errors, lies, is_slow, failure) = (0, 0, false, None);
+        let status = DriveStatus { drive, uuid, condition, failure, read_errors, lies, is_slow };
+        NodeError::of_pools_drive("file:/d/3.img", name_of_lost(&status), "tank").to_string()
+    };
+    for condition in [DriveCondition::Released, DriveCondition::Absent] {
+        let said = said(condition);
+        let parts =
+            ["file:/d/3.img: it is drive-3", "drive return tank/drive-3", "remove-drive tank drive-3"];
+        for part in parts {
+            assert!(said.contains(part), "'{part}' is not in: {said}");
+        }
+    }
+    for condition in [DriveCondition::Online, DriveCondition::Leaving, DriveCondition::Returned(DriveId(5))] {
+        assert!(said(condition).contains("in use by pool 'tank'"));
+    }
 }

@@ -12,7 +12,7 @@ use super::members::{FoundMember, FoundPool};
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
-use crate::report::PoolRecord;
+use crate::report::{PoolRecord, name_of_lost};
 
 /// A pool to be made.
 #[derive(Clone, Debug)]
@@ -154,8 +154,8 @@ impl<B: DriveBay> Home<B> {
         let in_use = self.identities_in_use();
         for spec in specs {
             let Some(identity) = self.bay.identity(spec) else { continue };
-            if let Some(pool) = in_use.get(&identity) {
-                return Err(NodeError::DriveOfPool { spec: spec.clone(), pool: pool.clone() });
+            if let Some((pool, lost)) = in_use.get(&identity) {
+                return Err(NodeError::of_pools_drive(spec, lost.clone(), pool));
             }
             if let Some(other) = seen.insert(identity, spec) {
                 return Err(NodeError::SameDrive(other.clone(), spec.clone()));
@@ -164,13 +164,17 @@ impl<B: DriveBay> Home<B> {
         Ok(())
     }
 
-    fn identities_in_use(&self) -> BTreeMap<String, String> {
+    /// Whose they are, and under which name the pool has lost them, if it has.
+    fn identities_in_use(&self) -> BTreeMap<String, (String, Option<String>)> {
         let pools = self.pools.borrow();
         let mut in_use = BTreeMap::new();
         for pool in pools.values() {
+            let drives = pool.store.status().drives;
             for member in pool.drives.borrow().iter() {
                 let identity = self.bay.identity(&member.drive.facts.spec);
-                in_use.extend(identity.map(|identity| (identity, pool.name.clone())));
+                // One that came back has several records, of which the newest comes last.
+                let lost = drives.iter().rfind(|drive| drive.uuid == member.uuid).and_then(name_of_lost);
+                in_use.extend(identity.map(|identity| (identity, (pool.name.clone(), lost))));
             }
         }
         in_use
