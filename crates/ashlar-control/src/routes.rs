@@ -91,8 +91,11 @@ async fn unknown_path() -> ApiError {
         .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
 }
 
-fn find<T>(all: Vec<T>, code: &str, what: String, wanted: impl Fn(&T) -> bool) -> Answer<T> {
-    let missing = || ApiError::new(ErrorKind::NotFound, code, format!("there is no {what} here"));
+fn find<T>(all: Vec<T>, kind: &str, name: &str, wanted: impl Fn(&T) -> bool) -> Answer<T> {
+    let missing = || {
+        let why = format!("there is no {kind} '{name}' here (ashlar {kind} list shows which there are)");
+        ApiError::new(ErrorKind::NotFound, &format!("no_such_{kind}"), why)
+    };
     all.into_iter().find(wanted).map(Json).ok_or_else(missing)
 }
 
@@ -143,8 +146,7 @@ async fn import_pool(State(node): Node, body: Body<ImportPool>) -> Answer<Pool> 
 #[utoipa::path(get, path = "/pools/{pool}", params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = 404, body = ErrorBody)))]
 async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    let what = format!("pool '{pool}'");
-    find(node.pools().await?, "no_such_pool", what, |found| found.name == pool || found.uuid == pool)
+    find(node.pools().await?, "pool", &pool, |found| found.name == pool || found.uuid == pool)
 }
 
 /// Changes what an operator has chosen for a pool.
@@ -301,9 +303,8 @@ async fn create_volume(
 #[utoipa::path(get, path = "/volumes/{pool}/{volume}", params(("pool" = String, Path), ("volume" = String, Path)),
     responses((status = 200, body = Volume), (status = 404, body = ErrorBody)))]
 async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
-    let what = format!("volume '{pool}/{volume}'");
     let wanted = |found: &Volume| found.pool == pool && found.name == volume;
-    find(node.volumes().await?, "no_such_volume", what, wanted)
+    find(node.volumes().await?, "volume", &format!("{pool}/{volume}"), wanted)
 }
 
 /// Resizes or renames a volume.

@@ -363,7 +363,7 @@ pub enum Severity {
 pub struct CreatePool {
     /// Its name.
     pub name: String,
-    /// 0, 1, 5 or 6.
+    /// 0, 1, 1x3, 5, 6, 7.3 or N+M. Of groups, 10, 50, 60 and 70, it becomes 1, 5, 6 and 7.3, and `notes` of the answer say why.
     pub level: String,
     /// Its drives.
     pub drives: Vec<String>,

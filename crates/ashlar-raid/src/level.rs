@@ -25,8 +25,9 @@ pub struct Level {
 pub enum LevelError {
     /// Not a level.
     #[error(
-        "'{0}' is not a level: choose 0, 1 (two copies), 1x3 (three), 5, 6, 7.3 (one, two and three parities), or \
-         N+M for N data and M parity columns, N up to {DATA_COLUMNS_MAX} and M from 1 to {PARITY_MAX}"
+        "'{0}' is not a level{meant}: choose 0, 1 (two copies), 1x3 (three), 5, 6, 7.3 (one, two and three parities), or \
+         N+M for N data and M parity columns, N up to {DATA_COLUMNS_MAX} and M from 1 to {PARITY_MAX}",
+        meant = if .0 == "7" { " (is 7.3 meant?)" } else { "" }
     )]
     Unknown(String),
     /// Too few drives.

@@ -46,3 +46,16 @@ fn a_namespace_number_that_came_with_a_pool_is_not_given_out_again() {
     place.ok(&["volume", "create", "tank/v2", "--size", "1GiB"]);
     assert_eq!(place.json(&["volume", "show", "tank/v2"])["nsid"], 3);
 }
+
+#[test]
+fn a_level_in_groups_becomes_another_and_the_pool_says_why() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let create = ["pool", "create", "tank", "--level", "50", "--output", "json"].map(str::to_owned);
+    let create: Vec<String> = create.into_iter().chain(place.drives(0..3)).collect();
+    let made = place.ok(&create.iter().map(String::as_str).collect::<Vec<_>>());
+    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+    assert_eq!(made["level"], "5");
+    let notes = made["notes"].to_string();
+    assert!(notes.contains("level 50 is level 5 in groups"), "{notes}");
+}

@@ -187,6 +187,9 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
         ),
         &["power of two"],
     );
+    let said = create("p", "5", &[&["--chunk-size", "10TiB"], &three[..]].concat());
+    assert_says(&said, &["a chunk of 10TiB cannot be", "power of two"]);
+    assert!(!said.contains("conversion"), "{said}");
     for index in 5..8 {
         assert!(!place.image(index).exists(), "a refused pool leaves no files");
     }
@@ -206,7 +209,12 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
         assert_says(&place.refused(&[&["volume"], arguments].concat()), said);
     }
     assert_says(&place.refused(&["pool", "list", "--frobnicate"]), &["--frobnicate"]);
-    assert_says(&place.refused(&["pool", "show", "nothing"]), &["no pool 'nothing'"]);
+    for verb in ["show", "rebuild"] {
+        assert_says(&place.refused(&["pool", verb, "nothing"]), &["no pool 'nothing'", "ashlar pool list"]);
+    }
+    let said = place.refused(&["pool", "set", "nothing", "recon-prio=10"]);
+    assert_says(&said, &["no pool 'nothing'", "ashlar pool list"]);
+    assert_says(&place.refused(&["volume", "show", "tank/none"]), &["'tank/none'", "ashlar volume list"]);
     assert_eq!((place.json(&["pool", "list"]), place.json(&["volume", "list"])), before);
 }
 

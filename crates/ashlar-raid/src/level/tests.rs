@@ -27,6 +27,13 @@ fn what_is_no_level_is_refused_and_the_levels_are_named() {
 }
 
 #[test]
+fn whoever_leaves_out_the_parities_of_level_7_3_is_asked_about_it() {
+    let said = |text: &str| text.parse::<Level>().expect_err(text).to_string();
+    assert!(said("7").starts_with("'7' is not a level (is 7.3 meant?): choose"));
+    assert!(said("8").starts_with("'8' is not a level: choose"));
+}
+
+#[test]
 fn each_level_says_what_it_needs_and_survives() {
     let facts =
         [("0", 1, 0), ("1", 2, 1), ("1x3", 3, 2), ("5", 3, 1), ("6", 4, 2), ("7.3", 5, 3), ("4+2", 6, 2)];

@@ -19,8 +19,9 @@ the daemon. With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile
     Create {
         /// Its name
         name: String,
-        /// Protection: 0 none; 1 and 1x3 two and three copies; 5, 6, 7.3 one, two, three parities; or N+M,
-        /// N data and M parity columns. As many drives may be lost as there are parities or further copies
+        /// Protection: 0 none; 1 and 1x3 two and three copies, on at least 2 and 3 drives; 5, 6, 7.3 one, two,
+        /// three parities, on at least 3, 4, 5; or N+M, N data and M parity columns, on at least N + M. As many
+        /// drives may be lost as there are parities or further copies. 10, 50, 60 and 70 become 1, 5, 6 and 7.3
         #[arg(long)]
         level: String,
         /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after commas) or
@@ -125,8 +126,8 @@ and at which paths, is of no account.")]
                       rebalance, may have, in percent [default: 100]; given
                       alone it turns recon-p99 off
   recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within
-                      this time (us, ms, s), and it takes what is left; off
-                      [default: off]
+                      this time, and it takes what is left; a whole number of
+                      us, ms or s, up to 60s, or off [default: off]
   scrub-prio=1..100   part of the time that scrubs may have, in percent
                       [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins:

@@ -67,6 +67,9 @@ fn timeout(name: &str, value: &str) -> anyhow::Result<u64> {
     Ok(seconds * 1000)
 }
 
+/// Hosts that may wait longer wait for nothing.
+const LATENCY_US_MAX: u64 = 60_000_000;
+
 /// Microseconds; 0 for `off`.
 fn latency(name: &str, value: &str) -> anyhow::Result<u64> {
     if value == "off" {
@@ -77,7 +80,12 @@ fn latency(name: &str, value: &str) -> anyhow::Result<u64> {
         let count: u32 = value.strip_suffix(unit)?.parse().ok().filter(|count| *count > 0)?;
         Some(u64::from(count) * micros)
     });
-    micros.with_context(|| format!("{name}={value} cannot be: choose a time as 2ms or 500us, or off"))
+    let why = || {
+        format!(
+            "{name}={value} cannot be: choose a whole number of us, ms or s, as 2ms or 500us, up to 60s, or off"
+        )
+    };
+    micros.filter(|micros| *micros <= LATENCY_US_MAX).with_context(why)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool,
     NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
-use ashlar_raid::Level;
 use hyper::Method;
 use serde::Serialize;
 
@@ -145,14 +144,12 @@ fn path_of_pool(pool: &str) -> anyhow::Result<String> {
 }
 
 fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
-    let bytes = size.map(|size| u32::try_from(size.0)).transpose();
-    bytes.context("a chunk of that size cannot be: choose 64KiB to 64MiB")
+    let Some(size) = size else { return Ok(None) };
+    let why = || format!("a chunk of {size} cannot be: choose a power of two from 64KiB to 64MiB");
+    u32::try_from(size.0).ok().map(Some).with_context(why)
 }
 
 async fn create_pool(client: &Client, request: CreatePool, output: Output) -> anyhow::Result<()> {
-    if let Some((_, why)) = Level::instead_of_groups(&request.level) {
-        eprintln!("note: {why}");
-    }
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }

@@ -28,7 +28,7 @@ fn settings_are_read() {
     ];
     assert_eq!(parsed(&given).unwrap(), all);
     let p99 = |value: &str| parsed(&[&format!("recon-p99={value}")]).unwrap().recon_p99_us;
-    assert_eq!((p99("500us"), p99("1s"), p99("off")), (Some(500), Some(1_000_000), Some(0)));
+    assert_eq!((p99("500us"), p99("60s"), p99("off")), (Some(500), Some(60_000_000), Some(0)));
     let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
     assert_eq!((interval("12h"), interval("off")), (Some(43_200), Some(0)));
     assert_eq!(parsed(&["fault-threshold=off"]).unwrap().fault_threshold, Some(0));
@@ -37,12 +37,17 @@ fn settings_are_read() {
 
 #[test]
 fn what_is_no_setting_is_refused_by_name() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["recon-prio"], "'recon-prio' is not SETTING=VALUE"),
         (&["recon-prio=0"], "recon-prio=0 cannot be: choose 1 to 100"),
         (&["recon-prio=fast"], "recon-prio=fast cannot be"),
         (&["recon-prio=1", "recon-prio=2"], "given twice"),
-        (&["recon-p99=2"], "recon-p99=2 cannot be: choose a time as 2ms or 500us, or off"),
+        (&["recon-p99=2"], "recon-p99=2 cannot be: choose a whole number of us, ms or s, as 2ms"),
+        (&["recon-p99=1.5ms"], "recon-p99=1.5ms cannot be: choose a whole number"),
+        (
+            &["recon-p99=61s"],
+            "recon-p99=61s cannot be: choose a whole number of us, ms or s, as 2ms or 500us, up to 60s",
+        ),
         (&["recon-p99=0ms"], "recon-p99=0ms cannot be"),
         (&["color=blue"], "'color' is not a setting: there are recon-prio"),
         (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),

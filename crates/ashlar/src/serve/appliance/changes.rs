@@ -9,6 +9,7 @@ use ashlar_control::types::{
     NameHosts, Pool, RemoveDrive, ReplaceDrive, ReturnDrive, Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
+use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, Removal};
 use futures_util::future::join_all;
@@ -30,7 +31,9 @@ impl Shared {
         }
         self.check_no_spare(&request.drives)?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
-        self.remember(&record).await
+        let mut pool = self.remember(&record).await?;
+        pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
+        Ok(pool)
     }
 
     pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
