@@ -15,7 +15,8 @@ use std::path::PathBuf;
 
 use crate::args::{ClientCommand, Output};
 
-pub use client::Client;
+pub use client::{Client, Refused};
+pub use settings::SETTINGS;
 
 /// Does what a verb says.
 pub fn run(command: ClientCommand, socket: Option<PathBuf>, output: Output) -> anyhow::Result<()> {

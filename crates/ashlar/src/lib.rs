@@ -9,32 +9,43 @@ mod causes;
 mod cli;
 mod demo;
 mod serve;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Arguments, Command, Output};
+use cli::Refused;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match usage::parse(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(ends_with) => return ends_with,
+    };
     let output = arguments.output;
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", refusal(&causes::with_causes(error.as_ref()), output));
+            eprintln!("{}", refusal(&error, output));
             ExitCode::FAILURE
         }
     }
 }
 
-/// An error as it is printed: for programs an object on a line, too.
-fn refusal(why: &str, output: Output) -> String {
-    match output {
-        Output::Table => format!("ashlar: {why}"),
-        Output::Json => serde_json::json!({ "error": why }).to_string(),
+/// An error as it is printed: for programs an object on a line, too. What the API says of it besides goes with it.
+fn refusal(error: &anyhow::Error, output: Output) -> String {
+    let why = causes::with_causes(error.as_ref());
+    if output == Output::Table {
+        return format!("ashlar: {why}");
     }
+    let mut printed = serde_json::json!({ "error": why });
+    if let Some(Refused(body)) = error.downcast_ref() {
+        printed["code"] = body.code.as_str().into();
+        if let Some(hint) = body.hint.as_deref() {
+            printed["hint"] = hint.into();
+        }
+    }
+    printed.to_string()
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {

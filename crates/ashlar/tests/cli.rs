@@ -45,6 +45,11 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     let refused = place.refused(&["volume", "show", "tank/database", "--output", "json"]);
     let refused: serde_json::Value = serde_json::from_str(&refused).expect("JSON");
     assert_says(refused["error"].as_str().unwrap(), &["there is no volume 'tank/database' here"]);
+    assert_eq!(refused["code"], "no_such_volume");
+    let unclear = place.run(&["volume", "list", "--frobnicate", "--output", "json"]);
+    assert_eq!(unclear.status.code(), Some(2));
+    let unclear: serde_json::Value = serde_json::from_slice(&unclear.stderr).expect("JSON");
+    assert_says(unclear["error"].as_str().unwrap(), &["--frobnicate"]);
     assert_says(&place.ok(&["volume", "list"]), &["tank/v1"]);
 
     assert_eq!(place.json(&["drive", "list"]).as_array().unwrap().len(), 3);

@@ -1,5 +1,6 @@
 //! The REST API over a daemon's socket.
 
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,20 @@ use tokio::net::UnixStream;
 
 /// Where a daemon's socket is looked for if nobody says.
 const USUAL_SOCKETS: [&str; 2] = ["./ashlar-data/ashlar.sock", "/run/ashlar/ashlar.sock"];
+
+/// What a daemon has refused, as it has said it.
+#[derive(Debug)]
+pub struct Refused(pub ErrorBody);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused(ErrorBody { message, hint, .. }) = self;
+        f.write_str(message)?;
+        hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  {hint}"))
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// A daemon, as its clients see it.
 pub struct Client {
@@ -141,8 +156,7 @@ async fn read<T: DeserializeOwned>(response: Response<hyper::body::Incoming>) ->
 async fn refusal(response: Response<hyper::body::Incoming>) -> anyhow::Error {
     let status = response.status();
     match read_refusal(response).await {
-        Ok(ErrorBody { message, hint: Some(hint), .. }) => anyhow!("{message}\n  {hint}"),
-        Ok(ErrorBody { message, hint: None, .. }) => anyhow!("{message}"),
+        Ok(body) => Refused(body).into(),
         Err(_) => anyhow!("the daemon refused with status {status}"),
     }
 }

@@ -3,6 +3,10 @@
 use anyhow::{Context, bail, ensure};
 use ashlar_control::types::ChangePool;
 
+/// All that there are, by their names.
+pub const SETTINGS: [&str; 6] =
+    ["recon-prio", "recon-p99", "scrub-prio", "scrub-interval", "fault-threshold", "io-timeout"];
+
 /// What is to change. Each setting at most once.
 pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
     let mut change = ChangePool::default();
@@ -17,10 +21,7 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
             "io-timeout" => set(&mut change.io_timeout_ms, name, timeout(name, value)?)?,
-            _ => bail!(
-                "'{name}' is not a setting: there are recon-prio, recon-p99, scrub-prio, scrub-interval, \
-                 fault-threshold and io-timeout"
-            ),
+            _ => bail!("'{name}' is not a setting: there are {}", SETTINGS.join(", ")),
         }
     }
     Ok(change)

@@ -27,6 +27,7 @@ fn settings_are_read() {
         "io-timeout=5s",
     ];
     assert_eq!(parsed(&given).unwrap(), all);
+    assert_eq!(given.map(|setting| setting.split('=').next().expect("a name")), SETTINGS);
     let p99 = |value: &str| parsed(&[&format!("recon-p99={value}")]).unwrap().recon_p99_us;
     assert_eq!((p99("500us"), p99("60s"), p99("off")), (Some(500), Some(60_000_000), Some(0)));
     let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
