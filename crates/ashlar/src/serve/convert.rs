@@ -7,7 +7,7 @@ use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
     ScrubbedDrive, Spare, Volume,
 };
-use ashlar_store::{DriveCondition, PoolStatus, ScrubReport, ScrubState};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
@@ -132,29 +132,55 @@ fn scrub_state(state: ScrubState) -> &'static str {
     }
 }
 
+/// What the words for an open pool are said by.
+struct PoolLook<'a> {
+    report: &'a PoolReport,
+    is_read_only: bool,
+    is_degraded: bool,
+}
+
+impl PoolLook<'_> {
+    fn goes_on(&self) -> bool {
+        is_going_on(self.report.status.rebuild.as_ref(), self.is_read_only)
+    }
+}
+
+/// Whether a word holds.
+type OfPool = fn(&PoolLook<'_>) -> bool;
+type OfDrive = fn(&DriveReport) -> bool;
+
+/// How an open pool may be, in the order in which it is said, and when it is so.
+const POOL_STATES: [(&str, OfPool); 14] = [
+    ("online", |it| !it.is_read_only && !it.is_degraded),
+    ("degraded", |it| it.is_degraded),
+    ("rebuilding", |it| it.is_degraded && it.goes_on()),
+    ("need-rebuild", |it| it.is_degraded && !it.goes_on()),
+    ("rebalancing", |it| it.report.status.rebalance.is_some()),
+    ("scrubbing", |it| {
+        it.report.status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)
+    }),
+    ("evacuating", |it| {
+        it.report.status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)
+    }),
+    ("reduced", |it| it.report.status.is_reduced),
+    ("read-only", |it| it.is_read_only && it.report.status.taken_by.is_none()),
+    ("taken", |it| it.report.status.taken_by.is_some()),
+    ("uncertain", |it| it.report.status.is_uncertain),
+    ("full", |it| is_full(&it.report.status, it.is_read_only)),
+    ("out-of-room", |it| it.report.status.out_of_room),
+    ("volatile", |it| {
+        it.report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile))
+    }),
+];
+
+/// How a pool is that is not open, and each of its drives.
+const UNAVAILABLE: &str = "unavailable";
+const UNKNOWN: &str = "unknown";
+
 fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
-    let status = &report.status;
-    let is_volatile =
-        report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile));
-    let is_degraded = status.is_degraded();
-    let goes_on = is_going_on(status.rebuild.as_ref(), is_read_only);
-    let states = [
-        ("online", !is_read_only && !is_degraded),
-        ("degraded", is_degraded),
-        ("rebuilding", is_degraded && goes_on),
-        ("need-rebuild", is_degraded && !goes_on),
-        ("rebalancing", status.rebalance.is_some()),
-        ("scrubbing", status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)),
-        ("evacuating", status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)),
-        ("reduced", status.is_reduced),
-        ("read-only", is_read_only && status.taken_by.is_none()),
-        ("taken", status.taken_by.is_some()),
-        ("uncertain", status.is_uncertain),
-        ("full", is_full(status, is_read_only)),
-        ("out-of-room", status.out_of_room),
-        ("volatile", is_volatile),
-    ];
-    states.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned()).collect()
+    let look = PoolLook { report, is_read_only, is_degraded: report.status.is_degraded() };
+    let said = POOL_STATES.iter().filter(|(_, holds)| holds(&look));
+    said.map(|(word, _)| (*word).to_owned()).collect()
 }
 
 /// Whether new data is refused for lack of space. A pool that takes none for another reason has little room as well, but trimming
@@ -197,33 +223,43 @@ fn counters(status: &PoolStatus) -> PoolCounters {
     }
 }
 
+/// How a drive of an open pool may be, and when it is so: first how the pool sees it, in one word, and then what else there is to say.
+const DRIVE_STATES: [(&str, OfDrive); 9] = [
+    ("online", |it| it.status.condition == DriveCondition::Online),
+    ("failed", |it| matches!(it.status.condition, DriveCondition::Failed(_))),
+    ("absent", |it| it.status.condition == DriveCondition::Absent),
+    ("released", |it| it.status.condition == DriveCondition::Released),
+    ("returned", |it| matches!(it.status.condition, DriveCondition::Returned(_))),
+    ("evacuating", |it| it.status.condition == DriveCondition::Leaving),
+    ("slow", |it| it.status.is_slow),
+    ("stale", |it| it.is_stale),
+    ("sparse", |it| it.facts.as_ref().is_some_and(|facts| facts.is_sparse)),
+];
+
+/// What there is to say of how the pool sees a drive. Whatever gets a condition here has a word in [`DRIVE_STATES`].
+fn drive_problem(status: &DriveStatus) -> Option<String> {
+    match &status.condition {
+        DriveCondition::Failed(error) => Some(error.to_string()),
+        DriveCondition::Released => status.failure.as_ref().map(ToString::to_string),
+        DriveCondition::Returned(now) => {
+            Some(format!("it came back as drive-{}; what it missed is being restored", now.0))
+        }
+        DriveCondition::Online | DriveCondition::Absent | DriveCondition::Leaving => None,
+    }
+}
+
 fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) -> PoolDrive {
     let uuid = report.status.uuid.to_string();
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
-    let (state, problem) = match &report.status.condition {
-        DriveCondition::Online => ("online", None),
-        DriveCondition::Failed(error) => ("failed", Some(error.to_string())),
-        DriveCondition::Absent => ("absent", None),
-        DriveCondition::Released => ("released", report.status.failure.as_ref().map(ToString::to_string)),
-        DriveCondition::Returned(now) => {
-            ("returned", Some(format!("it came back as drive-{}; what it missed is being restored", now.0)))
-        }
-        DriveCondition::Leaving => ("evacuating", None),
-    };
-    let extra = [
-        ("slow", report.status.is_slow),
-        ("stale", report.is_stale),
-        ("sparse", facts.is_some_and(|facts| facts.is_sparse)),
-    ];
-    let extra = extra.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word.to_owned());
+    let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
         uuid,
         spec,
         kind: facts.map(|facts| facts.kind.clone()),
-        states: std::iter::once(state.to_owned()).chain(extra).collect(),
-        problem,
+        states: states.map(|(word, _)| (*word).to_owned()).collect(),
+        problem: drive_problem(&report.status),
         size_bytes: facts.map_or(0, |facts| facts.size_bytes),
         read_errors: report.status.read_errors,
         wrong_answers: report.status.lies,
@@ -246,13 +282,13 @@ pub fn unavailable_pool(remembered: &PoolState, why: &str) -> Pool {
         pool: remembered.name.clone(),
         uuid: drive.uuid.clone(),
         spec: Some(drive.spec.clone()),
-        states: vec!["unknown".to_owned()],
+        states: vec![UNKNOWN.to_owned()],
         ..PoolDrive::default()
     };
     Pool {
         name: remembered.name.clone(),
         uuid: remembered.uuid.clone(),
-        states: vec!["unavailable".to_owned()],
+        states: vec![UNAVAILABLE.to_owned()],
         problem: Some(why.to_owned()),
         drives: remembered.drives.iter().map(drive).collect(),
         ..Pool::default()
