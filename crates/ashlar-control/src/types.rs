@@ -7,7 +7,7 @@ mod drives;
 mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
-pub use scrub::{Scrub, ScrubbedDrive};
+pub use scrub::{SCRUB_INTERVAL_S_MAX, Scrub, ScrubbedDrive};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -433,7 +433,7 @@ pub struct ChangePool {
     /// Part of the time that scrubs may have, in percent: 1 to 100.
     #[serde(default)]
     pub scrub_prio: Option<u8>,
-    /// Seconds from the end of one scrub to the next; 0: only on demand.
+    /// Seconds from the end of one scrub to the next, up to 3650 days; 0: only on demand.
     #[serde(default)]
     pub scrub_interval_s: Option<u64>,
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.

@@ -169,7 +169,7 @@ impl<W: World> Pool<W> {
     /// How long it is until the next scrub is due by the schedule. `None`: there is none.
     fn scrub_due_in(&self) -> Option<Duration> {
         let catalog = self.catalog.borrow();
-        let due_at = catalog.scrub.counted_from + catalog.settings.scrub_interval?.as_secs();
+        let due_at = catalog.scrub.counted_from.saturating_add(catalog.settings.scrub_interval?.as_secs());
         Some(Duration::from_secs(due_at.saturating_sub(self.world.unix_seconds())))
     }
 

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The longest time between scrubs, in seconds: who wants none for ten years turns them off.
+pub const SCRUB_INTERVAL_S_MAX: u64 = 3650 * 86_400;
+
 /// A scrub: a look at all that is stored, which makes right what is wrong.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Scrub {

@@ -318,6 +318,8 @@ fn the_next_scrub_is_due_an_interval_after_the_last() {
     assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, Some(seconds(150))));
     set(100, Some(seconds(1 << 20)));
     assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, Some(DUE_POLL)));
+    set(100, Some(Duration::MAX));
+    assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, Some(DUE_POLL)));
     set(100, None);
     assert_eq!((pool.scrub_is_wanted(), pool.scrub_waits()), (false, None));
     set(0, Some(Duration::ZERO));

@@ -131,7 +131,8 @@ and at which paths, is of no account.")]
   scrub-prio=1..100   part of the time that scrubs may have, in percent
                       [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins:
-                      days (30d), hours (12h) or off [default: 30d]
+                      days (30d; 3650d at most), hours (12h) or off
+                      [default: 30d]
   fault-threshold=10  a drive that refuses reads or gives wrong bytes so often
                       within 10 minutes is given up, where redundancy allows;
                       off [default: 10]

@@ -1,7 +1,7 @@
 //! `SETTING=VALUE` of `ashlar pool set`.
 
 use anyhow::{Context, bail, ensure};
-use ashlar_control::types::ChangePool;
+use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_S_MAX};
 
 /// All that there are, by their names.
 pub const SETTINGS: [&str; 6] =
@@ -51,9 +51,12 @@ fn interval(name: &str, value: &str) -> anyhow::Result<u64> {
     let units = [("d", 86_400), ("h", 3600)];
     let seconds = units.into_iter().find_map(|(unit, seconds)| {
         let count: u32 = value.strip_suffix(unit)?.parse().ok().filter(|count| *count > 0)?;
-        Some(u64::from(count) * seconds)
+        Some(u64::from(count) * seconds).filter(|seconds| *seconds <= SCRUB_INTERVAL_S_MAX)
     });
-    seconds.with_context(|| format!("{name}={value} cannot be: choose days (30d), hours (12h) or off"))
+    seconds.with_context(|| {
+        let days = SCRUB_INTERVAL_S_MAX / 86_400;
+        format!("{name}={value} cannot be: choose days (30d), hours (12h) or off; {days}d at most")
+    })
 }
 
 /// Milliseconds; 0 for `off`.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ashlar_control::types::{ChangePool, CreatePool, CreateVolume};
+use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, SCRUB_INTERVAL_S_MAX};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
@@ -43,24 +43,9 @@ const IO_TIMEOUT_MS: RangeInclusive<u64> = 2000..=3_600_000;
 
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
+    check_settings(&request).map_err(|why| invalid("invalid_setting", why))?;
     let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s, fault_threshold, io_timeout_ms } =
         request;
-    for (name, prio) in [("recon-prio", recon_prio), ("scrub-prio", scrub_prio)] {
-        if let Some(prio) = prio
-            && !(1..=PRIO_MAX).contains(&prio)
-        {
-            let why = format!("{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time");
-            return Err(invalid("invalid_setting", why));
-        }
-    }
-    if let Some(micros) = recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
-        let why = format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none");
-        return Err(invalid("invalid_setting", why));
-    }
-    if let Some(millis) = io_timeout_ms.filter(|millis| *millis > 0 && !IO_TIMEOUT_MS.contains(millis)) {
-        let why = format!("io-timeout of {millis} ms cannot be: choose 2 s to an hour, or 0 for none");
-        return Err(invalid("invalid_setting", why));
-    }
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
     Ok(SettingsChange {
@@ -70,6 +55,29 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         scrub_interval: scrub_interval_s.map(interval),
         fault_threshold: fault_threshold.map(NonZeroU32::new),
         io_timeout: io_timeout_ms.map(|millis| (millis > 0).then(|| Duration::from_millis(millis))),
+    })
+}
+
+/// # Errors
+/// What cannot be, with what can.
+fn check_settings(request: &ChangePool) -> Result<(), String> {
+    for (name, prio) in [("recon-prio", request.recon_prio), ("scrub-prio", request.scrub_prio)] {
+        if let Some(prio) = prio.filter(|prio| !(1..=PRIO_MAX).contains(prio)) {
+            return Err(format!("{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time"));
+        }
+    }
+    if let Some(micros) = request.recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
+        return Err(format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none"));
+    }
+    if let Some(seconds) = request.scrub_interval_s.filter(|seconds| *seconds > SCRUB_INTERVAL_S_MAX) {
+        let days = SCRUB_INTERVAL_S_MAX / 86_400;
+        return Err(format!(
+            "scrub-interval of {seconds} s cannot be: choose 1 s to {days} days ({SCRUB_INTERVAL_S_MAX} s), or 0 for none"
+        ));
+    }
+    let timeout = request.io_timeout_ms.filter(|millis| *millis > 0 && !IO_TIMEOUT_MS.contains(millis));
+    timeout.map_or(Ok(()), |millis| {
+        Err(format!("io-timeout of {millis} ms cannot be: choose 2 s to an hour, or 0 for none"))
     })
 }
 

@@ -38,7 +38,7 @@ fn settings_are_read() {
 
 #[test]
 fn what_is_no_setting_is_refused_by_name() {
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["recon-prio"], "'recon-prio' is not SETTING=VALUE"),
         (&["recon-prio=0"], "recon-prio=0 cannot be: choose 1 to 100"),
         (&["recon-prio=fast"], "recon-prio=fast cannot be"),
@@ -54,6 +54,10 @@ fn what_is_no_setting_is_refused_by_name() {
         (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),
         (&["scrub-interval=0d"], "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off"),
         (&["scrub-interval=monthly"], "scrub-interval=monthly cannot be"),
+        (
+            &["scrub-interval=3651d"],
+            "scrub-interval=3651d cannot be: choose days (30d), hours (12h) or off; 3650d at most",
+        ),
         (&["io-timeout=20"], "io-timeout=20 cannot be: choose seconds, 2s to 3600s, or off"),
         (&["io-timeout=3601s"], "io-timeout=3601s cannot be"),
         (&["fault-threshold=0"], "fault-threshold=0 cannot be: choose 1 or more, or off"),
