@@ -2,8 +2,10 @@
 
 use std::future::Future;
 
-use ashlar_block::{AlignedBuf, Device, DeviceError, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, SECTOR_BYTES, World};
 use ashlar_store::format::superblock::{Superblock, SuperblockError};
+
+use crate::node::path_of;
 
 /// What opens drives for one reactor, by the text that people name them with.
 pub trait DriveBay: Clone + 'static {
@@ -50,6 +52,19 @@ pub struct BayDrive<D> {
     pub facts: DriveFacts,
     /// It was not there and has been made.
     pub made: bool,
+}
+
+impl<D: Device> BayDrive<D> {
+    /// What there is to say, as a sentence to be continued, of a member that was longer when its label was written: what is not there
+    /// any more is found missing only as it is read. `None`: all of it is there.
+    pub(crate) fn cut_short(&self, label: &Superblock) -> Option<String> {
+        let (has, had) = (self.device.size_bytes(), label.drive_bytes);
+        let (at, number, pool) = (path_of(&self.facts.spec), label.drive.0, &label.pool_name);
+        (has < had).then(|| {
+            let (has, had) = (ByteSize(has), ByteSize(had));
+            format!("{at} has {has}, but was {had} as drive-{number} of pool '{pool}'")
+        })
+    }
 }
 
 /// What is known of a drive.

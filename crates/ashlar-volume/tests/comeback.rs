@@ -8,9 +8,11 @@ use std::time::Duration;
 use ashlar_block::DriveId;
 use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{Activity, AddError, DriveCondition, ReturnError};
+use ashlar_store::{Activity, AddError, DriveCondition, OpenPolicy, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
-use support::{Handles, TestNode, drive, drives, hold_drive, node, pool, volume, with_faults};
+use support::{
+    Handles, TestNode, cut_drive, drive, drives, hold_drive, node, pool, volume, with_faults,
+};
 
 /// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
 /// moment between two things, too.
@@ -117,5 +119,29 @@ fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go
         }
         node.reopen_pool("tank", "2", all.clone()).await.expect("they are free in a moment");
         assert_eq!(node.report("tank").await.unwrap().status.halted, None);
+    });
+}
+
+/// It was online, and what it had held beyond its end came to light one read after the other.
+#[test]
+fn a_drive_that_is_shorter_than_it_was_is_no_member_and_does_not_come_back() {
+    let (node, handles) = node(1);
+    drive(async move {
+        let all = drives("a", 4);
+        let uuid = node.create_pool(pool("tank"), all.clone(), false).await.unwrap().uuid;
+        node.close_pool(&uuid.to_string()).await.unwrap();
+        cut_drive(&handles, &all[1], 100 << 20).await;
+        let open = |policy| node.open_pool(None, all.clone(), policy, Vec::new());
+        let cut = format!("{} has 100MiB, but was 128MiB as drive-1 of pool 'tank'", all[1]);
+        let refused = open(OpenPolicy::Whole).await.unwrap_err().to_string();
+        assert!(refused.contains(&cut) && refused.contains("--degraded"), "{refused}");
+        open(OpenPolicy::Degraded).await.expect("the others are enough");
+        let report = node.report("tank").await.unwrap();
+        assert_eq!(report.drives[1].status.condition, DriveCondition::Absent);
+        assert!(report.notes.iter().any(|note| note.contains(&cut)), "{:?}", report.notes);
+        let place = Some(all[1].clone());
+        let refused =
+            node.return_drive("tank", "1".to_owned(), place, |_| None).await.unwrap_err().to_string();
+        assert!(refused.contains(&cut) && refused.contains("ashlar pool replace"), "{refused}");
     });
 }

@@ -105,3 +105,31 @@ fn a_mirror_of_two_that_has_lost_one_says_that_it_takes_no_writes() {
     assert!(place.ok(&["status"]).contains("read-only"));
     assert!(place.refused(&["pool", "rebuild", "tank"]).contains("1 of 2 drives are left"));
 }
+
+/// It was taken for the whole drive, and online.
+#[test]
+fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..4);
+    place.ok(&["pool", "export", "tank"]);
+    fs::File::options().write(true).open(place.image(1)).unwrap().set_len(20 << 20).unwrap();
+    let directory = place.path("").display().to_string();
+    let import = ["pool", "import", "tank", "--drive", &directory];
+    let said = place.refused(&import);
+    let cut = "1.img has 20MiB, but was 48MiB as drive-1 of pool 'tank'";
+    assert!(said.contains(cut) && said.contains("--degraded"), "{said}");
+    place.ok(&[&import[..], &["--degraded"]].concat());
+    assert!(place.has_lost("tank", 1));
+    assert!(place.ok(&["pool", "show", "tank"]).contains(cut), "it is said as long as it is so");
+    let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(1)]);
+    assert!(said.contains(cut) && said.contains("ashlar pool replace"), "{said}");
+    place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(4)]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    // A larger device begins with the same drive.
+    place.ok(&["pool", "export", "tank"]);
+    fs::File::options().write(true).open(place.image(2)).unwrap().set_len(64 << 20).unwrap();
+    place.ok(&import);
+    assert_eq!(states(&place), ["online"]);
+    daemon.terminate();
+}

@@ -123,6 +123,11 @@ async fn found_on<B: DriveBay>(
     let spec = &drive.facts.spec;
     match inspect(bay, &drive.device).await {
         Ok(DriveContent::Member(superblock)) => {
+            if let Some(cut) = drive.cut_short(&superblock) {
+                return Err(NodeError::Drive(format!(
+                    "{cut}: bring it back whole, or ashlar pool replace takes it as a new drive (--force)"
+                )));
+            }
             Ok(FoundDrive { superblock: *superblock, device: drive.device.clone() })
         }
         Ok(other) => Err(NodeError::Drive(format!(

@@ -105,7 +105,12 @@ impl<B: DriveBay> Home<B> {
         let opened = self.open_for_pool(std::slice::from_ref(spec), false).await;
         let drive = opened.map_err(|error| error.to_string())?.remove(0);
         match inspect(&self.bay, &drive.device).await {
-            Ok(DriveContent::Member(superblock)) => Ok(FoundMember::new(*superblock, drive)),
+            Ok(DriveContent::Member(superblock)) => match drive.cut_short(&superblock) {
+                None => Ok(FoundMember::new(*superblock, drive)),
+                Some(cut) => Err(format!(
+                    "{cut}: bring it back whole, or open the pool without it (--degraded) and replace it"
+                )),
+            },
             Ok(DriveContent::Damaged(error)) => Err(format!("{spec}: {error}")),
             Ok(other) => Err(format!("{spec} holds {}", other.describe())),
             Err(error) => Err(format!("{spec}: {error}")),

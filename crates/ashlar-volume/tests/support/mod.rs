@@ -6,7 +6,7 @@ use std::future::{Future, pending};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
-use ashlar_block::DeviceError;
+use ashlar_block::{AlignedBuf, Device, DeviceError, Durability};
 use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle};
 use ashlar_store::{NewPool, Options};
@@ -126,6 +126,25 @@ where
         act(opened.expect("it is there").device).await
     };
     handles.call(ReactorIndex(0), work).await.expect("it runs")
+}
+
+/// Leaves of the drive that reactor 0 has by this text what is before `bytes`.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub async fn cut_drive(handles: &Handles, spec: &str, bytes: u64) {
+    const STEP: usize = 1 << 20;
+    let spec = spec.to_owned();
+    let cut = move |_| async move {
+        let parsed = format!("mem:{bytes}").parse().expect("a drive");
+        let shorter = Drive::open(&parsed, OpenMode::Existing).expect("memory");
+        let whole = BAY.with_borrow(|bay| bay.0.borrow()[&spec].clone());
+        for offset in (0..bytes).step_by(STEP) {
+            let (read, held) = whole.read(offset, AlignedBuf::stale(STEP)).await;
+            read.expect("it works");
+            shorter.write(offset, held.freeze(), Durability::Stable).await.expect("it works");
+        }
+        BAY.with_borrow(|bay| bay.0.borrow_mut().insert(spec, shorter));
+    };
+    handles.call(ReactorIndex(0), cut).await.expect("it runs");
 }
 
 #[derive(Clone)]
