@@ -176,8 +176,18 @@ fn a_drive_that_waits_as_a_spare_is_taken_by_nothing_else() {
             assert!(said.contains(part), "'{part}' is not in: {said}");
         }
     }
+    let link = place.path("link.img");
+    std::os::unix::fs::symlink(place.image(3), &link).expect("room");
+    let link = format!("file:{}", link.display());
+    for verb in [
+        &["pool", "create", "other", "--level", "0", "--drive", &link][..],
+        &["pool", "spare", "add", "tank", &link],
+    ] {
+        let said = place.refused(verb);
+        assert!(said.contains("is a spare of pool 'tank'"), "{said}");
+    }
     assert_eq!(spares(&place).len(), 1);
-    place.ok(&["pool", "spare", "remove", "tank", &spare]);
+    place.ok(&["pool", "spare", "remove", "tank", &link]);
     place.ok(&["pool", "add-drive", "tank", &spare]);
 }
 

@@ -67,6 +67,13 @@ impl DriveBay for MachineBay {
     }
 }
 
+/// Whether two texts name the same drive, whatever links lead to it.
+pub fn name_the_same(one: &str, other: &str) -> bool {
+    let identity = |spec| MachineBay.identity(spec);
+    ashlar_volume::path_of(one) == ashlar_volume::path_of(other)
+        || identity(one).is_some_and(|it| identity(other) == Some(it))
+}
+
 fn parse(spec: &str) -> Result<DriveSpec, String> {
     spec.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| with_causes(&error))
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_volume::{PoolRecord, path_of};
+use ashlar_volume::PoolRecord;
 
+use super::bay::name_the_same;
 use super::spares::{Lacking, Spares, Taking};
 use super::state::{DriveState, PoolState, StateDir};
 
@@ -75,7 +76,7 @@ impl Memory {
 
     /// The name of the pool that has this drive as a spare.
     pub fn pool_with_spare(&self, drive: &str) -> Option<String> {
-        let has = |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| path_of(spec) == path_of(drive));
+        let has = |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| name_the_same(spec, drive));
         self.state.node.pools.iter().find(has).map(|pool| pool.name.clone())
     }
 
@@ -88,7 +89,7 @@ impl Memory {
     /// A spare of a pool as it was named when it became one.
     pub fn spare_of(&self, uuid: &str, drive: &str) -> Option<String> {
         let waiting = &self.pool(uuid)?.spares.waiting;
-        waiting.iter().find(|spec| path_of(spec) == path_of(drive)).cloned()
+        waiting.iter().find(|spec| name_the_same(spec, drive)).cloned()
     }
 
     /// The spare that is to be taken for what a pool lacks.

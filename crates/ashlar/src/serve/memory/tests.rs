@@ -26,3 +26,28 @@ fn where_a_member_was_that_is_away_is_remembered_until_it_is_none() {
     memory.remember(&record(&[0, 2, 3], &[0, 2, 3])).unwrap();
     assert_eq!(memory.pool(&uuid).unwrap().specs(), specs[..3]);
 }
+
+/// It was taken from its pool by whoever named it so, unasked: a spare holds nothing.
+#[test]
+fn a_spare_is_known_by_whatever_links_lead_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut memory = Memory::new(StateDir::open(directory.path()).unwrap(), Vec::new());
+    let uuid = record(&[], &[]).uuid.to_string();
+    memory.remember(&record(&[0], &[0])).unwrap();
+    let place = |name: &str| directory.path().join(name);
+    let spec = |name: &str| format!("file:{}", place(name).display());
+    std::fs::write(place("7.img"), "").unwrap();
+    std::fs::write(place("8.img"), "").unwrap();
+    std::os::unix::fs::symlink(place("7.img"), place("link.img")).unwrap();
+    std::fs::hard_link(place("7.img"), place("again.img")).unwrap();
+    memory.change_spares(&uuid, |spares| spares.waiting.push(spec("7.img"))).unwrap();
+    for name in ["7.img", "link.img", "again.img"] {
+        let named = format!("{},size=1GiB", spec(name));
+        assert_eq!(memory.pool_with_spare(&named).as_deref(), Some("tank"), "{name}");
+        assert_eq!(memory.spare_of(&uuid, &spec(name)), Some(spec("7.img")), "{name}");
+    }
+    assert_eq!(memory.pool_with_spare(&spec("8.img")), None);
+    // It is known by its name alone while it is away.
+    std::fs::remove_file(place("7.img")).unwrap();
+    assert_eq!(memory.pool_with_spare(&spec("7.img")).as_deref(), Some("tank"));
+}
