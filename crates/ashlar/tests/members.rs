@@ -70,6 +70,20 @@ fn a_drive_is_removed_under_load_and_is_empty_then() {
     daemon.terminate();
 }
 
+/// It ended at once, and for a moment the drive was in use.
+#[test]
+fn who_waits_for_the_removal_of_a_drive_that_was_lost_before_waits_until_it_is_let_go_of() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait"]);
+    assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4"]);
+    assert!(is_empty(&place, GOES), "it is let go of");
+    daemon.terminate();
+}
+
 fn is_online(place: &Place, name: &str) -> bool {
     let pool = place.json(&["pool", "show", "tank"]);
     let drives = pool["drives"].as_array().expect("drives").clone();
@@ -149,15 +163,13 @@ fn a_drive_is_replaced_whether_it_works_or_not() {
     make_pool(&place);
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 41)], 1);
     load.await_rounds();
-    place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(COMES)]);
-    place.wait_until("the drive is no member", |place| !names(place).contains(&"drive-1".to_owned()));
+    place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(COMES), "--wait"]);
+    assert!(is_empty(&place, GOES), "it is let go of");
+    assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4", "drive-5"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
     place.ok(&["drive", "fail", "tank/drive-0"]);
-    place.ok(&["pool", "replace", "tank", "drive-0", &place.drive(COMES + 1)]);
-    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    place.ok(&["pool", "replace", "tank", "drive-0", &place.drive(COMES + 1), "--wait"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
-    // What is left of the lost one is a name, if it was still being restored. It goes on demand.
-    place.run(&["pool", "remove-drive", "tank", "drive-0"]);
     assert_eq!(names(&place), ["drive-2", "drive-3", "drive-4", "drive-5", "drive-6"]);
     let volumes = load.join().0;
     daemon.kill();

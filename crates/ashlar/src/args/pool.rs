@@ -100,6 +100,7 @@ and at which paths, is of no account.")]
     /// Take a drive into a pool instead of another one, which may be lost or still work
     #[command(after_help = "Examples:
   ashlar pool replace tank drive-2 /dev/nvme4n1
+  ashlar pool replace tank drive-2 /dev/nvme4n1 --wait
   ashlar pool replace tank drive-2 file:/d/9.img,size=4GiB")]
     Replace {
         /// The pool's name or UUID
@@ -111,6 +112,9 @@ and at which paths, is of no account.")]
         /// Take it although it holds something: that is lost
         #[arg(long)]
         force: bool,
+        /// Wait until the drive that goes is no member any more
+        #[arg(long)]
+        wait: bool,
     },
     /// Give a pool spares: drives that are taken by themselves for those that it loses
     #[command(

@@ -1,4 +1,4 @@
-//! `ashlar pool remove-drive --wait`.
+//! `ashlar pool remove-drive --wait`, and of a replacement the same.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,15 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a drive may take to be let go of: its label is taken off before.
 const PARTING_MAX: Duration = Duration::from_secs(30);
 
-/// A drive that is being removed.
-struct Leaver {
+/// The same of one that is lost: it may never answer.
+const LOST_PARTING_MAX: Duration = Duration::from_secs(10);
+
+/// A drive that is to be removed, as it was before anybody said so: what is left of a lost one may be gone with that.
+pub struct Leaver {
     name: String,
     uuid: String,
     spec: Option<String>,
+    was_lost: bool,
 }
 
 /// How far a drive is on its way out.
@@ -43,7 +47,23 @@ impl Leaver {
         // The newest record comes last.
         let PoolDrive { name, uuid, spec, .. } =
             pool.drives.iter().rfind(|drive| is_named(drive, name))?.clone();
-        Some(Leaver { name, uuid, spec })
+        let works = |drive: &PoolDrive| matches!(&*drive.states[0], "online" | "evacuating");
+        let was_lost = !pool.drives.iter().any(|drive| drive.uuid == uuid && works(drive));
+        Some(Leaver { name, uuid, spec, was_lost })
+    }
+
+    /// The drive of the pool at `path` that somebody is about to remove. `None`: it has none of that name.
+    ///
+    /// # Errors
+    /// When the pool cannot be asked for.
+    pub async fn find(client: &Client, path: &str, name: &str) -> anyhow::Result<Option<Self>> {
+        Ok(Leaver::named(&client.get(path).await?, name))
+    }
+
+    /// It goes for the one at `with`, which may be a new drive in the same place: that one stays.
+    pub fn instead_of(mut self, with: &str) -> Self {
+        self.spec = self.spec.filter(|spec| !ashlar_volume::is_at(spec, with));
+        self
     }
 
     /// # Errors
@@ -92,7 +112,7 @@ impl Leaver {
         let (name, at) = (&self.name, self.spec.as_deref().unwrap_or("the drive"));
         format!(
             "note: {name} was lost before it was empty. It is no member of pool '{pool}' any more, and what lived on it has been \
-             restored from the others; but {at} carries its label still, if there is anything left of it: ashlar drive \
+             restored from the others; but {at} may carry its label still, if there is anything left of it: ashlar drive \
              label-clear takes that off"
         )
     }
@@ -103,35 +123,51 @@ impl Leaver {
 ///
 /// # Errors
 /// When the pool cannot move what lives on it, or it stays after all, with the reason.
-pub async fn wait(client: &Client, path: &str, mut pool: Pool, drive: &str) -> anyhow::Result<Pool> {
-    let Some(leaver) = Leaver::named(&pool, drive) else { return Ok(pool) };
-    let (mut was_lost, mut parting_since) = (false, None);
+pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) -> anyhow::Result<Pool> {
+    let mut is_seen_lost = false;
     let mut wait = Wait::begin(Work::Evacuation);
     loop {
         check_open(&pool)?;
         let stage = leaver.stage(&pool)?;
-        was_lost |= matches!(stage, Stage::Lost | Stage::Released);
-        // One that was lost may never answer, and keeps its label anyway.
-        if stage == Stage::Left || (stage == Stage::Parting && was_lost) {
+        is_seen_lost |= matches!(stage, Stage::Lost | Stage::Released);
+        if matches!(stage, Stage::Parting | Stage::Left) {
             break;
-        }
-        if stage == Stage::Parting {
-            let since = *parting_since.get_or_insert_with(Instant::now);
-            ensure!(since.elapsed() < PARTING_MAX, leaver.stays_open(&pool.name));
-            tokio::time::sleep(LOOK_INTERVAL).await;
-            pool = client.get(path).await?;
-            continue;
         }
         check_able(&pool, Work::Evacuation)?;
         if stage == Stage::Released {
-            forget(client, path, &leaver).await?;
+            forget(client, path, leaver).await?;
         }
         wait.next_look(&pool).await?;
         pool = client.get(path).await?;
     }
     wait.end();
-    if was_lost {
+    let pool = wait_for_parting(client, path, pool, leaver, is_seen_lost || leaver.was_lost).await?;
+    if is_seen_lost {
         eprintln!("{}", leaver.farewell(&pool.name));
+    }
+    Ok(pool)
+}
+
+/// Returns the pool at `path` once the daemon has let go of the drive, which can be used then. One that is lost may never answer:
+/// its label is a loss then, and no reason to fail.
+async fn wait_for_parting(
+    client: &Client,
+    path: &str,
+    mut pool: Pool,
+    leaver: &Leaver,
+    is_lost: bool,
+) -> anyhow::Result<Pool> {
+    let (since, max) = (Instant::now(), if is_lost { LOST_PARTING_MAX } else { PARTING_MAX });
+    while leaver.stage(&pool)? == Stage::Parting {
+        if since.elapsed() >= max {
+            let why = leaver.stays_open(&pool.name);
+            ensure!(is_lost, why);
+            eprintln!("note: {why}");
+            break;
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        pool = client.get(path).await?;
+        check_open(&pool)?;
     }
     Ok(pool)
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::client::Client;
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
+use super::removal::Leaver;
 use super::tables;
 use crate::args::{
     ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand, VolumeCommand,
@@ -110,9 +111,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let request = RemoveDrive { drive: absolute_member(&drive)?, cancel };
             remove_drive(client, &pool, &request, wait, output).await
         }
-        PoolCommand::Replace { pool, drive, with, force } => {
+        PoolCommand::Replace { pool, drive, with, force, wait } => {
             let request = ReplaceDrive { drive: absolute_member(&drive)?, with: absolute(&with)?, force };
-            change_pool(client, Method::POST, &pool, "/replace-drive", &request, output).await
+            replace_drive(client, &pool, &request, wait, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => {
@@ -229,8 +230,36 @@ async fn remove_drive(
     output: Output,
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
+    let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
     let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
-    let pool = if wait { super::removal::wait(client, &path, pool, &request.drive).await? } else { pool };
+    print_without(client, &path, pool, leaver, output).await
+}
+
+async fn replace_drive(
+    client: &Client,
+    pool: &str,
+    request: &ReplaceDrive,
+    wait: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
+    let leaver = leaver.map(|leaver| leaver.instead_of(&request.with));
+    let pool: Pool = client.send_body(Method::POST, &format!("{path}/replace-drive"), request).await?;
+    print_without(client, &path, pool, leaver, output).await
+}
+
+/// Prints the pool at `path` as it is once the drive has left that is waited for, if one is.
+async fn print_without(
+    client: &Client,
+    path: &str,
+    mut pool: Pool,
+    leaver: Option<Leaver>,
+    output: Output,
+) -> anyhow::Result<()> {
+    if let Some(leaver) = leaver {
+        pool = super::removal::wait(client, path, pool, &leaver).await?;
+    }
     print(output, &pool, tables::pool)
 }
 
