@@ -62,6 +62,11 @@ impl PoolReport {
     pub fn read_only(&self) -> Option<String> {
         read_only(&self.status)
     }
+
+    /// A drive of it is lost with the process, and the pool with that.
+    pub fn is_volatile(&self) -> bool {
+        self.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile))
+    }
 }
 
 /// Why a pool takes no new data: it has halted, or fewer drives are left than new data needs for the

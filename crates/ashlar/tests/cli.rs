@@ -380,6 +380,9 @@ fn a_pool_of_memory_is_gone_after_a_restart_and_said_to_be() {
     let drives = ["--drive", "mem:64MiB", "--drive", "mem:64MiB", "--drive", "mem:64MiB"];
     let said = place.ok(&[&["pool", "create", "fleeting", "--level", "5"], &drives[..]].concat());
     assert_says(&said, &["lost when the daemon ends"]);
+    let refused = place.refused(&["pool", "export", "fleeting"]);
+    assert_says(&refused, &["pool 'fleeting' has drives in memory", "ashlar pool destroy fleeting"]);
+    assert_eq!(place.json(&["pool", "show", "fleeting"])["states"][0], "online");
     daemon.terminate();
     let _daemon = place.start();
     assert_says(&place.ok(&["pool", "list"]), &["fleeting", "unavailable", "memory", "pool export"]);

@@ -168,9 +168,7 @@ const POOL_STATES: [(&str, OfPool); 14] = [
     ("uncertain", |it| it.report.status.is_uncertain),
     ("full", |it| is_full(&it.report.status, it.is_read_only)),
     ("out-of-room", |it| it.report.status.out_of_room),
-    ("volatile", |it| {
-        it.report.drives.iter().any(|drive| drive.facts.as_ref().is_some_and(|facts| facts.is_volatile))
-    }),
+    ("volatile", |it| it.report.is_volatile()),
 ];
 
 /// How a pool is that is not open, and each of its drives.

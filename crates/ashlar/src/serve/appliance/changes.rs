@@ -11,7 +11,7 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, Removal};
+use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
 use super::super::errors::api_error;
@@ -87,7 +87,9 @@ impl Shared {
         if let Some(uuid) = unavailable {
             return self.memory().forget(&uuid);
         }
-        let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid.to_string();
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        check_outlives(&report)?;
+        let uuid = report.status.uuid.to_string();
         let closed = self.node.close_pool(&uuid).await;
         if closed.is_err() && self.node.report(&uuid).await.is_ok() {
             return closed.map(drop).map_err(api_error);
@@ -321,4 +323,15 @@ impl Shared {
         let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
         Ok(convert::volume(&report))
     }
+}
+
+/// Refuses to export what could not be imported: memory is given back as its pool is closed. One that is another machine's goes.
+fn check_outlives(report: &PoolReport) -> Result<(), ApiError> {
+    if !report.is_volatile() || report.status.taken_by.is_some() {
+        return Ok(());
+    }
+    let name = &report.status.name;
+    let message = format!("pool '{name}' has drives in memory, of which nothing is left once it is closed");
+    let hint = format!("ashlar pool destroy {name} says that all that it holds may be lost");
+    Err(ApiError::new(ErrorKind::Conflict, "volatile", message).with_hint(hint))
 }
