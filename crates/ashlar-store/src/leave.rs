@@ -29,16 +29,6 @@ pub enum FailError {
         /// Drives that are lost.
         lost: usize,
     },
-    /// The pool would take no writes until it is back, or another is added.
-    #[error("{left} drives would be left without {drive}, and new data needs {needed} to be safe")]
-    TooFew {
-        /// The drive in question.
-        drive: DriveId,
-        /// Drives that would take new data.
-        left: usize,
-        /// How many that needs.
-        needed: usize,
-    },
     /// The pool cannot be written.
     #[error("{0}")]
     Pool(#[from] IoError),
@@ -99,31 +89,18 @@ pub enum RemoveError {
 }
 
 impl<W: World> Pool<W> {
-    /// Gives a drive up. `force`: also if data cannot be read without it, or new data cannot be written.
+    /// Gives a drive up. `force`: also if data cannot be read without it.
     pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
         self.running()?;
         if self.array.working(drive).is_none() {
             return Err(FailError::NotUsed(drive));
         }
-        if !force {
-            self.could_lose(drive)?;
+        let lost = self.lost_with(&[]);
+        if self.lost_with(&[drive]) > self.identity.level.parity() && !force {
+            return Err(FailError::TooMany { drive, lost });
         }
         self.array.give_up(drive, Failure::ByRequest);
         Ok(self.checkpoint_unless_hung().await?)
-    }
-
-    /// Whether all can be read and new data be written without the drive, as far as they can be with it.
-    fn could_lose(&self, drive: DriveId) -> Result<(), FailError> {
-        let (parity, lost) = (self.identity.level.parity(), self.lost_with(&[]));
-        if self.lost_with(&[drive]) > parity {
-            return Err(FailError::TooMany { drive, lost });
-        }
-        let (homes, needed) = (self.homes(), parity + 1);
-        let left = homes.iter().filter(|home| **home != drive).count();
-        if left < needed && homes.len() >= needed {
-            return Err(FailError::TooFew { drive, left, needed });
-        }
-        Ok(())
     }
 
     /// What would be lost with `more` drives, to be compared with the parity of the pool's level.

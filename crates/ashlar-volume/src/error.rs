@@ -1,6 +1,6 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError, counted, counted_are};
+use ashlar_block::{ByteSize, IoError, counted_are};
 use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
@@ -251,14 +251,6 @@ fn why_kept(pool: &str, error: &FailError) -> String {
             "{lost} lost of pool '{pool}', and its level survives no more: without {pool}/drive-{number} data cannot be read, and \
              nothing can be written, until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
             lost = counted_are(*lost, "drive"),
-            number = drive.0
-        ),
-        FailError::TooFew { drive, left, needed } => format!(
-            "without {pool}/drive-{number}, {left} would be left, and new data needs {needed} drives to be safe: pool '{pool}' would \
-             take no writes until it is back, or another is there. Take one in first (ashlar pool add-drive {pool} DRIVE), or put \
-             one in its place (ashlar pool replace {pool} drive-{number} DRIVE); ashlar drive fail {pool}/drive-{number} --force \
-             gives it up all the same",
-            left = counted(*left, "drive"),
             number = drive.0
         ),
         FailError::Pool(error) => format!("pool '{pool}': {error}"),

@@ -230,7 +230,7 @@ pub enum DriveCommand {
     Fail {
         /// POOL/DRIVE, as ashlar pool show names it
         drive: String,
-        /// Also if data cannot be read without it, or the pool takes no writes then
+        /// Also if data cannot be read without it
         #[arg(long)]
         force: bool,
         /// Do not ask

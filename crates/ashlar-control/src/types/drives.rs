@@ -37,7 +37,7 @@ pub struct Spare {
 pub struct FailDrive {
     /// Its name, its number, or how it was given.
     pub drive: String,
-    /// Also if data cannot be read without it, or the pool takes no writes then.
+    /// Also if data cannot be read without it.
     #[serde(default)]
     pub force: bool,
 }

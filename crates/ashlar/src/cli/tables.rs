@@ -130,8 +130,19 @@ fn is(pool: &Pool, state: &str) -> bool {
     pool.states.iter().any(|is| is == state)
 }
 
+/// What a pool cannot do for want of drives, and the way out.
+pub fn lacks(pool: &Pool) -> Option<&'static str> {
+    if has_lost_too_many(pool) {
+        return Some(
+            "takes no writes, and data of it cannot be read, until a drive is back: ashlar drive return",
+        );
+    }
+    let why = "takes no writes until a drive is back or another is there: ashlar drive return, ashlar pool add-drive";
+    is(pool, "read-only").then_some(why)
+}
+
 /// Whether more drives are lost, and not restored, than the level survives.
-pub fn has_lost_too_many(pool: &Pool) -> bool {
+fn has_lost_too_many(pool: &Pool) -> bool {
     let is_lost = |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
     let lost = pool.drives.iter().filter(is_lost).count();
     pool.level.parse::<Level>().is_ok_and(|level| lost > level.parity())

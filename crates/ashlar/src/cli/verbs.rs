@@ -302,10 +302,8 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
             let request = FailDrive { drive: name, force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
-            if tables::has_lost_too_many(&pool) {
-                let name = &pool.name;
-                let why = "takes no writes, and data of it cannot be read, until a drive is back: ashlar drive return";
-                say(output, &format!("note: pool '{name}' {why}\n"));
+            if let Some(lacks) = tables::lacks(&pool) {
+                say(output, &format!("note: pool '{}' {lacks}\n", pool.name));
             }
             print(output, &pool, tables::pool)
         }

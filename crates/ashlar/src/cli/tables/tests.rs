@@ -39,6 +39,14 @@ fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
 }
 
 #[test]
+fn who_gives_a_drive_up_is_told_what_the_pool_cannot_do_without_it() {
+    assert_eq!(lacks(&pool(&["degraded", "need-rebuild"], None)), None);
+    let read_only =
+        lacks(&pool(&["degraded", "need-rebuild", "read-only"], None)).expect("it takes no writes");
+    assert!(read_only.contains("takes no writes") && read_only.contains("add-drive"), "{read_only}");
+}
+
+#[test]
 fn a_pool_of_one_drive_is_over_one_drive() {
     let pool = Pool { drives: vec![PoolDrive::default()], ..pool(&["online"], None) };
     assert!(opened_pool("created", &pool).contains("over 1 drive,"), "{}", opened_pool("created", &pool));

@@ -1,11 +1,12 @@
 //! A node over memory drives: pools and volumes through its control side, data through its doors.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::{
+    Handles, TestDoor, at_door, drive, drives, host, node, pool, volume, with_drive, with_faults,
+};
 use ashlar_block::{Cause, Device, DriveId, DriveUuid, Durability};
 use ashlar_drive::Drive;
 use ashlar_raid::Level;
@@ -17,7 +18,6 @@ use ashlar_volume::{
     VolumeIo, read_superblock,
 };
 use bytes::Bytes;
-use support::{Handles, TestDoor, at_door, drive, drives, host, node, pool, volume, with_drive, with_faults};
 
 const MIB: u64 = 1 << 20;
 /// A drive that comes to a pool.

@@ -2,8 +2,6 @@
 //! go to those, and only writes wait for it, because to acknowledge them without it would cost redundancy; until it has
 //! been silent for longer than the pool may wait.
 
-mod support;
-
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -13,13 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::support::{
+    Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults,
+};
 use ashlar_block::{AlignedBuf, Cause, DriveId, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
 use ashlar_volume::{Door, Nsid, Removal, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use futures_util::future::join;
-use support::{Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume, with_faults};
 
 const MIB: u64 = 1 << 20;
 /// Bytes of a chunk of the pools, and of each write: what is written is spread over all drives.

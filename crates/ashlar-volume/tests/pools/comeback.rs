@@ -1,18 +1,15 @@
 //! Drives that come back to a pool, and do not get there at the first try.
 
-#[allow(dead_code, reason = "each test file uses its part")]
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{
+    Handles, TestNode, cut_drive, drive, drives, hold_drive, node, pool, volume, with_faults,
+};
 use ashlar_block::DriveId;
 use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Activity, AddError, DriveCondition, OpenPolicy, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
-use support::{
-    Handles, TestNode, cut_drive, drive, drives, hold_drive, node, pool, volume, with_faults,
-};
 
 /// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
 /// moment between two things, too.

@@ -91,7 +91,6 @@ fn is_held(spec: &str) -> bool {
 }
 
 /// Lets whoever opens that drive of reactor 0 find it in use, so many times.
-#[allow(dead_code, reason = "each test file uses its part")]
 pub async fn hold_drive(handles: &Handles, spec: &str, times: u32) {
     let spec = spec.to_owned();
     let hold = move |_| async move { HELD.with_borrow_mut(|held| held.insert(spec, times)) };
@@ -103,14 +102,12 @@ fn faults_here(spec: &str) -> Faults {
 }
 
 /// Does something to the drive that reactor 0 has by this text.
-#[allow(dead_code, reason = "each test file uses its part")]
 pub async fn with_faults(handles: &Handles, spec: &str, act: impl FnOnce(Faults) + Send + 'static) {
     let spec = spec.to_owned();
     handles.call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) }).await.expect("it runs")
 }
 
 /// Does something with the drive that reactor 0 has by this text.
-#[allow(dead_code, reason = "each test file uses its part")]
 pub async fn with_drive<F, T>(
     handles: &Handles,
     spec: &str,
@@ -129,7 +126,6 @@ where
 }
 
 /// Leaves of the drive that reactor 0 has by this text what is before `bytes`.
-#[allow(dead_code, reason = "each test file uses its part")]
 pub async fn cut_drive(handles: &Handles, spec: &str, bytes: u64) {
     const STEP: usize = 1 << 20;
     let spec = spec.to_owned();

@@ -1,0 +1,6 @@
+//! Pools on real reactors. One program: each that has a store in it takes most of a minute to build.
+
+mod comeback;
+mod node;
+mod slow_drive;
+mod support;
