@@ -30,7 +30,7 @@ mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
-pub use open::{KnownPool, OpenRequest};
+pub use open::{Given, KnownPool, OpenRequest};
 pub use volumes::{AccessChange, NewVolume};
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.

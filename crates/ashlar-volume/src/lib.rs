@@ -38,7 +38,9 @@ pub use door::{
     VolumeIo,
 };
 pub use error::NodeError;
-pub use home::{AccessChange, CreateRequest, DriveReading, Home, KnownPool, NewVolume, OpenRequest, Removal};
+pub use home::{
+    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal,
+};
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};
 pub use node_door::{NodeDoor, NodeVolume};

@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
-use crate::home::{CreateRequest, DriveReading, KnownPool, OpenRequest};
+use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest};
 use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, name_of_lost};
 use crate::table::{ReactorIndex, Table};
 
@@ -117,16 +117,18 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn open_pool(
         &self,
         pool: Option<String>,
-        drives: Vec<String>,
+        given: impl Into<Given>,
         policy: OpenPolicy,
         closed: Vec<KnownPool>,
     ) -> Result<PoolRecord, NodeError> {
+        let Given { drives, left_out } = given.into();
         let reports = self.reports().await?;
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
         let options = self.options.clone();
+        let member_wait = Duration::ZERO;
         let request =
-            OpenRequest { pool, drives, names_taken, closed, policy, options, member_wait: Duration::ZERO };
+            OpenRequest { pool, drives, left_out, names_taken, closed, policy, options, member_wait };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
@@ -141,6 +143,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             let request = OpenRequest {
                 pool: Some(pool.uuid.clone()),
                 drives: pool.drives.clone(),
+                left_out: Vec::new(),
                 names_taken: Vec::new(),
                 // Of two that have one name the first one is opened.
                 closed: pools[..at].to_vec(),

@@ -133,3 +133,26 @@ fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
     assert_eq!(states(&place), ["online"]);
     daemon.terminate();
 }
+
+/// It said that no drives were given that might be those that are missing.
+#[test]
+fn what_is_missing_in_a_directory_is_named_with_the_reason() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..4);
+    place.ok(&["pool", "export", "tank"]);
+    let cut = |index, bytes| {
+        fs::File::options().write(true).open(place.image(index)).unwrap().set_len(bytes).unwrap()
+    };
+    cut(2, 10 << 20);
+    cut(3, 0);
+    let (directory, first) = (place.path("").display().to_string(), place.file(0));
+    for drives in [&["--drive", &directory][..], &["--drive", &first, "--drive", &directory]] {
+        let said = place.refused(&[&["pool", "import", "tank"], drives].concat());
+        for part in ["2 of 4 drives are missing", "2.img", "3.img"] {
+            assert!(said.contains(part), "'{part}' is not in: {said}");
+        }
+        assert!(!said.contains("0.img") && !said.contains("no drives were given"), "{said}");
+    }
+    daemon.terminate();
+}

@@ -114,7 +114,13 @@ impl<B: DriveBay> Home<B> {
             let superblock = self.in_time(spec, superblock).await?;
             members.push(FoundMember::new(superblock, drive));
         }
-        let found = FoundPool { uuid: pool, name: request.new.name, members, others: Vec::new() };
+        let found = FoundPool {
+            uuid: pool,
+            name: request.new.name,
+            members,
+            others: Vec::new(),
+            left_out: Vec::new(),
+        };
         self.open_members(found, request.options, OpenPolicy::Most).await
     }
 

@@ -55,6 +55,8 @@ pub(super) struct FoundPool<D> {
     pub(super) members: Vec<FoundMember<D>>,
     /// Other drives that were given.
     pub(super) others: Vec<NoMember>,
+    /// Why further ones are no members; there is nothing to say of them if they are not missed.
+    pub(super) left_out: Vec<String>,
 }
 
 impl<B: DriveBay> Home<B> {
@@ -80,7 +82,7 @@ impl<B: DriveBay> Home<B> {
             found.members.extend(more.members);
             found.others = more.others;
         }
-        found.choose_pool(wanted)
+        found.choose_pool(wanted, request.left_out.clone())
     }
 
     pub(super) async fn find_members(&self, specs: &[String]) -> Found<B::Device> {
@@ -169,7 +171,7 @@ impl<D: Device + Clone> Found<D> {
     }
 
     /// The pool that is meant, of those that the drives belong to.
-    fn choose_pool(self, wanted: Option<&str>) -> Result<FoundPool<D>, NodeError> {
+    fn choose_pool(self, wanted: Option<&str>, left_out: Vec<String>) -> Result<FoundPool<D>, NodeError> {
         let mut meant: Vec<_> = self.pools(wanted).into_iter().collect();
         if meant.len() > 1 {
             let names = meant.iter().map(|(uuid, name)| format!("{name} {uuid}"));
@@ -177,15 +179,13 @@ impl<D: Device + Clone> Found<D> {
         }
         let Some((uuid, name)) = meant.pop() else {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
-            let why = if self.others.is_empty() {
-                "they belong to other pools".to_owned()
-            } else {
-                self.reasons().join("; ")
-            };
+            let reasons = [self.reasons(), left_out].concat();
+            let why =
+                if reasons.is_empty() { "they belong to other pools".to_owned() } else { reasons.join("; ") };
             return Err(NodeError::NoMembers { pool, why });
         };
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
-        Ok(FoundPool { uuid, name, members, others: self.others })
+        Ok(FoundPool { uuid, name, members, others: self.others, left_out })
     }
 }
 

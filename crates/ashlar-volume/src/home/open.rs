@@ -32,6 +32,8 @@ pub struct OpenRequest {
     pub pool: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
+    /// Why others are none, each a sentence: they were looked at before.
+    pub left_out: Vec<String>,
     /// Names that other open pools have: a pool of such a name is not opened.
     pub names_taken: Vec<String>,
     /// Pools that are not open, and keep their names from others.
@@ -42,6 +44,21 @@ pub struct OpenRequest {
     pub options: Options,
     /// How long members are waited for that the pool counts on and that are not there yet.
     pub member_wait: Duration,
+}
+
+/// Where the drives of a pool may be, as somebody has looked for them.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// See [`OpenRequest::drives`].
+    pub drives: Vec<String>,
+    /// See [`OpenRequest::left_out`].
+    pub left_out: Vec<String>,
+}
+
+impl From<Vec<String>> for Given {
+    fn from(drives: Vec<String>) -> Self {
+        Given { drives, left_out: Vec::new() }
+    }
 }
 
 impl OpenRequest {
@@ -97,14 +114,16 @@ impl<B: DriveBay> Home<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
-        let FoundPool { uuid, name, members, others } = found;
+        let FoundPool { uuid, name, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let given: Vec<(DriveId, String)> =
             drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
         let opened = Store::open(&self.world, found, options, policy).await;
-        let (store, mut opened) =
-            opened.map_err(|error| not_opened(&name, error, &reasons(&others), &given))?;
+        let (store, mut opened) = opened.map_err(|error| {
+            let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
+            not_opened(&name, error, &others, &given)
+        })?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };

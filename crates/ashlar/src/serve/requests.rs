@@ -11,7 +11,9 @@ use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, SCRUB_INTERVAL
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
-use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
+use ashlar_volume::{AccessChange, AccessList, DriveBay, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
+
+use super::bay::MachineBay;
 
 const ANY: &str = "any";
 const ALL: &str = "all";
@@ -140,19 +142,27 @@ pub fn deny(names: &[String]) -> Result<AccessChange, ApiError> {
     }
 }
 
-/// The drives that a client names, directories replaced by what is in them; whether there were any. A relative path is none: the
-/// daemon runs elsewhere than whoever wrote it.
+/// The drives that a client names, directories replaced by what is in them and not named already; whether there were any. A relative
+/// path is none: the daemon runs elsewhere than whoever wrote it.
 pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
+    let directory = |drive: &String| {
+        let path = PathBuf::from(drive.strip_prefix("file:").unwrap_or(drive));
+        (path.is_absolute() && path.is_dir()).then_some(path)
+    };
+    let directories: Vec<Option<PathBuf>> = drives.iter().map(directory).collect();
+    let looked = directories.iter().any(Option::is_some);
+    let named = drives.iter().zip(&directories).filter(|(_, directory)| directory.is_none());
+    // Two looks at one drive at a time are in each other's way.
+    let mut seen: BTreeSet<String> = named.filter_map(|(drive, _)| MachineBay.identity(drive)).collect();
     let mut expanded = Vec::new();
-    let mut looked = false;
-    for drive in drives {
-        let path = Path::new(drive.strip_prefix("file:").unwrap_or(drive));
-        if !path.is_absolute() || !path.is_dir() {
+    for (drive, directory) in drives.iter().zip(directories) {
+        let Some(directory) = directory else {
             expanded.push(drive.clone());
             continue;
-        }
-        looked = true;
-        expanded.extend(drives_in(path)?);
+        };
+        let mut is_new =
+            |drive: &String| MachineBay.identity(drive).is_none_or(|identity| seen.insert(identity));
+        expanded.extend(drives_in(&directory)?.into_iter().filter(|drive| is_new(drive)));
     }
     Ok((expanded, looked))
 }

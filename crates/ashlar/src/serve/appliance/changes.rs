@@ -11,7 +11,7 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, NodeError, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{AccessChange, Given, NodeError, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
 use super::super::errors::api_error;
@@ -21,6 +21,9 @@ use super::Shared;
 
 /// How often it is looked whether drives have been removed.
 const REMOVAL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Of so many drives in directories it is said why they are no members.
+const LEFT_OUT_MAX: usize = 16;
 
 impl Shared {
     pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
@@ -38,10 +41,10 @@ impl Shared {
 
     pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        let drives = self.members_among(&request.drives).await?;
+        let given = self.members_among(&request.drives).await?;
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
-        let record = self.node.open_pool(request.pool, drives, policy, closed).await.map_err(api_error)?;
+        let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
         self.remember(&record).await
     }
 
@@ -58,27 +61,39 @@ impl Shared {
         self.memory().remember_nsids(self.node.table().nsid_high())
     }
 
-    /// Of drives in directories, those that belong to pools.
-    async fn members_among(&self, drives: &[String]) -> Result<Vec<String>, ApiError> {
+    /// Of drives in directories, those that belong to pools; and why others may be missed.
+    async fn members_among(&self, drives: &[String]) -> Result<Given, ApiError> {
         let (expanded, looked) = requests::expand_directories(drives)?;
         if !looked {
-            return Ok(expanded);
+            return Ok(expanded.into());
         }
-        let (mut members, mut unreadable) = (Vec::new(), Vec::new());
+        let (mut members, mut left_out) = (Vec::new(), Vec::new());
         let looks = join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
         for (drive, mut looked) in expanded.into_iter().zip(looks) {
             // A disk and its partitions are in each other's way.
             if matches!(looked, Err(NodeError::Drive(_))) {
                 looked = self.node.inspect_drive(drive.clone()).await;
             }
-            match looked {
-                _ if drives.contains(&drive) => members.push(drive),
-                Ok(reading) if convert::drive_info(&reading).state == "member" => members.push(drive),
+            if drives.contains(&drive) {
+                members.push(drive);
+                continue;
+            }
+            match looked.map(|reading| convert::drive_info(&reading)) {
+                Ok(info) if info.state == "member" => members.push(drive),
+                Ok(info) if info.state == "damaged" => {
+                    left_out.push(format!("{drive} holds {}", info.content))
+                }
                 Ok(_) => {}
-                Err(error) => unreadable.push(error.to_string()),
+                Err(error) => left_out.push(error.to_string()),
             }
         }
-        if members.is_empty() { Err(requests::no_members(drives, &unreadable)) } else { Ok(members) }
+        if members.is_empty() {
+            return Err(requests::no_members(drives, &left_out));
+        }
+        let more = left_out.len().saturating_sub(LEFT_OUT_MAX);
+        left_out.truncate(LEFT_OUT_MAX);
+        left_out.extend((more > 0).then(|| format!("and {more} more")));
+        Ok(Given { drives: members, left_out })
     }
 
     pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {

@@ -71,3 +71,19 @@ fn settings_that_no_pool_can_have_are_refused_with_the_range() {
         assert!(said.contains(why), "{said}");
     }
 }
+
+/// The second look at it found it in use by the daemon itself.
+#[test]
+fn what_is_named_beside_its_directory_is_looked_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| format!("file:{}", directory.path().join(name).display());
+    for name in ["0.img", "1.img"] {
+        fs::write(directory.path().join(name), "").unwrap();
+    }
+    std::os::unix::fs::symlink(directory.path().join("0.img"), directory.path().join("link.img")).unwrap();
+    let all = directory.path().to_str().unwrap();
+    let (drives, _) = expand_directories(&names(&[all, &file("1.img"), all])).unwrap();
+    assert_eq!(drives, [file("0.img"), file("1.img")]);
+    let (drives, _) = expand_directories(&names(&[&file("link.img"), all])).unwrap();
+    assert_eq!(drives, [file("link.img"), file("1.img")]);
+}
