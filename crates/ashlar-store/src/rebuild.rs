@@ -165,8 +165,9 @@ impl<W: World> Pool<W> {
             && !segments.iter().any(|(_, segment)| segment.geometry.parity() < self.identity.level.parity())
     }
 
-    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
-    pub fn rebuild_waits(&self) -> Option<Duration> {
+    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes. `is_held_back`: something could have
+    /// been restored a moment ago, and was not.
+    pub fn rebuild_waits(&self, is_held_back: bool) -> Option<Duration> {
         let unreleased = self.unreleased();
         if unreleased.is_empty() || !self.could_restore() {
             return None;
@@ -177,6 +178,10 @@ impl<W: World> Pool<W> {
         }
         let looks = &self.rebuild.looks;
         if !looks.last_was_in_vain(self.world.now()) {
+            if !is_held_back {
+                // Its turn has come since: nobody else would say so.
+                return Some(Duration::ZERO);
+            }
             let segments = self.segments.borrow();
             let is_waiting = |segment: Damaged| !segment.is_ready;
             let waits = self.damaged(&segments, &unreleased, self.log.floor()).any(is_waiting);

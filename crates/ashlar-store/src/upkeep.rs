@@ -66,7 +66,7 @@ impl<W: World> Pool<W> {
             match task {
                 Task::Rest => {
                     self.orders.rebuild_turn.others_rest();
-                    self.rest().await;
+                    self.rest(&situation).await;
                 }
                 task => {
                     let rest = self.orders.now_does(Activity::of(&task));
@@ -266,11 +266,11 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Waits until something may be to be done.
-    async fn rest(&self) {
+    /// Waits until something may be to be done, where there was nothing in this situation.
+    async fn rest(&self, was: &Situation) {
         let failed = pin!(self.array.changed());
         let ready = async {
-            match [self.rebuild_waits(), self.rebalance_waits(), self.scrub_waits()]
+            match [self.rebuild_waits(was.rebuild.is_some()), self.rebalance_waits(), self.scrub_waits()]
                 .into_iter()
                 .flatten()
                 .min()

@@ -205,6 +205,18 @@ fn a_rebuild_goes_on_until_a_root_says_that_all_is_restored() {
     assert_eq!(left(), None);
 }
 
+/// A pause of some microseconds was over between the look at what is to be done and the rest that was to last as long: in a pool
+/// without hosts an evacuation stood still until something else was to be done.
+#[test]
+fn a_turn_that_comes_just_before_a_rest_is_taken() {
+    let pool = degraded(Level::RAID1, 4);
+    pool.rebuild_at_once();
+    assert_eq!(pool.rebuild_waits(false), Some(Duration::ZERO));
+    assert_eq!(pool.rebuild_waits(true), None, "what lacks room is not looked at again and again");
+    rebuild(&pool, |_| true);
+    assert_eq!(pool.rebuild_waits(false), None);
+}
+
 #[test]
 fn a_root_says_what_is_restored_from_time_to_time() {
     let pool = degraded(Level::RAID1, 4);
