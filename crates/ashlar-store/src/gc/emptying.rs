@@ -17,6 +17,7 @@ use crate::format::location::SegmentId;
 use crate::format::table::SegmentKind;
 use crate::pages::AppendError;
 use crate::pool::Pool;
+use crate::scan::{Expected, Image};
 use crate::segments::{Claim, Segments};
 use crate::types::Lsn;
 
@@ -195,14 +196,37 @@ impl<W: World> Pool<W> {
     async fn read_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
         while emptying.records.len() < RECORDS_AT_A_TIME {
             let Some(row) = self.next_batch_row(emptying) else { break };
-            let header = self.read_header(emptying.victim, row).await?;
+            let header = self.read_header(emptying.victim, row).await;
             self.world.yield_now().await;
-            let fragment =
-                |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
-            emptying.records.extend(header.records.into_iter().filter(fragment));
-            emptying.next_row = row + header.rows;
+            match header {
+                Ok(header) => {
+                    let fragment =
+                        |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
+                    emptying.records.extend(header.records.into_iter().filter(fragment));
+                    emptying.next_row = row + header.rows;
+                }
+                Err(error) => {
+                    emptying.unread.meets(vec![error])?;
+                    emptying.next_row = self.next_header_row(emptying.victim, row + 1).await;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Where the next batch from `row` on begins of which the header can be read: how long one is, only its header says.
+    async fn next_header_row(&self, victim: SegmentId, row: u32) -> u32 {
+        let (_pin, geometry) = self.pinned(victim);
+        let generation = self.generation(victim);
+        let expected = Expected { segment: victim, generation, secret: &self.identity.secret };
+        let mut image = Image::while_serving(self, &geometry);
+        for next in row..self.identity.segment_rows {
+            if image.batch_at(&expected, next).await.is_some() {
+                return next;
+            }
+            self.world.yield_now().await;
+        }
+        self.identity.segment_rows
     }
 
     fn next_batch_row(&self, emptying: &Emptying) -> Option<u32> {
