@@ -150,7 +150,9 @@ impl<W: World> Pool<W> {
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout));
-        self.join(&superblock, Some(record.uuid), None);
+        // The drive that made up for it makes up for another from now on, if one is missed.
+        let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
+        self.join(&superblock, Some(record.uuid), makes_good);
         let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
         self.try_unreadable_again();
         self.rebuild_at_once();

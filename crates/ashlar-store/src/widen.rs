@@ -81,7 +81,7 @@ pub(crate) struct Joining {
     pub record: MemberRecord,
     /// The identity that the drive had before it was lost. What it missed under its old numbers has the new one from then on.
     pub was: Option<DriveUuid>,
-    /// The identity of the lost member that it makes up for.
+    /// The identity of the lost member for which there is a drive more with this one.
     pub makes_good: Option<DriveUuid>,
 }
 
@@ -130,7 +130,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Members that are lost and for which no drive was added. First those that are released: the others may come back yet.
-    fn open_losses(&self) -> Vec<MemberRecord> {
+    pub fn open_losses(&self) -> Vec<MemberRecord> {
         let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
         let is_open = |lost: &&MemberRecord| {
             let works = |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
@@ -205,7 +205,7 @@ impl<W: World> Pool<W> {
     }
 
     /// The next root names the drive, and may have segments on it. `was`: the identity that it had, if it comes back.
-    /// `makes_good`: that of the lost member that it makes up for, if it is a new one.
+    /// `makes_good`: that of the lost member for which there is a drive more with this one.
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);

@@ -144,6 +144,25 @@ fn a_drive_that_made_up_for_another_and_is_lost_itself_is_missed_once() {
     assert!(!pool.is_reduced());
 }
 
+/// The pool had as many drives as ever, and was said to be reduced for good.
+#[test]
+fn a_drive_that_comes_back_leaves_the_one_that_made_up_for_it_to_another_that_is_missed() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    pool.lose(0);
+    pool.add(None);
+    pool.restore();
+    pool.lose(1);
+    pool.restore();
+    assert!(pool.is_reduced());
+    pool.bring_back(0);
+    pool.restore();
+    assert!(!pool.is_reduced());
+    // And to one only.
+    pool.lose(2);
+    pool.restore();
+    assert!(pool.is_reduced());
+}
+
 /// It was said to be at 0 percent again.
 #[test]
 fn how_far_a_rebuild_is_outlives_a_restart() {
