@@ -51,6 +51,8 @@ struct Pass {
     next: (SegmentId, u32),
     rows_done: u64,
     rows_total: u64,
+    /// The last segment of which the log says that something is lost: a drive may have a million such sectors.
+    told_of: Option<SegmentId>,
 }
 
 impl Pass {
@@ -120,7 +122,9 @@ impl<W: World> Pool<W> {
         let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
         let report = ScrubReport::new(self.world.unix_seconds());
         let (begun, next) = (self.world.now(), (SegmentId(0), 0));
-        self.scrub.pass.replace(Some(Pass { number, report, begun, end, next, rows_done: 0, rows_total }));
+        let (rows_done, told_of) = (0, None);
+        let pass = Pass { number, report, begun, end, next, rows_done, rows_total, told_of };
+        self.scrub.pass.replace(Some(pass));
     }
 
     /// Stops the scrub that is under way, if one is. The next one is due when as much time has passed as after a whole one.
@@ -297,15 +301,15 @@ impl<W: World> Pool<W> {
             None if stretch.is_settled => (1, BatchCheck { lost: 1, ..BatchCheck::default() }),
             None => return None,
         };
-        if check.lost > 0 {
-            let (columns, missing) = (&stretch.geometry.columns, self.array.missing(&stretch.geometry));
-            tracing::warn!(
-                "{segment}: what lies at row {row} of {columns:?} is lost ({missing:?} are missing)"
-            );
-        }
         let missing = self.array.missing(&stretch.geometry).count();
         let columns = stretch.geometry.columns.len() - missing;
         self.with_pass(stretch.number, |pass| {
+            if check.lost > 0 && pass.told_of.replace(segment) != Some(segment) {
+                tracing::warn!(
+                    "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
+                     of this segment no more is told"
+                );
+            }
             pass.rows_done += u64::from(rows);
             pass.report.bytes_checked += u64::from(rows) * (columns * SECTOR_BYTES) as u64;
             pass.report.add(&check);

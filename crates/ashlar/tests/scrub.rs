@@ -11,7 +11,7 @@ use std::ops::Range;
 use ashlar_store::format::superblock::Superblock;
 use hosts::{Load, Volume};
 use serde_json::Value;
-use support::{Daemon, Place, spoil};
+use support::{Daemon, Place, spoil, text};
 
 /// Drives of the pool, of 48 MiB each.
 const DRIVES: usize = 5;
@@ -94,6 +94,31 @@ fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
     let daemon = place.start();
     assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["bytes_checked"], again["bytes_checked"]);
     use_volume(&place, volume, 3);
+    daemon.terminate();
+}
+
+/// A script that scrubs before it takes a drive away was told that it had worked.
+#[test]
+fn a_scrub_that_leaves_something_wrong_says_so_to_whoever_has_waited_for_it() {
+    let place = Place::new();
+    let daemon = place.start();
+    let drives = place.drives(0..DRIVES);
+    // Nothing can restore what is wrong.
+    let create = ["pool", "create", "tank", "--level", "0"].into_iter();
+    place.ok(&create.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>());
+    place.ok(&["pool", "set", "tank", "scrub-prio=100", "fault-threshold=off"]);
+    let size = (BLOCKS * 4096).to_string();
+    place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
+    let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 25)], 1);
+    load.await_rounds();
+    load.join();
+    assert!(spoil_chunks(&place) > 0);
+    let ended = place.run(&["pool", "scrub", "tank", "--wait", "--output", "json"]);
+    let (report, said) = (text(&ended.stdout), text(&ended.stderr));
+    let report: Value = serde_json::from_str(&report).expect("the report comes all the same");
+    let left = report["scrub"]["unrepaired"].as_u64().expect("a count");
+    assert!(left > 0 && !ended.status.success(), "{report}");
+    assert!(said.contains(&format!("{left} sectors could not be made right")), "{said}");
     daemon.terminate();
 }
 

@@ -77,7 +77,7 @@ impl Written {
 fn how_long_a_scrub_still_takes_follows_from_its_pace() {
     let after_ten_seconds = |rows_done: u64| {
         let (report, begun, end, next) = (ScrubReport::new(0), Nanos(0), Lsn(0), (SegmentId(0), 0));
-        let pass = Pass { number: 1, report, begun, end, next, rows_done, rows_total: 4 };
+        let pass = Pass { number: 1, report, begun, end, next, rows_done, rows_total: 4, told_of: None };
         pass.report(Nanos(10_000_000_000)).remaining
     };
     assert_eq!(after_ten_seconds(1), Some(Duration::from_secs(30)));

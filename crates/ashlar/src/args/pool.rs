@@ -186,7 +186,7 @@ recon-prio or recon-p99.")]
   ashlar pool scrub tank --wait
   ashlar pool scrub tank --stop
 It names the drives that had something wrong, and goes on without whoever
-asked for it.")]
+asked for it. With --wait it is an error if something could not be made right.")]
     Scrub {
         /// Its name or UUID
         pool: String,

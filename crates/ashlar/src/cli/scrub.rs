@@ -37,3 +37,19 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
+
+/// That nothing that the scrub has found wrong is left so: a script that scrubs before it takes a drive away has to know.
+///
+/// # Errors
+/// How much is, and what helps.
+pub fn is_all_right(pool: &Pool) -> anyhow::Result<()> {
+    let unrepaired = pool.scrub.as_ref().map_or(0, |scrub| scrub.unrepaired);
+    ensure!(
+        unrepaired == 0,
+        "of what the scrub of pool '{}' has found wrong, {unrepaired} sectors could not be made right: bring lost drives back (ashlar drive \
+         return), replace those that refuse to be written (ashlar pool replace), and scrub again; what cannot be read is an error \
+         for hosts until they write it anew",
+        pool.name
+    );
+    Ok(())
+}

@@ -208,8 +208,12 @@ async fn rebalance(
 async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
     let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
     let pool: Pool = client.ask(method, &format!("{path}/scrub")).await?;
-    let pool = if wait { super::scrub::wait(client, &path).await? } else { pool };
-    print(output, &pool, tables::scrub)
+    if !wait {
+        return print(output, &pool, tables::scrub);
+    }
+    let pool = super::scrub::wait(client, &path).await?;
+    print(output, &pool, tables::scrub)?;
+    super::scrub::is_all_right(&pool)
 }
 
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
