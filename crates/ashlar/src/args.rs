@@ -220,9 +220,12 @@ pub enum DriveCommand {
     #[command(after_help = "Example:\n  ashlar drive list")]
     List,
     /// Show what a drive is and holds
-    #[command(after_help = "Examples:\n  ashlar drive show /dev/nvme1n1\n  ashlar drive show file:/d/0.img")]
+    #[command(after_help = "Examples:
+  ashlar drive show tank/drive-2
+  ashlar drive show /dev/nvme1n1
+  ashlar drive show file:/d/0.img")]
     Show {
-        /// The drive
+        /// The drive: where it is, or POOL/DRIVE of an open pool
         drive: String,
     },
     /// Give a drive of a pool up as if it had been pulled: what lives on it is rebuilt on the others

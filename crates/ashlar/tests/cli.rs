@@ -53,7 +53,9 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     assert_says(&place.ok(&["volume", "list"]), &["tank/v1"]);
 
     assert_eq!(place.json(&["drive", "list"]).as_array().unwrap().len(), 3);
-    assert_says(&place.ok(&["drive", "show", &place.file(1)]), &["drive-1", "tank", "online"]);
+    for drive in [&*place.file(1), "tank/drive-1", "tank/1"] {
+        assert_says(&place.ok(&["drive", "show", drive]), &["drive-1", "tank", "online"]);
+    }
     assert_says(&place.ok(&["host", "list"]), &["no host"]);
     for table in [&["pool", "list"][..], &["pool", "show", "tank"], &["status"]] {
         assert_says(&place.ok(table), &["tank", "online"]);

@@ -289,17 +289,7 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let drives: Vec<PoolDrive> = client.get("/drives").await?;
             print(output, &drives, |drives| tables::drives(drives))
         }
-        DriveCommand::Show { drive } => {
-            let drive = absolute(&drive)?;
-            let members: Vec<PoolDrive> = client.get("/drives").await?;
-            // What a pool has open is locked; the pool knows it already.
-            if let Some(member) = members.iter().find(|member| is_drive(member, &drive)) {
-                return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
-            }
-            let request = NameDrive { drive, force: false };
-            let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
-            print(output, &info, tables::drive_info)
-        }
+        DriveCommand::Show { drive } => show_drive(client, &drive, output).await,
         DriveCommand::Fail { drive, force, yes } => {
             let (pool, name) = pool_and_drive(&drive)?;
             let path = format!("/pools/{}/fail-drive", segment(pool)?);
@@ -320,6 +310,24 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
         }
     }
+}
+
+async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Result<()> {
+    let members: Vec<PoolDrive> = client.get("/drives").await?;
+    let place = absolute(drive)?;
+    let is_it = |member: &&PoolDrive| is_drive(member, &place) || is_named_in_its_pool(member, drive);
+    // What a pool has open is locked; the pool knows it already.
+    if let Some(member) = members.iter().find(is_it) {
+        return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
+    }
+    let request = NameDrive { drive: place, force: false };
+    let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
+    print(output, &info, tables::drive_info)
+}
+
+/// Whether it is meant by `drive`, as POOL/DRIVE.
+fn is_named_in_its_pool(member: &PoolDrive, drive: &str) -> bool {
+    drive.split_once('/').is_some_and(|(pool, name)| pool == member.pool && is_named(member, name))
 }
 
 /// A drive comes back under a new number: where it is tells under which.
