@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use humantime::format_rfc3339_millis;
 use tokio::sync::watch;
 
-use crate::types::{Event, Severity};
+use crate::types::{Event, Happening};
 
 /// Events that are kept.
 pub const EVENTS_MAX: usize = 1024;
@@ -28,36 +28,6 @@ pub struct EventLog {
 struct Kept {
     events: VecDeque<Event>,
     next_seq: u64,
-}
-
-/// Something that has happened, without number and time.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Happening {
-    pub severity: Severity,
-    pub kind: String,
-    pub pool: Option<String>,
-    pub drive: Option<String>,
-    pub host: Option<String>,
-    pub state: Option<String>,
-    pub percent: Option<u8>,
-    pub bytes_left: Option<u64>,
-    pub eta_s: Option<u64>,
-    pub message: String,
-}
-
-impl Happening {
-    pub fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
-        let (kind, message) = (kind.into(), message.into());
-        let (pool, drive, host, state) = (None, None, None, None);
-        let (percent, bytes_left, eta_s) = (None, None, None);
-        Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
-    }
-
-    fn numbered(self, seq: u64, time: String) -> Event {
-        let Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message } =
-            self;
-        Event { seq, time, severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
-    }
 }
 
 impl EventLog {
@@ -82,14 +52,14 @@ impl EventLog {
         if happenings.is_empty() {
             return;
         }
-        let now = format_rfc3339_millis(SystemTime::now()).to_string();
+        let time = format_rfc3339_millis(SystemTime::now()).to_string();
         let mut kept = self.kept();
-        for happening in happenings {
+        for what in happenings {
             if kept.events.len() == EVENTS_MAX {
                 kept.events.pop_front();
             }
             let seq = kept.next_seq;
-            kept.events.push_back(happening.numbered(seq, now.clone()));
+            kept.events.push_back(Event { seq, time: time.clone(), what });
             kept.next_seq += 1;
         }
         drop(kept);

@@ -306,13 +306,21 @@ pub struct Host {
     pub kind: String,
 }
 
-/// Something that has happened.
+/// Something that has happened, as the log of events keeps it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Event {
     /// Grows by one from event to event, and from one start of the daemon to the next, unless its clock was set back.
     pub seq: u64,
     /// When it was noticed: RFC 3339, UTC.
     pub time: String,
+    /// What it was.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// Something that has happened.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Happening {
     /// How bad it is.
     pub severity: Severity,
     /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
@@ -343,6 +351,16 @@ pub struct Event {
     pub eta_s: Option<u64>,
     /// For people.
     pub message: String,
+}
+
+impl Happening {
+    /// One of which no more is known.
+    pub(crate) fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
+        let (kind, message) = (kind.into(), message.into());
+        let (pool, drive, host, state) = (None, None, None, None);
+        let (percent, bytes_left, eta_s) = (None, None, None);
+        Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
+    }
 }
 
 /// How bad an event is.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::appliance::Appliance;
-use crate::events::{EventLog, Happening};
-use crate::types::{Host, Pool, Severity};
+use crate::events::EventLog;
+use crate::types::{Happening, Host, Pool, Severity};
 
 mod compare;
 

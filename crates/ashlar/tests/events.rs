@@ -25,7 +25,7 @@ fn listed(place: &Place) -> Vec<Event> {
 
 /// The kind, with the state that it is about.
 fn tell(event: &Event) -> String {
-    format!("{} {}", event.kind, event.state.as_deref().unwrap_or_default()).trim_end().to_owned()
+    format!("{} {}", event.what.kind, event.what.state.as_deref().unwrap_or_default()).trim_end().to_owned()
 }
 
 fn place_of(events: &[Event], told: &str) -> Option<usize> {
@@ -129,7 +129,7 @@ fn a_lost_drive_is_told_of_from_its_loss_until_all_is_rebuilt() {
         &events,
         &["daemon_started", "pool_opened", "drive_state failed", "pool_state_entered degraded"],
     );
-    let lost = &events[place_of(&events, "drive_state failed").expect("it is told")];
+    let lost = &events[place_of(&events, "drive_state failed").expect("it is told")].what;
     assert_eq!((lost.pool.as_deref(), lost.drive.as_deref()), (Some("tank"), Some("drive-1")));
     assert_eq!(lost.severity, Severity::Error);
     let mut follower = Follower::start(&place);

@@ -3,6 +3,7 @@ use std::task::{Context, Poll, Waker};
 use futures_util::FutureExt;
 
 use super::*;
+use crate::types::Severity;
 
 fn log() -> Arc<EventLog> {
     Arc::new(EventLog::beginning_at(100))

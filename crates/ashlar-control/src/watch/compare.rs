@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
-use crate::events::Happening;
-use crate::types::{Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
+use crate::outlook::Outlook;
+use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
 
 /// Events about hosts of one look: many that come and go do not push everything else out of the log.
 const HOST_EVENTS_MAX: usize = 16;
@@ -222,12 +222,12 @@ fn of_moving(
     match (moving, progress) {
         (Some(moving), Some(progress)) if moving.what == what => {
             let tenths = tenths(progress.percent);
-            let how = format!("is done to {:.0} %: {}", progress.percent.floor(), outlook(&progress));
+            let how = format!("is done to {:.0} %: {}", progress.percent.floor(), Outlook::from(&progress));
             let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
             (Some(Moving { what, tenths }), more)
         }
         (_, Some(progress)) => {
-            let how = format!("has begun: {}", outlook(&progress));
+            let how = format!("has begun: {}", Outlook::from(&progress));
             (Some(Moving { what, tenths: tenths(progress.percent) }), Some(event(what, "began", &how)))
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
@@ -235,12 +235,6 @@ fn of_moving(
         }
         (moving, None) => (moving, None),
     }
-}
-
-/// How much is left, and for how long.
-fn outlook(progress: &Progress) -> String {
-    let eta = progress.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
-    format!("{} left{eta}", ByteSize(progress.bytes_left))
 }
 
 fn tenths(percent: f64) -> u8 {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
-use ashlar_block::ByteSize;
+use ashlar_control::Outlook;
 use ashlar_control::types::{Obstacle, Pool, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -191,8 +191,7 @@ impl Wait {
         }
         if let Some(progress) = progress {
             self.bar.set_position((progress.percent * 10.0) as u64);
-            let (left, stop) = (progress.bytes_left, progress.obstacle.map(short));
-            self.bar.set_message(outlook(progress.percent, Some(left), progress.eta_s, stop));
+            self.bar.set_message(Outlook::from(&progress).behind(format_args!("{:.1} %", progress.percent)));
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
         Ok(())
@@ -203,30 +202,10 @@ impl Wait {
     }
 }
 
-/// A bar of a thousand parts, with an [`outlook`] behind it.
+/// A bar of a thousand parts, with an [`Outlook`] behind it.
 pub(super) fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is valid");
     ProgressBar::new(1000).with_style(style)
-}
-
-fn short(obstacle: Obstacle) -> &'static str {
-    match obstacle {
-        Obstacle::NoRoom => "waits for room",
-        Obstacle::Unreadable => "what is left cannot be read",
-    }
-}
-
-/// How much is done and left, and for how long, or what it waits for.
-pub(super) fn outlook(
-    percent: f64,
-    bytes_left: Option<u64>,
-    eta_s: Option<u64>,
-    obstacle: Option<&str>,
-) -> String {
-    let left = bytes_left.map(|bytes| format!("{} left", ByteSize(bytes)));
-    let end = obstacle.map(str::to_owned).or_else(|| eta_s.map(|seconds| format!("{seconds} s")));
-    let parts = std::iter::once(format!("{percent:.1} %")).chain(left).chain(end);
-    parts.collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the pool at `path` once the work is done, and whether there was any.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
+use ashlar_control::Outlook;
 use ashlar_control::types::Pool;
 
 use super::client::Client;
@@ -30,9 +31,9 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
         bar.set_position((scrub.percent * 10.0) as u64);
         let found = match scrub.wrong + scrub.unreadable {
             0 => String::new(),
-            found => format!(" · {found} sectors were wrong or unreadable"),
+            found => format!(", {found} sectors were wrong or unreadable"),
         };
-        let outlook = super::rebuild::outlook(scrub.percent, scrub.bytes_left, scrub.eta_s, None);
+        let outlook = Outlook::from(scrub).behind(format_args!("{:.1} %", scrub.percent));
         bar.set_message(format!("{outlook}{found}"));
         tokio::time::sleep(LOOK_INTERVAL).await;
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Host, Obstacle, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status,
-    Volume,
+    Access, DriveInfo, Event, Host, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
 };
+use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -164,13 +164,7 @@ pub fn rebalance(pool: &Pool) -> String {
 }
 
 fn done(what: &str, progress: &Progress) -> String {
-    let eta = progress.eta_s.map_or_else(String::new, |seconds| format!(", {seconds} s to go"));
-    let eta = match progress.obstacle {
-        Some(Obstacle::NoRoom) => ", waits for room".to_owned(),
-        Some(Obstacle::Unreadable) => ", cannot be read".to_owned(),
-        None => eta,
-    };
-    format!("{:.1} % {what}, {} left{eta}", progress.percent, size(progress.bytes_left))
+    Outlook::from(progress).behind(format_args!("{:.1} % {what}", progress.percent))
 }
 
 /// What a pool's scrub has come to.
@@ -194,7 +188,8 @@ fn scrubbed(scrub: &Scrub) -> String {
     let is_running = scrub.state == "running";
     let how = match scrub.state.as_str() {
         "running" => {
-            format!("a scrub is {:.1} % done, {checked} looked at{}", scrub.percent, left_to_scrub(scrub))
+            let done = format!("a scrub is {:.1} % done, {checked} looked at", scrub.percent);
+            Outlook::from(scrub).behind(done)
         }
         "stopped" => format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.percent),
         _ => format!("the last scrub has looked at {checked}"),
@@ -211,12 +206,6 @@ fn scrubbed(scrub: &Scrub) -> String {
     format!(
         "{how}; sectors: {wrong} wrong, {unreadable} unreadable, {repaired} repaired, {unrepaired} not repaired"
     )
-}
-
-fn left_to_scrub(scrub: &Scrub) -> String {
-    let left = scrub.bytes_left.map(|bytes| format!(", about {} left", size(bytes)));
-    let eta = scrub.eta_s.map(|seconds| format!(", {seconds} s to go"));
-    left.into_iter().chain(eta).collect()
 }
 
 /// A pool with everything.
@@ -384,7 +373,7 @@ pub fn hosts(hosts: &[Host]) -> String {
             Cell::new(host.io_queues),
             Cell::new(host.controller_id),
             Cell::new(&host.kind),
-            Cell::new(duration(seconds)),
+            Cell::new(Span(seconds)),
         ]);
     }
     trimmed(&table)
@@ -397,25 +386,16 @@ pub fn events(events: &[Event]) -> String {
 
 /// An event on a line.
 pub fn event(event: &Event) -> String {
-    let severity = match event.severity {
+    let severity = match event.what.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    format!("{}  {severity:7}  {:18}  {}", event.time, event.kind, event.message)
+    format!("{}  {severity:7}  {:18}  {}", event.time, event.what.kind, event.what.message)
 }
 
 fn interval(seconds: u64) -> String {
-    if seconds == 0 { "off".to_owned() } else { duration(seconds) }
-}
-
-fn duration(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{}h {}m", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{}d {}h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
+    if seconds == 0 { "off".to_owned() } else { Span(seconds).to_string() }
 }
 
 /// Everything at a glance.
@@ -428,10 +408,7 @@ pub fn status(status: &Status) -> String {
         format!("{address}:{} ({})", portal.port, portal.kind)
     };
     let head = sheet(vec![
-        (
-            "ashlar",
-            format!("{}, process {}, up {}", status.version, status.pid, duration(status.uptime_seconds)),
-        ),
+        ("ashlar", format!("{}, process {}, up {}", status.version, status.pid, Span(status.uptime_seconds))),
         ("subsystem", status.subsystem_nqn.clone()),
         ("listens on", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
         ("hosts connected", status.hosts_connected.to_string()),

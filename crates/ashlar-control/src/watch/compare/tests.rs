@@ -103,7 +103,7 @@ fn progress_says_how_much_is_left_and_for_how_long() {
     );
     let mut later =
         look(Progress { percent: 50.3, bytes_left: 2 << 30, eta_s: Some(40), ..Progress::default() });
-    let message = "the rebuild of pool 'tank' is done to 50 %: 2GiB left, 40 s to go".to_owned();
+    let message = "the rebuild of pool 'tank' is done to 50 %: 2GiB left, 40s to go".to_owned();
     assert_eq!(happened(&begun, &mut later), (message, Some(50), Some(2 << 30), Some(40)));
 }
 

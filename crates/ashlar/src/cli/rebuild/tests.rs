@@ -46,16 +46,6 @@ fn a_loss_may_take_a_moment_until_it_can_be_made_good() {
     assert!(told(&[(0, None), (11, None)]).expect("it is not waited for").contains("lacks drives"));
 }
 
-#[test]
-fn whoever_waits_sees_percent_bytes_and_the_time_that_is_left_or_what_is_waited_for() {
-    assert_eq!(outlook(12.34, Some(1288490189), Some(40), None), "12.3 % · 1.20GiB left · 40 s");
-    assert_eq!(outlook(0.0, Some(4096), None, None), "0.0 % · 4KiB left");
-    assert_eq!(
-        outlook(12.3, Some(4096), Some(40), Some(short(Obstacle::NoRoom))),
-        "12.3 % · 4KiB left · waits for room"
-    );
-}
-
 fn pool(states: &[&str], problem: Option<&str>) -> Pool {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
     Pool { name: "tank".to_owned(), states, problem: problem.map(str::to_owned), ..Pool::default() }

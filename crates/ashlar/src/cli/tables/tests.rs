@@ -75,7 +75,7 @@ fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen()
     let half = Scrub { percent: 50.0, bytes_checked: 1 << 30, ..Scrub::default() };
     assert_eq!(
         running(Scrub { bytes_left: Some(1 << 30), eta_s: Some(7), ..half }),
-        "a scrub is 50.0 % done, 1GiB looked at, about 1GiB left, 7 s to go; nothing was wrong so far"
+        "a scrub is 50.0 % done, 1GiB looked at, 1GiB left, 7s to go; nothing was wrong so far"
     );
 }
 
