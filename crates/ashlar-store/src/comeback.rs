@@ -5,24 +5,27 @@
 //! restored like all that was lost, and then the old number is forgotten.
 //!
 //! What was complete is told by the drive's own newest root: it was written when all batches below its replay floor were on
-//! every drive that it names present. It has to be the last that was written before the loss: what was moved to the drive
-//! after it is not on a copy that was made before. The new number comes first to the drive, which makes it nothing as long as no root
-//! names it, and then into a root, together with what is where. A crash between the two leaves a drive that is not
+//! every drive that it names present. Where it was, is told by the table of that root: what was moved to the drive after it is not
+//! on a copy that was made before. The new number comes first to the drive, which makes it nothing as long as no root names it,
+//! and then into a root, together with what is where. A crash between the two leaves a drive that is not
 //! believed: it can be added, and is then restored from scratch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
-use ashlar_raid::Member;
+use ashlar_raid::{ChunkAddr, Member};
 
 use crate::create::{random_uuid, write_superblock};
+use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
+use crate::format::table::{SegmentState, Table, TableEntry};
 use crate::members::{FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, losses, read_roots, table_on};
 use crate::pool::Pool;
 use crate::recover::OpenError;
+use crate::segments::Segment;
 use crate::types::Lsn;
 use crate::widen::AddError;
 
@@ -138,7 +141,7 @@ impl<W: World> Pool<W> {
         if !self.is_it(&found.superblock, &record) {
             return Err(ReturnError::Another(drive));
         }
-        let complete_below = self.claim(&record, &found).await?;
+        let held = self.claim(&record, &found).await?;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.
@@ -153,7 +156,8 @@ impl<W: World> Pool<W> {
         // The drive that made up for it makes up for another from now on, if one is missed.
         let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
         self.join(&superblock, Some(record.uuid), makes_good);
-        let columns_kept = self.segments.borrow_mut().adopt(drive, new, complete_below);
+        let columns_kept =
+            self.segments.borrow_mut().adopt(drive, new, |id, segment, column| held.has(id, segment, column));
         self.try_unreadable_again();
         self.rebuild_at_once();
         let uuid = superblock.drive_uuid;
@@ -162,25 +166,25 @@ impl<W: World> Pool<W> {
         Ok(Returned { drive: new, uuid, columns_kept })
     }
 
-    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns below which batches all is on it.
-    async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Lsn, ReturnError> {
+    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it holds.
+    async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Held, ReturnError> {
         let no_answer = || ReturnError::NoAnswer(member.drive);
-        let complete_below = async || {
-            let complete_below = self.complete_below(member, found);
-            within(&self.world, OPEN_ANSWER_MAX, complete_below).await.ok_or_else(no_answer)?
+        let held = async || {
+            let held = self.held_by(member, found);
+            within(&self.world, OPEN_ANSWER_MAX, held).await.ok_or_else(no_answer)?
         };
         // Nothing is written to one that is not taken.
-        complete_below().await?;
+        held().await?;
         self.is_still_held().await?;
         let claimed = self.claim_returning(&found.device);
         let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
         claimed.map_err(|holder| ReturnError::InUse { drive: member.drive, holder })?;
         // Until the claim was there another machine may have had it.
-        let complete_below = complete_below().await?;
+        let held = held().await?;
         within(&self.world, OPEN_ANSWER_MAX, self.erase_strays(&found.device))
             .await
             .ok_or_else(no_answer)??;
-        Ok(complete_below)
+        Ok(held)
     }
 
     /// Erases roots of a start that did not come to its end, because the power failed when its first root had come to this drive
@@ -217,35 +221,27 @@ impl<W: World> Pool<W> {
         record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
     }
 
-    /// Below which batches all that was written is on the drive, by its own newest root.
-    async fn complete_below(
+    /// What the drive holds as it should be, by its own newest root.
+    async fn held_by(
         &self,
         member: &MemberRecord,
         found: &FoundDrive<W::Device>,
-    ) -> Result<Lsn, ReturnError> {
-        let drive = member.drive;
+    ) -> Result<Held, ReturnError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
-        let table = match roots.last() {
-            Some(own) => table_on(&self.world, found, own).await.and_then(Result::ok),
-            None => None,
-        };
-        let root = self.root.borrow();
-        let is_on_line = |own: &&Root| root.descends_from(own.incarnation(), own.generation);
+        let table_of = async |own: &Root| table_on(&self.world, found, own).await.and_then(Result::ok);
+        let is_on_line = |own: &Root| self.root.borrow().descends_from(own.incarnation(), own.generation);
+        let Some(last) = roots.last() else { return Ok(Held::default()) };
+        let table = table_of(last).await;
+        if is_on_line(last) {
+            return Ok(Held::by(last, table, member));
+        }
         let parity = self.identity.level.parity();
-        let has_diverged =
-            |own: &&Root| !is_on_line(own) && has_gone_another_way(own, table.as_ref(), &root, parity);
-        if roots.last().as_ref().is_some_and(has_diverged) {
-            return Err(ReturnError::Diverged(drive));
+        if has_gone_another_way(last, table.as_ref(), &self.root.borrow(), parity) {
+            return Err(ReturnError::Diverged(member.drive));
         }
         // What is newer is of a checkpoint that did not come to its end.
-        let Some(own) = roots.iter().rev().find(is_on_line) else { return Ok(Lsn(0)) };
-        // One was on its way when the drive was lost.
-        let is_last = own.generation.0 + 2 >= member.since.0;
-        let takes_part = own
-            .members
-            .iter()
-            .any(|own| (own.drive, own.uuid) == (drive, member.uuid) && own.state.takes_part());
-        Ok(if is_last && takes_part { own.replay_floor } else { Lsn(0) })
+        let Some(own) = roots.iter().rev().find(|own| is_on_line(own)) else { return Ok(Held::default()) };
+        Ok(Held::by(own, table_of(own).await, member))
     }
 
     /// What could not be read without the drive may be with it.
@@ -267,6 +263,39 @@ impl<W: World> Pool<W> {
     }
 }
 
+/// What a drive that was away holds as it should be.
+#[derive(Default)]
+struct Held {
+    /// Of segments that were complete below that.
+    complete_below: Lsn,
+    /// By segment: which generation of it, the place in it, and where on the drive.
+    columns: BTreeMap<SegmentId, (Lsn, usize, ChunkAddr)>,
+}
+
+impl Held {
+    /// By a root on the drive that was lost as `member`, and the table of that: without one, nothing is known to be where it should.
+    fn by(own: &Root, table: Option<Table>, member: &MemberRecord) -> Held {
+        let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
+        if !own.members.iter().any(|own| is_it(own) && own.state.takes_part()) {
+            return Held::default();
+        }
+        let column_of = |entry: &TableEntry| {
+            let columns = &entry.geometry.columns;
+            let at = columns.iter().position(|column| column.drive == member.drive)?;
+            Some((entry.id, (entry.first_lsn, at, columns[at])))
+        };
+        let entries = table.map_or_else(Vec::new, |table| table.entries);
+        Held { complete_below: own.replay_floor, columns: entries.iter().filter_map(column_of).collect() }
+    }
+
+    fn has(&self, id: SegmentId, segment: &Segment, column: usize) -> bool {
+        let is_complete = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
+            && segment.last_lsn < self.complete_below;
+        is_complete
+            && self.columns.get(&id) == Some(&(segment.first_lsn, column, segment.geometry.columns[column]))
+    }
+}
+
 /// Whether `root` lets the pool be opened with those of its drives that work and the ones that are `back`.
 fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
     let parity = pool.identity.level.parity();
@@ -285,3 +314,6 @@ fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>)
     }
     Err(OpenError::TooManyMissing { missing, members, parity })
 }
+
+#[cfg(test)]
+mod tests;

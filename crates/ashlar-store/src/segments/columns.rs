@@ -9,8 +9,7 @@ use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segment, Segments, Stripe};
 use crate::format::location::SegmentId;
-use crate::format::table::{SegmentState, TableEntry};
-use crate::types::Lsn;
+use crate::format::table::TableEntry;
 
 /// A chunk that a column has left.
 #[derive(Debug)]
@@ -93,19 +92,21 @@ impl Segments {
         Some(columns.iter().zip(beside).map(place).collect())
     }
 
-    /// The drive `from` is `to` from now on, in the same chunks, as far as it has missed nothing: in segments that were complete
-    /// before `complete_below`. Returns how many columns those are.
-    pub fn adopt(&mut self, from: DriveId, to: DriveId, complete_below: Lsn) -> u64 {
-        let is_complete = |segment: &&mut Segment| {
-            matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
-                && segment.last_lsn < complete_below
-        };
+    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns that are `held`, each by its segment and
+    /// its place in that. Returns how many they are.
+    pub fn adopt(
+        &mut self,
+        from: DriveId,
+        to: DriveId,
+        held: impl Fn(SegmentId, &Segment, usize) -> bool,
+    ) -> u64 {
         let mut adopted = BTreeSet::new();
-        for segment in self.entries.values_mut().filter(is_complete) {
+        for (id, segment) in &mut self.entries {
+            let column = segment.geometry.columns.iter().position(|column| column.drive == from);
+            let Some(column) = column.filter(|column| held(*id, segment, *column)) else { continue };
             let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
-            let Some(column) = columns.iter_mut().find(|column| column.drive == from) else { continue };
-            column.drive = to;
-            adopted.insert(column.chunk);
+            columns[column].drive = to;
+            adopted.insert(columns[column].chunk);
             segment.geometry = Rc::new(Geometry::new(columns, parity));
         }
         let free = self.free_chunks.get_mut(&to).expect("it is part of the pool");
