@@ -5,9 +5,10 @@
 //! restored like all that was lost, and then the old number is forgotten.
 //!
 //! What was complete is told by the drive's own newest root: it was written when all batches below its replay floor were on
-//! every drive that it names present. Where it was, is told by the table of that root: what was moved to the drive after it is not
-//! on a copy that was made before. The new number comes first to the drive, which makes it nothing as long as no root names it,
-//! and then into a root, together with what is where. A crash between the two leaves a drive that is not
+//! every drive that it names present. It has to be the last, or the one before, that was written before the loss. Where it was, is
+//! told by the table of that root: what was moved to the drive after it is not on a copy that was made before. The new number
+//! comes first to the drive, which makes it nothing as long as no root names it, and then into a root, together with what is where.
+//! A crash between the two leaves a drive that is not
 //! believed: it can be added, and is then restored from scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,12 @@ pub enum ReturnError {
         "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
     )]
     Diverged(DriveId),
+    /// It cannot say what it holds, and something of that may be needed.
+    #[error(
+        "{0} does not say what it holds: its segment tables cannot be read. Try again; ashlar drive label-clear gives up what is on it, \
+         and ashlar pool replace takes it anew"
+    )]
+    NoTable(DriveId),
     /// Another machine has it open without the others, or is about to.
     #[error(
         "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
@@ -221,7 +228,7 @@ impl<W: World> Pool<W> {
         record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
     }
 
-    /// What the drive holds as it should be, by its own newest root.
+    /// What the drive holds as it should be, by its own newest root on the pool's line.
     async fn held_by(
         &self,
         member: &MemberRecord,
@@ -229,19 +236,25 @@ impl<W: World> Pool<W> {
     ) -> Result<Held, ReturnError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
         let table_of = async |own: &Root| table_on(&self.world, found, own).await.and_then(Result::ok);
-        let is_on_line = |own: &Root| self.root.borrow().descends_from(own.incarnation(), own.generation);
-        let Some(last) = roots.last() else { return Ok(Held::default()) };
-        let table = table_of(last).await;
-        if is_on_line(last) {
-            return Ok(Held::by(last, table, member));
-        }
-        let parity = self.identity.level.parity();
-        if has_gone_another_way(last, table.as_ref(), &self.root.borrow(), parity) {
-            return Err(ReturnError::Diverged(member.drive));
+        let is_on_line = |own: &&Root| self.root.borrow().descends_from(own.incarnation(), own.generation);
+        if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
+            let (table, parity) = (table_of(other).await, self.identity.level.parity());
+            if has_gone_another_way(other, table.as_ref(), &self.root.borrow(), parity) {
+                return Err(ReturnError::Diverged(member.drive));
+            }
         }
         // What is newer is of a checkpoint that did not come to its end.
-        let Some(own) = roots.iter().rev().find(|own| is_on_line(own)) else { return Ok(Held::default()) };
-        Ok(Held::by(own, table_of(own).await, member))
+        let own: Vec<&Root> = roots.iter().rev().filter(is_on_line).collect();
+        if !own.first().is_some_and(|newest| has_missed_nothing_before(member, newest)) {
+            return Ok(Held::default());
+        }
+        for own in own {
+            if let Some(table) = table_of(own).await {
+                return Ok(Held::by(own, &table, member));
+            }
+        }
+        let is_needed = self.segments.borrow().is_used(member.drive);
+        if is_needed { Err(ReturnError::NoTable(member.drive)) } else { Ok(Held::default()) }
     }
 
     /// What could not be read without the drive may be with it.
@@ -263,20 +276,30 @@ impl<W: World> Pool<W> {
     }
 }
 
+/// Whether the drive that was lost as `member`, of which `newest` is the newest root, had all that was written before the loss. One that
+/// lacks more than the root that was on its way then is an old copy, or has lost what it said it had written.
+fn has_missed_nothing_before(member: &MemberRecord, newest: &Root) -> bool {
+    newest.generation.0 + 2 >= member.since.0 && names_present(newest, member)
+}
+
+fn names_present(root: &Root, member: &MemberRecord) -> bool {
+    let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
+    root.members.iter().any(|own| is_it(own) && own.state.takes_part())
+}
+
 /// What a drive that was away holds as it should be.
 #[derive(Default)]
 struct Held {
-    /// Of segments that were complete below that.
+    /// All batches below it are on the drive.
     complete_below: Lsn,
     /// By segment: which generation of it, the place in it, and where on the drive.
     columns: BTreeMap<SegmentId, (Lsn, usize, ChunkAddr)>,
 }
 
 impl Held {
-    /// By a root on the drive that was lost as `member`, and the table of that: without one, nothing is known to be where it should.
-    fn by(own: &Root, table: Option<Table>, member: &MemberRecord) -> Held {
-        let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
-        if !own.members.iter().any(|own| is_it(own) && own.state.takes_part()) {
+    /// By a root on the drive that was lost as `member`, and the table of that.
+    fn by(own: &Root, table: &Table, member: &MemberRecord) -> Held {
+        if !names_present(own, member) {
             return Held::default();
         }
         let column_of = |entry: &TableEntry| {
@@ -284,10 +307,13 @@ impl Held {
             let at = columns.iter().position(|column| column.drive == member.drive)?;
             Some((entry.id, (entry.first_lsn, at, columns[at])))
         };
-        let entries = table.map_or_else(Vec::new, |table| table.entries);
-        Held { complete_below: own.replay_floor, columns: entries.iter().filter_map(column_of).collect() }
+        Held {
+            complete_below: own.replay_floor,
+            columns: table.entries.iter().filter_map(column_of).collect(),
+        }
     }
 
+    /// Whether it holds a column of the segment.
     fn has(&self, id: SegmentId, segment: &Segment, column: usize) -> bool {
         let is_complete = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
             && segment.last_lsn < self.complete_below;

@@ -157,7 +157,7 @@ impl<W: World> Pool<W> {
     }
 
     /// The header of the batch that begins at `row`.
-    pub async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
+    async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
         let (_pin, geometry) = self.pinned(id);
         let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
         let (secret, generation) = (&self.identity.secret, self.generation(id));

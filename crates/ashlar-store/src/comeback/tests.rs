@@ -3,9 +3,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use ashlar_block::MemoryDevice;
-use ashlar_raid::Level;
+use ashlar_raid::{Geometry, Level};
 
 use super::*;
+use crate::rebuild::policy::RebuildTask;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 const BLOCKS: u64 = 32;
@@ -41,24 +42,29 @@ fn lose(pool: &Pool<StillWorld>, drive: DriveId) {
     at_once(pool.ordered_checkpoint());
 }
 
-fn restore(pool: &Pool<StillWorld>) {
+fn restore_while(pool: &Pool<StillWorld>, wanted: impl Fn(RebuildTask) -> bool) {
     let next = || {
         pool.rebuild_at_once();
         pool.next_rebuild(&pool.segments.borrow(), pool.log.floor(), &pool.homes())
     };
-    while let Some(task) = next() {
+    while let Some(task) = next().filter(|task| wanted(*task)) {
         at_once(pool.rebuild_step(task)).expect("good drives");
     }
 }
 
-fn bring_back(pool: &Pool<StillWorld>, drives: &Drives, drive: DriveId, device: MemoryDevice) -> Returned {
+fn bring_back(
+    pool: &Pool<StillWorld>,
+    drives: &Drives,
+    drive: DriveId,
+    device: MemoryDevice,
+) -> Result<Returned, ReturnError> {
     let mut found =
         drives.found().into_iter().find(|found| found.superblock.drive == drive).expect("a member");
     found.device = device;
     let mut work = pin!(pool.return_drive(drive, found));
     loop {
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(done) => return done.expect("it is a member"),
+            Poll::Ready(done) => return done,
             Poll::Pending => at_once(pool.ordered_checkpoint()),
         }
     }
@@ -73,8 +79,24 @@ fn a_drive_that_comes_back_brings_all_that_was_complete_before_it_was_lost() {
     let before: BTreeSet<SegmentId> = columns_on(&pool, away).into_iter().filter(is_sealed).collect();
     assert!(!before.is_empty());
     lose(&pool, away);
-    let back = bring_back(&pool, &drives, away, drives.devices[1].clone());
+    let back = bring_back(&pool, &drives, away, drives.devices[1].clone()).expect("it is a member");
     assert_eq!((back.columns_kept, columns_on(&pool, back.drive)), (before.len() as u64, before));
+}
+
+/// A copy of drive 1 that does not have what was moved there after drive 0 was lost; and what the drive had when it was made.
+struct Moved {
+    copy: MemoryDevice,
+    before: BTreeSet<SegmentId>,
+}
+
+fn moved_to_drive_1(drives: &Drives, pool: &Pool<StillWorld>) -> Moved {
+    lose(pool, DriveId(0));
+    let (copy, before) = (copy_of(&drives.devices[1]), columns_on(pool, DriveId(1)));
+    restore_while(pool, |task| task != RebuildTask::Settle);
+    let after: BTreeSet<SegmentId> = columns_on(pool, DriveId(1)).difference(&before).copied().collect();
+    assert!(!after.is_empty(), "what the first one had is on the others");
+    lose(pool, DriveId(1));
+    Moved { copy, before }
 }
 
 /// It was taken for what had been moved to the drive after the copy was made, and the pool for safer than it was until reads found
@@ -82,16 +104,63 @@ fn a_drive_that_comes_back_brings_all_that_was_complete_before_it_was_lost() {
 #[test]
 fn a_copy_that_was_put_in_the_place_of_a_drive_brings_only_what_was_on_the_drive_when_it_was_made() {
     let (drives, pool) = filled();
-    let (away, before) = (DriveId(1), columns_on(&pool, DriveId(1)));
-    let copy = copy_of(&drives.devices[1]);
-    lose(&pool, DriveId(0));
-    restore(&pool);
-    let moved: Vec<SegmentId> = columns_on(&pool, away).difference(&before).copied().collect();
-    assert!(!moved.is_empty(), "what the first one had is on the others");
-    lose(&pool, away);
-    let back = bring_back(&pool, &drives, away, copy);
+    let Moved { copy, before } = moved_to_drive_1(&drives, &pool);
+    let back = bring_back(&pool, &drives, DriveId(1), copy).expect("it is a member");
     let kept = columns_on(&pool, back.drive);
     assert!(!kept.is_empty() && kept.is_subset(&before), "{kept:?}");
-    restore(&pool);
+    restore_while(&pool, |_| true);
     assert!(pool.unreleased().is_empty());
+}
+
+/// The number of a segment alone says nothing of what is on the drive.
+#[test]
+fn of_a_segment_a_drive_brings_the_column_and_the_generation_that_it_had() {
+    let (_, pool) = filled();
+    let (segments, root) = (pool.segments.borrow(), pool.root.borrow());
+    let member = root.members[1];
+    let column_of =
+        |segment: &Segment| segment.geometry.columns.iter().position(|column| column.drive == member.drive);
+    let is_on_it = |(_, segment): &(SegmentId, &Segment)| {
+        segment.state == SegmentState::Sealed && column_of(segment).is_some()
+    };
+    let (id, segment) = segments.iter().find(is_on_it).expect("one of them is on it");
+    let column = column_of(segment).expect("it is on it");
+    let has = |change: &dyn Fn(&mut TableEntry)| {
+        let mut entry = segment.table_entry(id);
+        change(&mut entry);
+        let table = Table { entries: vec![entry], ..Table::default() };
+        Held::by(&root, &table, &member).has(id, segment, column)
+    };
+    assert!(has(&|_| {}));
+    assert!(!has(&|entry| entry.first_lsn.0 += 1), "another segment had its number");
+    let elsewhere = |entry: &mut TableEntry, change: &dyn Fn(&mut [ChunkAddr])| {
+        let (mut columns, parity) = (entry.geometry.columns.clone(), entry.geometry.parity());
+        change(&mut columns);
+        entry.geometry = Rc::new(Geometry::new(columns, parity));
+    };
+    assert!(!has(&|entry| elsewhere(entry, &|columns| columns[column].chunk += 1)), "it lay elsewhere");
+    assert!(!has(&|entry| elsewhere(entry, &|columns| columns.reverse())), "it was another column");
+}
+
+/// Nothing of it was believed, and all that it held overwritten.
+#[test]
+fn a_drive_of_which_the_newest_table_cannot_be_read_is_judged_by_the_one_before_and_without_any_not_taken() {
+    for spoiled in [1, 2] {
+        let (drives, pool) = filled();
+        let away = DriveId(1);
+        lose(&pool, away);
+        let found =
+            drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+        let roots = at_once(read_roots(&found.device, pool.identity.pool));
+        for root in roots.iter().rev().take(spoiled) {
+            let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+            let at = found.superblock.table_offset(root.table.area);
+            at_once(found.device.write(at, nothing, Durability::Stable)).expect("it is in memory");
+        }
+        let back = bring_back(&pool, &drives, away, found.device);
+        match spoiled {
+            1 => assert!(back.expect("the one before says it").columns_kept > 0),
+            _ => assert!(matches!(back, Err(ReturnError::NoTable(drive)) if drive == away)),
+        }
+    }
 }

@@ -7,12 +7,13 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ashlar_block::{Cause, IoError, World};
 
 use crate::append::{BatchRoom, StreamId};
 use crate::batch::Item;
-use crate::format::header::{RECORDS_MAX, Record, RecordKind};
+use crate::format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind};
 use crate::format::location::SegmentId;
 use crate::format::table::SegmentKind;
 use crate::pages::AppendError;
@@ -26,6 +27,9 @@ use super::{Collected, Rest, Stop, Unread};
 /// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
 const RECORDS_AT_A_TIME: usize = 32;
 
+/// Rows that are looked through at a time for a header, all columns of each.
+const ROWS_SOUGHT_AT_A_TIME: u32 = 64;
+
 /// A segment that is being emptied: what is known of it between two parts.
 struct Emptying {
     victim: SegmentId,
@@ -36,11 +40,29 @@ struct Emptying {
     claim: Claim,
     /// Where the next batch begins.
     next_row: u32,
+    /// It begins somewhere behind that: how long the one before is, only its header would say, which cannot be read.
+    seeks_header: bool,
     /// What is left of the batches before it.
     records: VecDeque<Record>,
     /// What has been read, but does not fill a batch yet.
     items: Vec<Item>,
     unread: Unread,
+}
+
+impl Emptying {
+    /// The next batch has this header.
+    fn comes_to(&mut self, header: BatchHeader) {
+        (self.next_row, self.seeks_header) = (header.row + header.rows, false);
+        let is_fragment =
+            |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
+        self.records.extend(header.records.into_iter().filter(is_fragment));
+    }
+
+    /// The next batch has none that can be read. Returns the error if that is the end of the work.
+    fn has_no_header(&mut self, error: IoError) -> Result<(), IoError> {
+        (self.next_row, self.seeks_header) = (self.next_row + 1, true);
+        self.unread.meets(vec![error])
+    }
 }
 
 /// A segment that is emptied in parts.
@@ -151,6 +173,7 @@ impl<W: World> Pool<W> {
             to: self.temper.stream_of_survivors(kind),
             claim: self.claim_for_collecting(victim),
             next_row: 0,
+            seeks_header: false,
             records: VecDeque::new(),
             items: Vec::new(),
             unread: Unread::none(rest),
@@ -168,8 +191,7 @@ impl<W: World> Pool<W> {
 
     /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to be read.
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
-        let is_read =
-            |emptying: &Emptying| emptying.records.is_empty() && self.next_batch_row(emptying).is_none();
+        let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
         if emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying) {
             self.move_batch(emptying).await?;
         } else {
@@ -195,44 +217,49 @@ impl<W: World> Pool<W> {
     /// Reads which fragments the next batches have, until there are enough for a part.
     async fn read_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
         while emptying.records.len() < RECORDS_AT_A_TIME {
-            let Some(row) = self.next_batch_row(emptying) else { break };
-            let header = self.read_header(emptying.victim, row).await;
-            self.world.yield_now().await;
-            match header {
-                Ok(header) => {
-                    let fragment =
-                        |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
-                    emptying.records.extend(header.records.into_iter().filter(fragment));
-                    emptying.next_row = row + header.rows;
+            let Some(rows) = self.next_rows(emptying) else { break };
+            emptying.next_row = rows.start;
+            if emptying.seeks_header {
+                let sought = rows.start..rows.end.min(rows.start + ROWS_SOUGHT_AT_A_TIME);
+                emptying.next_row = sought.end;
+                if let Some(header) = self.find_header(emptying.victim, sought).await {
+                    emptying.comes_to(header);
                 }
-                Err(error) => {
-                    emptying.unread.meets(vec![error])?;
-                    emptying.next_row = self.next_header_row(emptying.victim, row + 1).await;
-                }
+                // Where it is may be a long way.
+                break;
             }
+            match self.read_header(emptying.victim, rows.start).await {
+                Ok(header) => emptying.comes_to(header),
+                Err(error) => match self.find_header(emptying.victim, rows.start..rows.start + 1).await {
+                    Some(header) => emptying.comes_to(header),
+                    None => emptying.has_no_header(error)?,
+                },
+            }
+            self.world.yield_now().await;
         }
         Ok(())
     }
 
-    /// Where the next batch from `row` on begins of which the header can be read: how long one is, only its header says.
-    async fn next_header_row(&self, victim: SegmentId, row: u32) -> u32 {
+    /// The first header that begins in these rows and can be had in any way: each of its sectors by itself, from whatever drives.
+    async fn find_header(&self, victim: SegmentId, rows: Range<u32>) -> Option<BatchHeader> {
         let (_pin, geometry) = self.pinned(victim);
         let generation = self.generation(victim);
         let expected = Expected { segment: victim, generation, secret: &self.identity.secret };
         let mut image = Image::while_serving(self, &geometry);
-        for next in row..self.identity.segment_rows {
-            if image.batch_at(&expected, next).await.is_some() {
-                return next;
+        for row in rows {
+            if let Some(found) = image.batch_at(&expected, row).await {
+                return Some(found.header);
             }
             self.world.yield_now().await;
         }
-        self.identity.segment_rows
+        None
     }
 
-    fn next_batch_row(&self, emptying: &Emptying) -> Option<u32> {
+    /// Accepted rows from the one on to which it is emptied, as far as they go on without a hole.
+    fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
         let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
         let next = extents.into_iter().find(|extent| emptying.next_row < extent.row + extent.rows);
-        next.map(|extent| extent.row.max(emptying.next_row))
+        next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)
     }
 
     /// Moves a batch of what has been read.

@@ -144,26 +144,15 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     assert_eq!(obstacle(), Some(Obstacle::Unreadable));
 }
 
-/// A pool in which segments can be restored where they lie.
-fn roomy() -> Rc<Pool<StillWorld>> {
+/// A pool in which segments can be restored where they lie, but for one: a block of it that is on another drive cannot be read.
+fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
     let pool = Drives::new("2+1".parse().expect("a level"), 5).open();
     (0..4 * BATCHES).for_each(|nth| write_block(&pool, nth));
-    pool
-}
-
-/// Takes one drive of the segment away, and makes a sector on another unreadable.
-fn spoil(pool: &Pool<StillWorld>, id: SegmentId, column: usize, row: u32) {
-    let columns = pool.segments.borrow().get(id).expect("it is there").geometry.columns.clone();
-    without(pool, columns[(column + 1) % columns.len()].drive);
-    let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    at_once(pool.array.write_chunk(columns[column], row, wrong));
-}
-
-/// Such a pool without a drive, and its segment of which a block on another drive cannot be read.
-fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
-    let pool = roomy();
     let at = location(&pool, BAD);
-    spoil(&pool, at.segment(), at.column(), at.sectors().start);
+    let columns = pool.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
+    without(&pool, columns[(at.column() + 1) % columns.len()].drive);
+    let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+    at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong));
     (pool, at.segment())
 }
 
@@ -177,22 +166,6 @@ fn what_can_be_read_is_restored_also_of_a_segment_of_which_something_cannot() {
     rebuild(&pool, |_| true);
     assert_eq!(live(), 1, "all but what cannot be read");
     assert_only_lacks(&pool, id);
-}
-
-/// Nothing said where the next batch begins: all that lies behind it stayed without redundancy.
-#[test]
-fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_restored() {
-    let pool = roomy();
-    let at = location(&pool, BAD);
-    let header = |row| at_once(pool.read_header(at.segment(), row)).ok();
-    let header = (0..=at.sectors().start).rev().find_map(header).expect("it has one");
-    spoil(&pool, at.segment(), 0, header.row);
-    let live = || pool.segments.borrow().get(at.segment()).map_or(0, |segment| segment.live.fragments);
-    assert!(live() > 1);
-    rebuild(&pool, |_| true);
-    assert_eq!(live(), 1, "all but what is in that batch");
-    assert_eq!(location(&pool, BAD), at);
-    assert_only_lacks(&pool, at.segment());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use std::rc::Rc;
 
+use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
 use ashlar_raid::Level;
 
 use super::*;
@@ -104,4 +105,25 @@ fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
     at_once(pool.checkpoint(false)).expect("good drives");
     rest(&pool, &parts, victim);
     assert_eq!(pool.counters.get().fragments_moved, blocks);
+}
+
+/// Nothing said where the next batch begins: all that lay behind stayed without redundancy.
+#[test]
+fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_moved() {
+    let (pool, victim) = filled();
+    let header = |row| at_once(pool.read_header(victim, row)).expect("it can be read");
+    let bad = header(header(0).rows);
+    let blocks =
+        |header: &BatchHeader| header.records.iter().map(|record| record.key.lba.0).collect::<Vec<_>>();
+    let behind = blocks(&header(bad.row + bad.rows));
+    assert!(!behind.is_empty());
+    let columns = pool.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
+    pool.array.give_up(columns[1].drive, DeviceError::Gone);
+    let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+    at_once(pool.array.write_chunk(columns[0], bad.row, wrong));
+    let parts = InParts::default();
+    let next = || at_once(pool.collect_in_parts(&parts, victim, Rest::Moves)).expect("there is room");
+    let ended = std::iter::repeat_with(next).find(|part| *part != Part::More);
+    assert_eq!(ended, Some(Part::Done(Collected::Unmovable)));
+    assert_eq!(inside(&pool, victim), blocks(&bad));
 }
