@@ -94,9 +94,13 @@ fn has_kept_up(own: &Root, root: &Root, member: &MemberRecord) -> bool {
 }
 
 /// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
-/// in `root`; one that does not is the root of a checkpoint that did not come to its end.
+/// in `root`, or was until it was removed; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
-    own.members.iter().any(|member| !member.state.takes_part() && takes_part_in(root, member.drive))
+    let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
+    own.members.iter().any(|member| match member.state {
+        MemberState::Absent => takes_part_in(root, member.drive) || !is_known(member.drive),
+        state => !state.takes_part() && takes_part_in(root, member.drive),
+    })
 }
 
 fn takes_part_in(root: &Root, drive: DriveId) -> bool {

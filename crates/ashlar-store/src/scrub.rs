@@ -306,6 +306,7 @@ impl<W: World> Pool<W> {
         self.with_pass(stretch.number, |pass| {
             if check.lost > 0 && pass.told_of.replace(segment) != Some(segment) {
                 tracing::warn!(
+                    pool = self.identity.name,
                     "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
                      of this segment no more is told"
                 );

@@ -39,6 +39,8 @@ pub struct DriveStatus {
     pub condition: DriveCondition,
     /// Why it was given up, also once all that lived on it has been restored; until the pool is opened anew.
     pub failure: Option<Failure>,
+    /// It was lost, and another drive was added for it.
+    pub is_made_good: bool,
     /// Reads that it refused.
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
@@ -162,6 +164,7 @@ impl<W: World> Pool<W> {
             uuid: record.uuid,
             condition,
             failure,
+            is_made_good: record.made_good,
             read_errors: figure(Member::read_errors),
             lies: figure(Member::lies),
             is_slow: member.as_deref().is_some_and(Member::is_slow),

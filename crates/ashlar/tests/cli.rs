@@ -56,6 +56,7 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     for drive in [&*place.file(1), "tank/drive-1", "tank/1"] {
         assert_says(&place.ok(&["drive", "show", drive]), &["drive-1", "tank", "online"]);
     }
+    assert_says(&place.refused(&["drive", "show", "tank/drive-9"]), &["pool 'tank' has no drive 'drive-9'"]);
     assert_says(&place.ok(&["host", "list"]), &["no host"]);
     for table in [&["pool", "list"][..], &["pool", "show", "tank"], &["status"]] {
         assert_says(&place.ok(table), &["tank", "online"]);

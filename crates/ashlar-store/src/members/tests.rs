@@ -266,6 +266,18 @@ fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     assert!(!has_gone(&other, &newest, 1));
 }
 
+/// Machine 2 had opened drive 1 alone, which was away, and written to it. Machine 1 replaced drive 0, too; then drive 1 came back there,
+/// and what machine 2 had acknowledged was overwritten without a word.
+#[test]
+fn a_drive_that_went_on_without_others_is_known_as_that_also_after_those_were_removed() {
+    let alone = root_of(2, &[(3, 21), (1, 1)], 22, &[0]);
+    let mut newest = root_of(3, &[(2, 21), (1, 1)], 30, &[1]);
+    let has_gone = |newest: &Root| has_gone_another_way(&alone, Some(&whole_table(&alone)), newest, 1);
+    assert!(has_gone(&newest));
+    newest.members.remove(0);
+    assert!(has_gone(&newest));
+}
+
 /// The last drive that was given was believed, and all others were to be given up.
 #[test]
 fn of_two_roots_of_one_generation_the_one_on_more_drives_is_the_newest() {

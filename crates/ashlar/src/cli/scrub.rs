@@ -48,8 +48,8 @@ pub fn is_all_right(pool: &Pool) -> anyhow::Result<()> {
     ensure!(
         unrepaired == 0,
         "of what the scrub of pool '{}' has found wrong, {unrepaired} sectors could not be made right: bring lost drives back (ashlar drive \
-         return), replace those that refuse to be written (ashlar pool replace), and scrub again; what cannot be read is an error \
-         for hosts until they write it anew",
+         return), replace those that refuse to be written (ashlar pool replace), and scrub again. What cannot be read is an error \
+         for hosts until they write it anew; where it was counts until collection has come to it",
         pool.name
     );
     Ok(())

@@ -1,6 +1,7 @@
 //! What each verb asks and prints.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use ashlar_block::ByteSize;
@@ -315,9 +316,12 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
 async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Result<()> {
     let members: Vec<PoolDrive> = client.get("/drives").await?;
     let place = absolute(drive)?;
-    let is_it = |member: &&PoolDrive| is_drive(member, &place) || is_named_in_its_pool(member, drive);
     // What a pool has open is locked; the pool knows it already.
-    if let Some(member) = members.iter().find(is_it) {
+    let member = match in_pool(&members, drive)? {
+        None => members.iter().find(|member| is_drive(member, &place)),
+        member => member,
+    };
+    if let Some(member) = member {
         return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
     }
     let request = NameDrive { drive: place, force: false };
@@ -325,9 +329,24 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
     print(output, &info, tables::drive_info)
 }
 
-/// Whether it is meant by `drive`, as POOL/DRIVE.
-fn is_named_in_its_pool(member: &PoolDrive, drive: &str) -> bool {
-    drive.split_once('/').is_some_and(|(pool, name)| pool == member.pool && is_named(member, name))
+/// The member that `drive` names as POOL/DRIVE. `None`: it is a path, or may be one.
+///
+/// # Errors
+/// It names a pool, but no drive of it.
+fn in_pool<'a>(members: &'a [PoolDrive], drive: &str) -> anyhow::Result<Option<&'a PoolDrive>> {
+    let Some((pool, name)) = drive.split_once('/') else { return Ok(None) };
+    let mut of_pool = members.iter().filter(|member| member.pool == pool).peekable();
+    if of_pool.peek().is_none() {
+        return Ok(None);
+    }
+    let name = absolute_member(name)?;
+    let member = of_pool.find(|member| is_named(member, &name));
+    let may_be_path = Path::new(drive).exists();
+    ensure!(
+        member.is_some() || may_be_path,
+        "pool '{pool}' has no drive '{name}': ashlar pool show {pool} lists them"
+    );
+    Ok(member)
 }
 
 /// A drive comes back under a new number: where it is tells under which.

@@ -116,10 +116,11 @@ impl Shared {
     }
 }
 
-/// Members that are lost and not restored yet.
+/// Members that are lost and not restored yet, and for which no drive was added.
 fn lost_members(report: &PoolReport) -> Vec<String> {
     let is_lost = |drive: &&DriveReport| {
         matches!(drive.status.condition, DriveCondition::Failed(_) | DriveCondition::Absent)
+            && !drive.status.is_made_good
     };
     report.drives.iter().filter(is_lost).map(|drive| drive.status.uuid.to_string()).collect()
 }
