@@ -160,7 +160,10 @@ impl Run {
             }),
             // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
             Err(
-                ReturnError::Add(AddError::Drive(_)) | ReturnError::Another(_) | ReturnError::NoAnswer(_),
+                ReturnError::Add(AddError::Drive(_))
+                | ReturnError::Another(_)
+                | ReturnError::NoAnswer(_)
+                | ReturnError::NoTable(_),
             ) => {}
             Err(ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }))
                 if may_fail(&error) => {}
