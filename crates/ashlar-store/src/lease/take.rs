@@ -70,7 +70,7 @@ pub(crate) async fn take<W: World>(
     if let Some(last) = last.filter(|last| last.is_open && !is_ours) {
         tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
         world.sleep(WATCH).await;
-        if has_changed(&before, &look(world, members).await) {
+        if news(&before, &look(world, members).await).next().is_some() {
             return Err(OpenError::InUse { holder: last.holder_name.clone() });
         }
     }
@@ -115,9 +115,21 @@ fn cut(name: &str, bytes_max: usize) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// A drive that cannot be read now and then says nothing.
-fn has_changed(before: &[Option<Beat>], after: &[Option<Beat>]) -> bool {
-    before.iter().zip(after).any(|(before, after)| after.is_some() && before != after)
+/// Beats that somebody has written since it was looked `before`. A drive that cannot be read now and then says nothing: where it could not
+/// be read before, it has to be newer than what the others had then.
+fn news<'a>(before: &'a [Option<Beat>], after: &'a [Option<Beat>]) -> impl Iterator<Item = &'a Beat> {
+    let newest = before.iter().flatten().max_by_key(|beat| (beat.epoch, beat.count));
+    let is_new = move |(before, seen): &(&Option<Beat>, &Beat)| match before {
+        Some(before) => before != *seen,
+        None => newest.is_none_or(|newest| is_newer(seen, newest)),
+    };
+    let seen = before.iter().zip(after).filter_map(|(before, seen)| Some((before, seen.as_ref()?)));
+    seen.filter(is_new).map(|(_, seen)| seen)
+}
+
+/// Of one opening the count tells; of two, which began later, and of one epoch neither is older.
+fn is_newer(beat: &Beat, than: &Beat) -> bool {
+    if beat.session == than.session { beat.count > than.count } else { beat.epoch >= than.epoch }
 }
 
 async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) {
@@ -136,10 +148,7 @@ fn settle(
     after: &[Option<Beat>],
     needed: usize,
 ) -> Result<(), OpenError> {
-    let is_new = |(seen, before): &(&Option<Beat>, &Option<Beat>)| {
-        seen.is_some() && seen != before && view(own, seen.as_ref()) != View::Ours
-    };
-    if let Some(theirs) = after.iter().zip(before).find(is_new).and_then(|(seen, _)| seen.as_ref()) {
+    if let Some(theirs) = news(before, after).find(|seen| view(own, Some(*seen)) != View::Ours) {
         return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
     }
     let claimed = after.iter().filter(|seen| view(own, seen.as_ref()) == View::Ours).count();
