@@ -158,17 +158,22 @@ impl Run {
                 outcome.drives_returned += 1;
                 outcome.columns_kept += returned.columns_kept;
             }),
-            // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
-            Err(
-                ReturnError::Add(AddError::Drive(_))
-                | ReturnError::Another(_)
-                | ReturnError::NoAnswer(_)
-                | ReturnError::NoTable(_),
-            ) => {}
-            Err(ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }))
-                if may_fail(&error) => {}
+            Err(error) if may_stay_away(&error) => {}
             Err(error) => return Err(format!("{drive} comes back: {error}")),
         }
         Ok(())
+    }
+}
+
+/// Whether a drive may have to stay away for that.
+fn may_stay_away(error: &ReturnError) -> bool {
+    match error {
+        // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
+        ReturnError::Add(AddError::Drive(_))
+        | ReturnError::Another(_)
+        | ReturnError::NoAnswer(_)
+        | ReturnError::NoTable(_) => true,
+        ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }) => may_fail(error),
+        _ => false,
     }
 }
