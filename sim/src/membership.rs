@@ -172,7 +172,7 @@ fn may_stay_away(error: &ReturnError) -> bool {
         ReturnError::Add(AddError::Drive(_))
         | ReturnError::Another(_)
         | ReturnError::NoAnswer(_)
-        | ReturnError::NoTable(_) => true,
+        | ReturnError::Unknown(_) => true,
         ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }) => may_fail(error),
         _ => false,
     }

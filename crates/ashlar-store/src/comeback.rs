@@ -5,9 +5,10 @@
 //! restored like all that was lost, and then the old number is forgotten.
 //!
 //! What was complete is told by the drive's own newest root: it was written when all batches below its replay floor were on
-//! every drive that it names present. It has to be the last, or the one before, that was written before the loss. Where it was, is
-//! told by the table of that root: what was moved to the drive after it is not on a copy that was made before. The new number
-//! comes first to the drive, which makes it nothing as long as no root names it, and then into a root, together with what is where.
+//! every drive that it names present. Where it was, is told by the table of that root: what was moved to the drive after it is not
+//! on a copy that was made before. A drive of which no root tells anything is not taken as long as something of it may be needed: what
+//! it holds would be overwritten. The new number comes first to the drive, which makes it nothing as long as no root names it, and
+//! then into a root, together with what is where.
 //! A crash between the two leaves a drive that is not
 //! believed: it can be added, and is then restored from scratch.
 
@@ -23,11 +24,13 @@ use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, Root};
 use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentState, Table, TableEntry};
-use crate::members::{FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, losses, read_roots, table_on};
+use crate::members::{
+    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses, read_roots, table_on,
+};
 use crate::pool::Pool;
 use crate::recover::OpenError;
 use crate::segments::Segment;
-use crate::types::Lsn;
+use crate::types::{Lsn, RootGeneration};
 use crate::widen::AddError;
 
 /// Why a drive did not come back.
@@ -49,10 +52,10 @@ pub enum ReturnError {
     Diverged(DriveId),
     /// It cannot say what it holds, and something of that may be needed.
     #[error(
-        "{0} does not say what it holds: its segment tables cannot be read. Try again; ashlar drive label-clear gives up what is on it, \
-         and ashlar pool replace takes it anew"
+        "{0} does not say what it holds: its roots or segment tables cannot be read, and not all of that is restored yet. Try again, or \
+         once it is (ashlar pool rebuild --wait); ashlar drive label-clear gives up what is on it, and ashlar pool replace takes it anew"
     )]
-    NoTable(DriveId),
+    Unknown(DriveId),
     /// Another machine has it open without the others, or is about to.
     #[error(
         "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
@@ -170,6 +173,12 @@ impl<W: World> Pool<W> {
         let uuid = superblock.drive_uuid;
         let named = self.checkpoint_unless_hung().await;
         named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
+        if held.is_doubtful(&record) {
+            tracing::warn!(
+                "{drive} comes back with less than it should have had when it was lost: a scrub looks at what it has"
+            );
+            self.scrub_anew();
+        }
         Ok(Returned { drive: new, uuid, columns_kept })
     }
 
@@ -228,7 +237,7 @@ impl<W: World> Pool<W> {
         record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
     }
 
-    /// What the drive holds as it should be, by its own newest root on the pool's line.
+    /// What the drive holds as it should be, by its own newest root on the pool's line of which there is a table.
     async fn held_by(
         &self,
         member: &MemberRecord,
@@ -244,17 +253,18 @@ impl<W: World> Pool<W> {
             }
         }
         // What is newer is of a checkpoint that did not come to its end.
-        let own: Vec<&Root> = roots.iter().rev().filter(is_on_line).collect();
-        if !own.first().is_some_and(|newest| has_missed_nothing_before(member, newest)) {
-            return Ok(Held::default());
-        }
+        let names_it = |own: &&Root| names_present(own, member);
+        let own: Vec<&Root> = roots.iter().rev().filter(is_on_line).filter(names_it).collect();
         for own in own {
             if let Some(table) = table_of(own).await {
                 return Ok(Held::by(own, &table, member));
             }
         }
-        let is_needed = self.segments.borrow().is_used(member.drive);
-        if is_needed { Err(ReturnError::NoTable(member.drive)) } else { Ok(Held::default()) }
+        let holds_nothing = has_never_had_a_root(&found.device).await;
+        if !holds_nothing && self.segments.borrow().is_used(member.drive) {
+            return Err(ReturnError::Unknown(member.drive));
+        }
+        Ok(Held::default())
     }
 
     /// What could not be read without the drive may be with it.
@@ -276,12 +286,6 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// Whether the drive that was lost as `member`, of which `newest` is the newest root, had all that was written before the loss. One that
-/// lacks more than the root that was on its way then is an old copy, or has lost what it said it had written.
-fn has_missed_nothing_before(member: &MemberRecord, newest: &Root) -> bool {
-    newest.generation.0 + 2 >= member.since.0 && names_present(newest, member)
-}
-
 fn names_present(root: &Root, member: &MemberRecord) -> bool {
     let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
     root.members.iter().any(|own| is_it(own) && own.state.takes_part())
@@ -290,6 +294,8 @@ fn names_present(root: &Root, member: &MemberRecord) -> bool {
 /// What a drive that was away holds as it should be.
 #[derive(Default)]
 struct Held {
+    /// By which root that is.
+    generation: RootGeneration,
     /// All batches below it are on the drive.
     complete_below: Lsn,
     /// By segment: which generation of it, the place in it, and where on the drive.
@@ -299,18 +305,22 @@ struct Held {
 impl Held {
     /// By a root on the drive that was lost as `member`, and the table of that.
     fn by(own: &Root, table: &Table, member: &MemberRecord) -> Held {
-        if !names_present(own, member) {
-            return Held::default();
-        }
         let column_of = |entry: &TableEntry| {
             let columns = &entry.geometry.columns;
             let at = columns.iter().position(|column| column.drive == member.drive)?;
             Some((entry.id, (entry.first_lsn, at, columns[at])))
         };
         Held {
+            generation: own.generation,
             complete_below: own.replay_floor,
             columns: table.entries.iter().filter_map(column_of).collect(),
         }
+    }
+
+    /// Whether the drive that was lost as `member` may have lost what it had said it had written, rather than be an old copy: it lacks
+    /// more than the root that was on its way then.
+    fn is_doubtful(&self, member: &MemberRecord) -> bool {
+        self.generation.0 + 2 < member.since.0
     }
 
     /// Whether it holds a column of the segment.

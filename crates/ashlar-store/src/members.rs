@@ -93,8 +93,8 @@ fn has_kept_up(own: &Root, root: &Root, member: &MemberRecord) -> bool {
     own.generation.0 + 1 >= root.generation.0 || member.since >= root.generation
 }
 
-/// Whether `own` acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
-/// in `root`, or was until it was removed; one that does not is the root of a checkpoint that did not come to its end.
+/// Whether `own` may have acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
+/// in `root`, or may have been until it was removed; one that does not is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
     let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
     own.members.iter().any(|member| match member.state {

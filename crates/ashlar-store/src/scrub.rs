@@ -113,6 +113,12 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Begins a scrub, whatever one that is under way has looked at already.
+    pub fn scrub_anew(&self) {
+        self.begin_pass();
+        self.scrub_at_once();
+    }
+
     fn begin_pass(&self) {
         let number = self.scrub.passes.get() + 1;
         self.scrub.passes.set(number);

@@ -6,7 +6,9 @@ use ashlar_block::MemoryDevice;
 use ashlar_raid::{Geometry, Level};
 
 use super::*;
+use crate::format::root::SLOT_COUNT;
 use crate::rebuild::policy::RebuildTask;
+use crate::scrub::ScrubState;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 
 const BLOCKS: u64 = 32;
@@ -108,8 +110,39 @@ fn a_copy_that_was_put_in_the_place_of_a_drive_brings_only_what_was_on_the_drive
     let back = bring_back(&pool, &drives, DriveId(1), copy).expect("it is a member");
     let kept = columns_on(&pool, back.drive);
     assert!(!kept.is_empty() && kept.is_subset(&before), "{kept:?}");
+    assert!(pool.scrub_report().is_none());
     restore_while(&pool, |_| true);
     assert!(pool.unreleased().is_empty());
+}
+
+/// It was overwritten, though another drive might be lost before all is restored.
+#[test]
+fn an_older_copy_brings_what_it_has_and_is_looked_at_by_a_scrub() {
+    let (drives, pool) = filled();
+    let copy = copy_of(&drives.devices[1]);
+    (0..3).for_each(|_| at_once(pool.checkpoint(false)).expect("good drives"));
+    lose(&pool, DriveId(1));
+    let back = bring_back(&pool, &drives, DriveId(1), copy).expect("it is a member");
+    assert!(back.columns_kept > 0);
+    assert_eq!(pool.scrub_report().map(|scrub| scrub.state), Some(ScrubState::Running));
+}
+
+/// What cannot be read was taken for nothing, and what the drive held was overwritten.
+#[test]
+fn a_drive_of_which_no_root_can_be_read_is_taken_once_nothing_of_it_is_needed() {
+    let (drives, pool) = filled();
+    let away = DriveId(1);
+    lose(&pool, away);
+    let device = drives.devices[1].clone();
+    for slot in 0..SLOT_COUNT {
+        let rotten = AlignedBuf::copy_of(&[0xa5; SECTOR_BYTES]).freeze();
+        at_once(device.write(Superblock::root_offset(slot), rotten, Durability::Stable)).expect("in memory");
+    }
+    let back = bring_back(&pool, &drives, away, device.clone());
+    assert!(matches!(back, Err(ReturnError::Unknown(drive)) if drive == away));
+    restore_while(&pool, |_| true);
+    let back = bring_back(&pool, &drives, away, device).expect("it is a member");
+    assert_eq!(back.columns_kept, 0);
 }
 
 /// The number of a segment alone says nothing of what is on the drive.
@@ -160,7 +193,7 @@ fn a_drive_of_which_the_newest_table_cannot_be_read_is_judged_by_the_one_before_
         let back = bring_back(&pool, &drives, away, found.device);
         match spoiled {
             1 => assert!(back.expect("the one before says it").columns_kept > 0),
-            _ => assert!(matches!(back, Err(ReturnError::NoTable(drive)) if drive == away)),
+            _ => assert!(matches!(back, Err(ReturnError::Unknown(drive)) if drive == away)),
         }
     }
 }

@@ -27,8 +27,8 @@ use super::{Collected, Rest, Stop, Unread};
 /// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
 const RECORDS_AT_A_TIME: usize = 32;
 
-/// Rows that are looked through at a time for a header, all columns of each.
-const ROWS_SOUGHT_AT_A_TIME: u32 = 64;
+/// Rows that are looked through at a time for a header: each of its sectors is tried from whatever drives there are.
+const ROWS_SOUGHT_AT_A_TIME: u32 = 8;
 
 /// A segment that is being emptied: what is known of it between two parts.
 struct Emptying {

@@ -26,10 +26,10 @@ pub(super) async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<B
     beat.filter(|beat| beat.pool == pool)
 }
 
-pub(super) async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: Durability) {
+/// Returns whether the drive has taken it. One that refuses is dealt with by whoever writes data to it.
+pub(super) async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: Durability) -> bool {
     let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
-    // A drive that refuses is dealt with by whoever writes data to it.
-    drop(device.write(Beat::OFFSET, sector, durability).await);
+    device.write(Beat::OFFSET, sector, durability).await.is_ok()
 }
 
 /// The machine that has the pool of a drive open, if one beats on it within twelve seconds. Returns at once where none has it open by its
@@ -74,7 +74,7 @@ pub(crate) async fn take<W: World>(
             return Err(OpenError::InUse { holder: last.holder_name.clone() });
         }
     }
-    claim(world, members, &own).await;
+    let taken = claim(world, members, &own).await;
     // Nobody can have begun to write since then. A drive that hung may have taken longer.
     if is_ours && world.now().since(began) < LEASE {
         return Ok(Taken { own, at: began });
@@ -82,7 +82,8 @@ pub(crate) async fn take<W: World>(
     world.sleep(WATCH).await;
     let at = world.now();
     let needed = looks_wanted(parity, takes_part(&chosen.root)).min(members.len());
-    settle(&own, &before, &look(world, members).await, needed)?;
+    let claim = Claim { own: &own, before: &before, taken: &taken, needed };
+    settle(&claim, &look(world, members).await)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
 }
@@ -118,40 +119,58 @@ fn cut(name: &str, bytes_max: usize) -> &str {
 /// Beats that somebody has written since it was looked `before`. A drive that cannot be read now and then says nothing: where it could not
 /// be read before, it has to be newer than what the others had then.
 fn news<'a>(before: &'a [Option<Beat>], after: &'a [Option<Beat>]) -> impl Iterator<Item = &'a Beat> {
-    let newest = before.iter().flatten().max_by_key(|beat| (beat.epoch, beat.count));
-    let is_new = move |(before, seen): &(&Option<Beat>, &Beat)| match before {
-        Some(before) => before != *seen,
-        None => newest.is_none_or(|newest| is_newer(seen, newest)),
+    let is_new = |(then, seen): &(&Option<Beat>, &Beat)| match then {
+        Some(then) => then != *seen,
+        None => is_newer(seen, before),
     };
-    let seen = before.iter().zip(after).filter_map(|(before, seen)| Some((before, seen.as_ref()?)));
+    let seen = before.iter().zip(after).filter_map(|(then, seen)| Some((then, seen.as_ref()?)));
     seen.filter(is_new).map(|(_, seen)| seen)
 }
 
-/// Of one opening the count tells; of two, which began later, and of one epoch neither is older.
-fn is_newer(beat: &Beat, than: &Beat) -> bool {
-    if beat.session == than.session { beat.count > than.count } else { beat.epoch >= than.epoch }
+/// Of one opening the count tells; of several, which began later, and of one epoch none is older.
+fn is_newer(beat: &Beat, than: &[Option<Beat>]) -> bool {
+    let known = || than.iter().flatten();
+    let of_its_own = known().filter(|known| known.session == beat.session).map(|known| known.count).max();
+    match of_its_own {
+        Some(count) => beat.count > count,
+        None => known().all(|known| beat.epoch >= known.epoch),
+    }
 }
 
-async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) {
+/// Writes the claim everywhere. Returns where it was taken.
+async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) -> Vec<bool> {
     let write = async |drive: &FoundDrive<W::Device>| {
         // On stable media: no drive is to come back with an epoch that the others have lost.
-        within(world, OPEN_ANSWER_MAX, write_beat(&drive.device, own, Durability::Stable)).await;
+        let written = write_beat(&drive.device, own, Durability::Stable);
+        within(world, OPEN_ANSWER_MAX, written).await.unwrap_or(false)
     };
-    join_all(members.iter().map(write)).await;
+    join_all(members.iter().map(write)).await
 }
 
-/// Whether nobody else has claimed it since it was looked at `before`, or has written a beat over the claim: one that was on its way
-/// when its machine was stopped, which goes on.
-fn settle(
-    own: &Beat,
-    before: &[Option<Beat>],
-    after: &[Option<Beat>],
+/// What there is to say of a claim.
+struct Claim<'a> {
+    own: &'a Beat,
+    /// The beats before it.
+    before: &'a [Option<Beat>],
+    /// Which drives have said that they have it.
+    taken: &'a [bool],
+    /// On how many it has to be seen.
     needed: usize,
-) -> Result<(), OpenError> {
-    if let Some(theirs) = news(before, after).find(|seen| view(own, Some(*seen)) != View::Ours) {
+}
+
+/// Whether nobody else has claimed it since it was looked before, or has written a beat over the claim: one that was on its way
+/// when its machine was stopped, which goes on.
+fn settle(claim: &Claim<'_>, after: &[Option<Beat>]) -> Result<(), OpenError> {
+    let is_ours = |seen: &Beat| view(claim.own, Some(seen)) == View::Ours;
+    // Where it could not be read before, nothing tells how old a beat is that stands where the claim was.
+    let came_over = claim.before.iter().zip(claim.taken).zip(after);
+    let came_over = came_over.filter(|((then, taken), _)| then.is_none() && **taken);
+    let came_over = came_over.filter_map(|(_, seen)| seen.as_ref());
+    if let Some(theirs) = came_over.chain(news(claim.before, after)).find(|seen| !is_ours(seen)) {
         return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
     }
-    let claimed = after.iter().filter(|seen| view(own, seen.as_ref()) == View::Ours).count();
+    let claimed = after.iter().flatten().filter(|seen| is_ours(seen)).count();
+    let needed = claim.needed;
     if claimed < needed { Err(OpenError::Unclaimed { claimed, needed }) } else { Ok(()) }
 }
 

@@ -140,7 +140,9 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     let geometry = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
     geometry.columns.iter().for_each(|column| pool.array.give_up(column.drive, DeviceError::Gone));
     at_once(pool.move_step(id));
-    at_once(pool.perform_rebuild(RebuildTask::Collect(id))).expect("nothing is written");
+    for _ in 0..pool.identity.segment_rows {
+        at_once(pool.perform_rebuild(RebuildTask::Collect(id))).expect("nothing is written");
+    }
     assert_eq!(obstacle(), Some(Obstacle::Unreadable));
 }
 

@@ -341,7 +341,7 @@ fn in_pool<'a>(members: &'a [PoolDrive], drive: &str) -> anyhow::Result<Option<&
     }
     let name = absolute_member(name)?;
     let member = of_pool.find(|member| is_named(member, &name));
-    let may_be_path = Path::new(drive).exists();
+    let may_be_path = drive.split(',').next().is_some_and(|place| Path::new(place).exists());
     ensure!(
         member.is_some() || may_be_path,
         "pool '{pool}' has no drive '{name}': ashlar pool show {pool} lists them"

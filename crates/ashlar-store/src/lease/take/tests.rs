@@ -21,7 +21,8 @@ fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it
     let own = beat(5, 50, 0);
     let (old, late) = (beat(4, 40, 8), beat(4, 40, 9));
     let before = [Some(old.clone()), Some(old.clone()), Some(old.clone()), None];
-    let settle = |after: [Option<&Beat>; 4]| settle(&own, &before, &after.map(Option::<&Beat>::cloned), 2);
+    let claim = Claim { own: &own, before: &before, taken: &[true; 4], needed: 2 };
+    let settle = |after: [Option<&Beat>; 4]| settle(&claim, &after.map(Option::<&Beat>::cloned));
     let ours = Some(&own);
     assert!(settle([ours; 4]).is_ok());
     assert!(settle([ours, ours, Some(&old), None]).is_ok(), "two drives did not take the claim");
@@ -54,8 +55,24 @@ fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
 fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     let (own, old) = (beat(5, 50, 0), beat(4, 40, 8));
     let before = [Some(old.clone()), Some(old.clone()), None];
-    let settled = settle(&own, &before, &[Some(own.clone()), Some(own.clone()), Some(old)], 2);
-    assert!(settled.is_ok(), "{settled:?}");
+    let settle = |taken: &[bool]| {
+        let claim = Claim { own: &own, before: &before, taken, needed: 2 };
+        settle(&claim, &[Some(own.clone()), Some(own.clone()), Some(old.clone())])
+    };
+    assert!(settle(&[true, true, false]).is_ok());
+    // Unless it had come to it: the old one was on its way from a machine that goes on.
+    let settled = settle(&[true; 3]);
+    assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
+}
+
+#[test]
+fn of_two_that_wanted_it_at_once_each_is_known_by_its_own_beats() {
+    let known = [Some(beat(5, 50, 9)), Some(beat(5, 51, 0))];
+    for (seen, is_new) in
+        [(beat(5, 51, 0), false), (beat(5, 51, 1), true), (beat(5, 52, 0), true), (beat(4, 40, 99), false)]
+    {
+        assert_eq!(is_newer(&seen, &known), is_new, "{seen:?}");
+    }
 }
 
 #[test]
