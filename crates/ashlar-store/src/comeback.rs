@@ -166,20 +166,28 @@ impl<W: World> Pool<W> {
         // The drive that made up for it makes up for another from now on, if one is missed.
         let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
         self.join(&superblock, Some(record.uuid), makes_good);
-        let columns_kept =
-            self.segments.borrow_mut().adopt(drive, new, |id, segment, column| held.has(id, segment, column));
+        let columns_kept = self.adopt(&record, new, &held);
         self.try_unreadable_again();
         self.rebuild_at_once();
         let uuid = superblock.drive_uuid;
         let named = self.checkpoint_unless_hung().await;
         named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
-        if held.is_doubtful(&record) {
+        Ok(Returned { drive: new, uuid, columns_kept })
+    }
+
+    /// What the drive holds is its own under its `new` number. Returns how many columns that are.
+    fn adopt(&self, member: &MemberRecord, new: DriveId, held: &Held) -> u64 {
+        let has = |id: SegmentId, segment: &Segment, column: usize| held.has(id, segment, column);
+        let kept = self.segments.borrow_mut().adopt(member.drive, new, has);
+        if kept > 0 && held.is_doubtful(member) {
+            let (pool, was) = (&self.identity.name, member.drive);
             tracing::warn!(
-                "{drive} comes back with less than it should have had when it was lost: a scrub looks at what it has"
+                pool,
+                "{new}, which was {was}, lacks what it should have had then: a scrub looks at what it has"
             );
             self.scrub_anew();
         }
-        Ok(Returned { drive: new, uuid, columns_kept })
+        kept
     }
 
     /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it holds.
