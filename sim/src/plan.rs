@@ -6,18 +6,13 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings, unit_blocks_max};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
 /// Islands of a scattered volume.
 const ISLANDS_MAX: u64 = 48;
 const ISLAND_BLOCKS: u64 = 16;
-/// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
-const ATOMIC_SPARE_ROWS: u64 = 4;
-/// Bytes of the largest write that is promised to be atomic, where chunks are not too small for it.
-const ATOMIC_BYTES_MAX: u64 = 256 << 10;
-
 /// One of so many seeds fills its pool.
 const FULL_ONCE_IN: u64 = 16;
 
@@ -254,8 +249,7 @@ impl Plan {
 
     /// Blocks of the largest write that is never split.
     pub fn atomic_blocks(&self) -> u64 {
-        let rows = u64::from(self.chunk_bytes) / SECTOR_BYTES as u64;
-        (ATOMIC_BYTES_MAX / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
+        unit_blocks_max(self.chunk_bytes / SECTOR_BYTES as u32) as u64
     }
 
     /// Whether drives may go, so that the pool takes less than it did, or nothing.
