@@ -12,7 +12,7 @@ use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
-use crate::content;
+use crate::content::{self, Sort};
 use crate::drive::SimDrive;
 use crate::drives::Watched;
 use crate::membership::Members;
@@ -60,15 +60,17 @@ pub struct Known {
     pub deleted: RefCell<BTreeSet<VolumeId>>,
     /// The volume that fills the pool, in plans that do so.
     pub filling: Cell<Option<VolumeId>>,
-    last_version: Cell<Version>,
+    /// How many versions there are.
+    versions: Cell<u64>,
     pub outcome: Cell<Outcome>,
     failure: RefCell<Option<String>>,
 }
 
 impl Known {
-    pub fn next_version(&self) -> Version {
-        self.last_version.set(self.last_version.get() + 1);
-        self.last_version.get()
+    /// A version that nothing was written with yet: above all others, whatever their sorts.
+    pub fn next_version(&self, sort: Sort) -> Version {
+        self.versions.set(self.versions.get() + 1);
+        sort.version(self.versions.get())
     }
 
     pub fn count(&self, change: impl FnOnce(&mut Outcome)) {
@@ -314,12 +316,13 @@ impl Run {
     async fn write(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
         let count = match self.world.below(16) {
             0..=7 => 1,
-            8..=13 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
-            14 => self.plan.atomic_blocks(),
-            _ => 1 + self.world.below(100),
+            8..=12 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
+            13 => self.plan.atomic_blocks() - self.world.below(3),
+            14 => 1 + self.world.below(self.plan.atomic_blocks()),
+            _ => 1 + self.world.below(200),
         };
         let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
-        let version = if self.world.once_in(30) { 0 } else { self.known.next_version() };
+        let version = if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
@@ -334,7 +337,7 @@ impl Run {
         // What comes late would come in any order.
         let Some(blocks) = self.some_blocks(id, 1).filter(|_| !self.plan.sparse) else { return Ok(()) };
         let versions: Vec<Version> =
-            (0..2 + self.world.below(3)).map(|_| self.known.next_version()).collect();
+            (0..2 + self.world.below(3)).map(|_| self.known.next_version(self.some_sort())).collect();
         let (first, rivals) = (versions[0], versions[1..].to_vec());
         let begun = self.known.model(id, |model| model.begin_contest(blocks.start, first, rivals));
         let Some(ticket) = begun else { return Ok(()) };
@@ -370,6 +373,13 @@ impl Run {
             Some(blocks) => self.check_blocks(pool, id, blocks).await,
             None => Ok(()),
         }
+    }
+
+    fn some_sort(&self) -> Sort {
+        if self.world.once_in(2) {
+            return Sort::Mixed;
+        }
+        Sort::ALL[self.world.below(Sort::ALL.len() as u64) as usize]
     }
 
     /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is not in the volume now.

@@ -156,16 +156,19 @@ impl Plan {
 
     /// A pool of drives that may fail.
     pub fn faults(rng: &mut XorShift) -> Self {
-        let (level, drives) = match rng.below(6) {
-            0 => (Level::RAID0, 1 + rng.below(3) as usize),
-            1 => copies(rng),
-            2 | 3 => (Level::RAID5, 3 + rng.below(4) as usize),
-            4 => (Level::RAID6, 4 + rng.below(4) as usize),
-            _ => parities(rng),
+        let (level, drives) = match rng.below(24) {
+            0..4 => (Level::RAID0, 1 + rng.below(4) as usize),
+            4..8 => copies(rng),
+            8..15 => (Level::RAID5, 3 + rng.below(4) as usize),
+            15..19 => (Level::RAID6, 4 + rng.below(4) as usize),
+            19..23 => parities(rng),
+            _ => wide(rng),
         };
         let chunk_bytes = match rng.below(16) {
             0 => 1 << 20,
-            1..=4 => 128 << 10,
+            1 => 512 << 10,
+            2 | 3 => 256 << 10,
+            4..8 => 128 << 10,
             _ => 64 << 10,
         };
         let chunks = 40 + rng.below(24);
@@ -289,6 +292,16 @@ fn parities(rng: &mut XorShift) -> (Level, usize) {
     let exact = Level::of(2 + rng.below(3) as usize, 1 + rng.below(4) as usize).expect("a level");
     let level = if rng.below(2) == 0 { Level::RAID7_3 } else { exact };
     (level, level.drives_min() + rng.below(3) as usize)
+}
+
+/// Stripes of up to as many columns as there may be, on two drives more at most; or many drives without redundancy.
+fn wide(rng: &mut XorShift) -> (Level, usize) {
+    let level = match rng.below(5) as usize {
+        0 => Level::RAID0,
+        parity => Level::of(5 + rng.below(16) as usize, parity).expect("a level"),
+    };
+    let drives_min = if level.parity() == 0 { 5 } else { level.drives_min() };
+    (level, drives_min + rng.below(3) as usize)
 }
 
 fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {

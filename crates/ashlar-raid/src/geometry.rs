@@ -67,6 +67,11 @@ impl ColumnMask {
         ColumnMask(self.0 | 1 << column)
     }
 
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        ColumnMask(self.0 & other.0)
+    }
+
     /// How many there are.
     pub const fn count(self) -> usize {
         self.0.count_ones() as usize
