@@ -10,6 +10,10 @@ FUZZ_SECONDS ?= 3
 TEST_PROFILE ?= testing
 DATA         ?= ./ashlar-data
 BUILT         = $(or $(CARGO_TARGET_DIR),target)
+# Where .ci/run keeps the names of tests that failed, and passed when they ran again.
+FLAKY         = $(BUILT)/flaky.txt
+TEST         ?=
+TIMES        ?= 100
 
 export CRASH_ROUNDS
 check: export RUSTDOCFLAGS = -D warnings
@@ -17,7 +21,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check unit-test fuzz programs simulate linux-test mutants bench clean
+.PHONY: help setup build run test check unit-test loop fuzz programs simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -34,7 +38,9 @@ run: build ## serve a demonstration pool from DATA, and measure it
 	@$(BUILT)/release/ashlar demo --state $(DATA)
 
 # One after the other: each of them uses every processor.
+# What passed only when it ran again is told first: it is mended before anything else.
 test: setup ## everything that has to pass: check, all tests, fuzzing, simulation, the Linux client
+	@! [ -s $(FLAKY) ] || sed 's/^/FLAKY, by the last run: /' $(FLAKY)
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit-test
 	@$(MAKE) --no-print-directory fuzz
@@ -54,7 +60,10 @@ check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, doc
 	$(CARGO) doc --workspace --no-deps --profile $(TEST_PROFILE)
 
 unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
-	$(CARGO) test --workspace --profile $(TEST_PROFILE)
+	scripts/unit-test $(TEST_PROFILE)
+
+loop: ## TEST (a part of its name, or scene:NAME) TIMES times beside two busy processes
+	@scripts/loop $(TEST_PROFILE) '$(TEST)' $(TIMES)
 
 fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 	scripts/fuzz --bounded --sanitizer none --seconds $(FUZZ_SECONDS)
@@ -63,8 +72,8 @@ fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 programs:
 	$(CARGO) build --workspace --profile $(TEST_PROFILE)
 
-simulate: programs ## SIM_STATES crash states of the whole store
-	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES)
+simulate: programs ## SIM_STATES crash states of the whole store, and which circumstances they have met
+	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES) --coverage
 
 linux-test: programs ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar

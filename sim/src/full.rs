@@ -139,7 +139,10 @@ impl Run {
         let Some(ticket) = begun else { return Ok(()) };
         let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
         let answer = match &written {
-            Ok(()) => Answer::Done,
+            Ok(()) => {
+                self.note_write(pool, &blocks, version, self.plan.hosts);
+                Answer::Done
+            }
             Err(error) if error.cause == Cause::CapacityExceeded => Answer::Refused,
             Err(_) => Answer::Failed,
         };

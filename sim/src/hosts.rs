@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 
 use crate::content::{self, Sort};
+use crate::coverage::{Circumstances, Coverage};
 use crate::drive::SimDrive;
 use crate::drives::Watched;
 use crate::membership::Members;
@@ -33,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// No request takes longer where drives stall: dozens of stalls one after the other.
 const PATIENCE_WITH_STALLS: Duration = Duration::from_secs(1800);
+
+/// Writes for which a look at how the pool is will do.
+const WRITES_PER_LOOK: u64 = 16;
 
 /// Drive operations that a refused change counts as.
 const REFUSAL_OPERATIONS: u64 = 10;
@@ -63,6 +67,8 @@ pub struct Known {
     /// How many versions there are.
     versions: Cell<u64>,
     pub outcome: Cell<Outcome>,
+    /// What acknowledged writes have met.
+    pub coverage: RefCell<Coverage>,
     failure: RefCell<Option<String>>,
 }
 
@@ -120,6 +126,10 @@ pub struct Run {
     /// The requests of hosts that have not been answered, in the order in which they began.
     waiting: RefCell<BTreeMap<u64, Request>>,
     next_request: Cell<u64>,
+    /// Starts of the pool before this one.
+    pub nth_start: u64,
+    /// How the pool was when it was last looked at, and how many writes ago that was.
+    circumstances: Cell<(Circumstances, u64)>,
 }
 
 impl Run {
@@ -138,7 +148,22 @@ impl Run {
             members: Members::default(),
             waiting: RefCell::default(),
             next_request: Cell::new(0),
+            nth_start: 0,
+            circumstances: Cell::default(),
         }
+    }
+
+    /// The same as one of the pool's later starts.
+    pub fn as_start(self, nth_start: u64) -> Self {
+        Run { nth_start, ..self }
+    }
+
+    /// How the pool is, or was some writes ago: `look` takes its time.
+    pub fn circumstances(&self, look: impl FnOnce() -> Circumstances) -> Circumstances {
+        let (before, writes) = self.circumstances.get();
+        let seen = if writes % WRITES_PER_LOOK == 0 { look() } else { before };
+        self.circumstances.set((seen, writes + 1));
+        seen
     }
 
     /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
@@ -326,9 +351,13 @@ impl Run {
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
+        let outstanding = self.waiting.borrow().len() as u64 + 1;
         let write = pool.write(id, Lba(blocks.start), content_of(&blocks, version));
         let written = self.patiently(Action::Write, id, &blocks, write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
+        if written.is_ok() {
+            self.note_write(pool, &blocks, version, outstanding);
+        }
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }
 

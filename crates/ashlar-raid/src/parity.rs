@@ -107,14 +107,20 @@ fn invert(mut matrix: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         scale_row(&mut result[column], scale);
         for row in (0..size).filter(|row| *row != column) {
             let factor = matrix[row][column];
-            subtract_row(&mut matrix, row, column, factor);
-            subtract_row(&mut result, row, column, factor);
+            // Most rows are of data columns, which are made of nothing but themselves.
+            if factor != 0 {
+                subtract_row(&mut matrix, row, column, factor);
+                subtract_row(&mut result, row, column, factor);
+            }
         }
     }
     result
 }
 
 fn scale_row(row: &mut [u8], factor: u8) {
+    if factor == 1 {
+        return;
+    }
     row.iter_mut().for_each(|value| *value = multiply(*value, factor));
 }
 
