@@ -192,9 +192,9 @@ impl Plan {
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
         // From a nearly empty pool to one that is over-full when nothing compresses. Where all is written alike, the pool
         // becomes as full as its volumes can make it.
-        let is_uniform = rng.below(8) == 0;
+        let is_uniform = rng.below(6) == 0;
         let used_max = usable_blocks.min(24_000) * 9 / 20;
-        let used = if is_uniform { used_max * 3 / 2 } else { 32 + rng.below(used_max) };
+        let used = if is_uniform { used_max * 2 } else { 32 + rng.below(used_max) };
         let volume = match rng.below(5) {
             _ if is_uniform => VolumePlan::compact(used),
             0 => VolumePlan::far_apart(used),

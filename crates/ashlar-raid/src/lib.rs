@@ -19,4 +19,4 @@ pub use faults::{FAULT_WINDOW, Failure};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};
 pub use silence::LOOK_INTERVAL;
-pub use ways::Ways;
+pub use ways::{Recipes, Ways};

@@ -7,56 +7,82 @@
 //! three million. What is likely comes first, nothing is made before it is tried, ways that must give the same are
 //! tried once, and there is a bound.
 
-use std::cell::LazyCell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
-use crate::parity;
+use crate::parity::{self, Recipe};
 
 /// Ways to combine rows that are tried at most, beyond those in which all rows are had alike. Two rows of up to 8+3
 /// columns have 2,116.
 const MIXED_MAX: usize = 1 << 14;
 
-/// The sectors of one column in consecutive rows, and what they can be made of.
-pub struct Ways<'a> {
+/// How a column is made of all choices of others, as far as somebody has asked for that.
+pub struct Recipes {
     data: usize,
     column: usize,
+    /// By what can be read.
+    known: RefCell<BTreeMap<u32, Rc<[Recipe]>>>,
+}
+
+impl Recipes {
+    /// Those of `column` of a stripe of `data` data columns.
+    pub fn new(data: usize, column: usize) -> Self {
+        Recipes { data, column, known: RefCell::default() }
+    }
+
+    fn of(&self, readable: ColumnMask) -> Rc<[Recipe]> {
+        let make = || {
+            let others = readable.iter().filter(|other| *other != self.column).collect();
+            choices(others, self.data).map(|sources| Recipe::new(self.data, sources, self.column)).collect()
+        };
+        self.known.borrow_mut().entry(readable.0).or_insert_with(make).clone()
+    }
+}
+
+/// The sectors of one column in consecutive rows, and what they can be made of.
+pub struct Ways<'a> {
+    recipes: &'a Recipes,
     rows: Vec<Row<'a>>,
 }
 
 /// The sectors of all columns in one row; empty where one cannot be read.
-struct Row<'a>(Vec<&'a [u8]>);
+struct Row<'a>(SmallVec<[&'a [u8]; COLUMNS_MAX]>);
 
 /// How the column's sector is had.
 #[derive(Clone, Copy)]
-enum Way {
+enum Way<'r> {
     AsItIs,
-    MadeOf(ColumnMask),
+    By(&'r Recipe),
 }
 
 impl<'a> Ways<'a> {
-    /// The ways to have `column` of a stripe of `data` data columns, in no row yet.
-    pub fn new(data: usize, column: usize) -> Self {
-        Ways { data, column, rows: Vec::new() }
+    /// The ways to have the column of `recipes`, in no row yet.
+    pub fn new(recipes: &'a Recipes) -> Self {
+        Ways { recipes, rows: Vec::new() }
     }
 
     /// The next row: the sector of each column, empty where it cannot be read.
-    pub fn add_row(&mut self, columns: Vec<&'a [u8]>) {
-        self.rows.push(Row(columns));
+    pub fn add_row(&mut self, columns: impl Iterator<Item = &'a [u8]>) {
+        self.rows.push(Row(columns.collect()));
     }
 
     /// The column's sectors, one behind the other, in the first way that `accept` takes. Rows are had alike at first,
     /// then each in its own way: neighbouring rows may have lost different columns.
     pub fn find(&self, mut accept: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
-        let readable = self.rows.iter().map(|row| row.readable()).reduce(ColumnMask::and)?;
-        let alike = self.ways(readable).map(|way| self.all_rows(way)).find(|bytes| accept(bytes));
-        alike.or_else(|| (self.rows.len() > 1).then(|| self.find_mixed(accept))?)
+        let readable = self.rows.iter().map(Row::readable).reduce(ColumnMask::and)?;
+        let recipes = self.recipes.of(readable);
+        let mut alike = self.ways(readable, &recipes).map(|way| self.all_rows(way));
+        alike
+            .find(|bytes| accept(bytes))
+            .or_else(|| (self.rows.len() > 1).then(|| self.find_mixed(accept))?)
     }
 
     fn find_mixed(&self, mut accept: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
-        let rows: Vec<Vec<Vec<u8>>> =
-            self.rows.iter().map(|row| self.distinct(row, |_| true).collect()).collect();
+        let rows: Vec<Vec<Vec<u8>>> = self.rows.iter().map(|row| self.distinct(row, &[])).collect();
         let all = rows.iter().fold(1, |all: usize, row| all.saturating_mul(row.len()));
         let mixed = |mut nth: usize| {
             let chosen = rows.iter().map(|row| {
@@ -69,83 +95,78 @@ impl<'a> Ways<'a> {
         (0..all.min(MIXED_MAX)).map(mixed).find(|bytes| accept(bytes))
     }
 
-    /// All that the first row's sector may be, each once, if its first bytes look right. Only those are made of the
-    /// others for a look.
-    pub fn first_sectors(&self, looks_right: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Vec<u8>> {
-        self.rows.first().map(|row| self.distinct(row, looks_right)).into_iter().flatten()
+    /// The first row's sector as it is, if it begins with `start`.
+    pub fn first_sector(&self, start: &[u8]) -> Option<&'a [u8]> {
+        let sector = self.rows.first()?.0[self.recipes.column];
+        sector.starts_with(start).then_some(sector)
     }
 
-    fn distinct(&self, row: &Row<'a>, looks_right: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Vec<u8>> {
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        let is_new = move |sector: &Vec<u8>| {
-            let is_new = !seen.contains(sector);
-            if is_new {
-                seen.push(sector.clone());
+    /// All that the first row's sector may be, each once, if it begins with `start`.
+    pub fn first_sectors(&self, start: &[u8]) -> Vec<Vec<u8>> {
+        self.rows.first().map_or_else(Vec::new, |row| self.distinct(row, start))
+    }
+
+    /// All that a row's sector may be, each once, if it begins with `start`. Just one way is tried where all give the
+    /// same. Most rows are of that sort: what was written whole, and what never was written.
+    fn distinct(&self, row: &Row<'a>, start: &[u8]) -> Vec<Vec<u8>> {
+        let recipes = self.recipes.of(row.readable());
+        let mut ways = self.ways(row.readable(), &recipes);
+        let begins_with_it = |way: &Way<'_>| row.begins_with(*way, start, self.recipes.column);
+        let Some(first) = ways.next() else { return Vec::new() };
+        if self.agree(row, parity::TILE_BYTES) && (!begins_with_it(&first) || self.agree(row, usize::MAX)) {
+            return if begins_with_it(&first) { vec![self.sector(row, first)] } else { Vec::new() };
+        }
+        let mut sectors: Vec<Vec<u8>> = Vec::new();
+        for way in std::iter::once(first).chain(ways).filter(begins_with_it) {
+            let sector = self.sector(row, way);
+            if !sectors.contains(&sector) {
+                sectors.push(sector);
             }
-            is_new
-        };
-        self.ways_of(row)
-            .filter(move |way| looks_right(&self.bytes(row, *way, LOOK_BYTES)))
-            .map(|way| self.bytes(row, way, usize::MAX))
-            .filter(is_new)
+        }
+        sectors
     }
 
-    /// The ways to have one row's sector; just one of them where all give the same. Most rows are of that sort: what
-    /// was written whole, and what never was written.
-    fn ways_of(&self, row: &Row<'a>) -> impl Iterator<Item = Way> {
-        let all_alike = LazyCell::new(|| self.agree(row));
-        self.ways(row.readable())
-            .enumerate()
-            .take_while(move |(nth, _)| *nth == 0 || !*all_alike)
-            .map(|(_, way)| way)
-    }
-
-    /// Whether all columns of a row that can be read are of one stripe, so that it is the same which of them are taken.
-    fn agree(&self, row: &Row<'a>) -> bool {
-        let readable = row.readable();
-        let read: Vec<usize> = (0..row.0.len()).filter(|column| readable.has(*column)).collect();
-        let Some((sources, targets)) = read.split_at_checked(self.data) else { return true };
+    /// Whether the first bytes of all columns of a row that can be read are of one stripe, so that it is the same which of
+    /// them are taken.
+    fn agree(&self, row: &Row<'a>, bytes_max: usize) -> bool {
+        let readable: SmallVec<[usize; COLUMNS_MAX]> = row.readable().iter().collect();
+        let (sources, targets) = readable.split_at(self.recipes.data.min(readable.len()));
+        if targets.is_empty() {
+            return true;
+        }
+        let columns = row.starts(bytes_max);
+        let mut made = vec![vec![0; columns[readable[0]].len()]; targets.len()];
+        let mut outs: Vec<&mut [u8]> = made.iter_mut().map(Vec::as_mut_slice).collect();
         let sources = sources.iter().copied().collect();
-        let agree_in = |bytes_max: usize| {
-            let columns = row.starts(bytes_max);
-            let mut made = vec![vec![0; columns[read[0]].len()]; targets.len()];
-            let mut outs: Vec<&mut [u8]> = made.iter_mut().map(Vec::as_mut_slice).collect();
-            parity::reconstruct(self.data, sources, &columns, targets, &mut outs);
-            targets.iter().zip(&made).all(|(target, made)| columns[*target] == *made)
-        };
-        // What does not agree mostly differs at once.
-        agree_in(LOOK_BYTES) && agree_in(usize::MAX)
+        parity::reconstruct(self.recipes.data, sources, &columns, targets, &mut outs);
+        targets.iter().zip(&made).all(|(target, made)| columns[*target] == *made)
     }
 
     /// As it is comes first, if that can be read.
-    fn ways(&self, readable: ColumnMask) -> impl Iterator<Item = Way> + use<> {
-        let column = self.column;
-        let as_it_is = readable.has(column).then_some(Way::AsItIs);
-        let others = (0..COLUMNS_MAX).filter(|other| *other != column && readable.has(*other));
-        as_it_is.into_iter().chain(choices(others.collect(), self.data).map(Way::MadeOf))
+    fn ways<'r>(
+        &self,
+        readable: ColumnMask,
+        recipes: &'r [Recipe],
+    ) -> impl Iterator<Item = Way<'r>> + use<'r> {
+        let as_it_is = readable.has(self.recipes.column).then_some(Way::AsItIs);
+        as_it_is.into_iter().chain(recipes.iter().map(Way::By))
     }
 
-    fn all_rows(&self, way: Way) -> Vec<u8> {
-        self.rows.iter().flat_map(|row| self.bytes(row, way, usize::MAX)).collect()
+    fn all_rows(&self, way: Way<'_>) -> Vec<u8> {
+        self.rows.iter().flat_map(|row| self.sector(row, way)).collect()
     }
 
-    /// The first bytes of the column's sector, as many as there are up to `bytes_max`.
-    fn bytes(&self, row: &Row<'a>, way: Way, bytes_max: usize) -> Vec<u8> {
-        let columns = row.starts(bytes_max);
+    fn sector(&self, row: &Row<'a>, way: Way<'_>) -> Vec<u8> {
         match way {
-            Way::AsItIs => columns[self.column].to_vec(),
-            Way::MadeOf(sources) => {
-                let bytes = columns.iter().map(|sector| sector.len()).max().unwrap_or(0);
-                let mut out = vec![0; bytes];
-                parity::reconstruct(self.data, sources, &columns, &[self.column], &mut [&mut out]);
+            Way::AsItIs => row.0[self.recipes.column].to_vec(),
+            Way::By(recipe) => {
+                let mut out = vec![0; row.bytes()];
+                recipe.make(&row.0, &mut out);
                 out
             }
         }
     }
 }
-
-/// Bytes that tell whether a sector looks right: the fewest that parity is made of.
-const LOOK_BYTES: usize = parity::TILE_BYTES;
 
 impl<'a> Row<'a> {
     /// The first bytes of each column, as many as there are up to `bytes_max`.
@@ -153,8 +174,19 @@ impl<'a> Row<'a> {
         self.0.iter().map(|sector| &sector[..sector.len().min(bytes_max)]).collect()
     }
 
+    fn begins_with(&self, way: Way<'_>, start: &[u8], column: usize) -> bool {
+        match way {
+            Way::AsItIs => self.0[column].starts_with(start),
+            Way::By(recipe) => recipe.begins_with(&self.0, start),
+        }
+    }
+
     fn readable(&self) -> ColumnMask {
         (0..self.0.len()).filter(|column| !self.0[*column].is_empty()).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|sector| sector.len()).max().unwrap_or(0)
     }
 }
 

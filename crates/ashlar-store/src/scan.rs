@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES, World};
-use ashlar_raid::{ColumnMask, Geometry, Ways, parity};
+use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
 use crate::batch::{IN_FLIGHT_MAX, batch_rows_max};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX};
@@ -31,6 +31,7 @@ pub(crate) struct Image<'a, W: World> {
     geometry: &'a Geometry,
     rows: u32,
     rows_at_a_time: u32,
+    header_recipes: Recipes,
     /// By column and number of the piece.
     pieces: BTreeMap<u32, Vec<Column>>,
 }
@@ -54,7 +55,8 @@ impl<'a, W: World> Image<'a, W> {
     /// The image of a segment with this geometry.
     pub fn new(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
         let (rows, rows_at_a_time) = (pool.identity.segment_rows, ROWS_AT_A_TIME);
-        Image { pool, geometry, rows, rows_at_a_time, pieces: BTreeMap::new() }
+        let header_recipes = Recipes::new(geometry.data(), HEADER_COLUMN);
+        Image { pool, geometry, rows, rows_at_a_time, header_recipes, pieces: BTreeMap::new() }
     }
 
     /// The same for whoever reads while hosts are served.
@@ -99,10 +101,10 @@ impl<'a, W: World> Image<'a, W> {
 
     /// Every way to have the sectors of the column of headers in `rows`.
     fn header_ways(&self, rows: Range<u32>) -> Ways<'_> {
-        let mut ways = Ways::new(self.geometry.data(), HEADER_COLUMN);
+        let mut ways = Ways::new(&self.header_recipes);
         let columns = 0..self.geometry.columns.len();
         let sector = |column, row| self.sector(column, row).unwrap_or_default();
-        rows.for_each(|row| ways.add_row(columns.clone().map(|column| sector(column, row)).collect()));
+        rows.for_each(|row| ways.add_row(columns.clone().map(|column| sector(column, row))));
         ways
     }
 
@@ -115,21 +117,23 @@ impl<'a, W: World> Image<'a, W> {
                 && header.fits(self.geometry.data(), self.rows)
         };
         let decode = |bytes: &[u8]| BatchHeader::decode(expected.secret, bytes).ok().filter(is_right);
-        let looks_right = |start: &[u8]| BatchHeader::claimed_sectors(start).is_some();
-        let ways = self.header_ways(row..row + 1);
-        ways.first_sectors(looks_right).find_map(|first| {
-            let sectors = BatchHeader::claimed_sectors(&first).expect("it looks right") as u32;
+        let header_from = |first: &[u8]| {
+            let sectors = BatchHeader::claimed_sectors(first)? as u32;
             let bytes = self.continued(first, row + 1..row + sectors, |bytes| decode(bytes).is_some())?;
             let header = decode(&bytes)?;
             let header_bytes = bytes[..header.bytes()].to_vec();
             Some((header, header_bytes))
-        })
+        };
+        let ways = self.header_ways(row..row + 1);
+        // Mostly it is there as it was written.
+        let found = ways.first_sector(BatchHeader::MAGIC).and_then(header_from);
+        found.or_else(|| ways.first_sectors(BatchHeader::MAGIC).iter().find_map(|first| header_from(first)))
     }
 
     /// `first` with the sectors in `rows` behind it, in the first way that `is_header` accepts.
     fn continued(
         &self,
-        first: Vec<u8>,
+        first: &[u8],
         rows: Range<u32>,
         is_header: impl Fn(&[u8]) -> bool,
     ) -> Option<Vec<u8>> {
@@ -137,9 +141,9 @@ impl<'a, W: World> Image<'a, W> {
             return None;
         }
         if rows.is_empty() {
-            return is_header(&first).then_some(first);
+            return is_header(first).then(|| first.to_vec());
         }
-        let whole = |rest: &[u8]| [&first, rest].concat();
+        let whole = |rest: &[u8]| [first, rest].concat();
         self.header_ways(rows).find(|rest| is_header(&whole(rest))).map(|rest| whole(&rest))
     }
 

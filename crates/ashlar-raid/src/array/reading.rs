@@ -11,7 +11,7 @@ use super::{Array, Member, ReadError, Source};
 use crate::geometry::{ColumnMask, Geometry};
 use crate::parity;
 use crate::slow::{WINDOW, slow_ones};
-use crate::ways::{Ways, choices};
+use crate::ways::{Recipes, Ways, choices};
 
 /// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
 const PIECEWISE_SECTORS_MAX: usize = 3;
@@ -291,9 +291,10 @@ impl<D: Device> Array<D> {
         for row in sectors.clone() {
             rows.push(self.read_row(geometry, row).await);
         }
-        let mut ways = Ways::new(geometry.data(), column);
+        let recipes = Recipes::new(geometry.data(), column);
+        let mut ways = Ways::new(&recipes);
         for row in &rows {
-            ways.add_row(row.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect());
+            ways.add_row(row.iter().map(|sector| sector.as_deref().unwrap_or_default()));
         }
         ways.find(check).map(|bytes| AlignedBuf::copy_of(&bytes))
     }

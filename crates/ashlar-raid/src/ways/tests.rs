@@ -18,9 +18,9 @@ fn stripe(data: usize, parity: usize, rows: usize) -> Vec<Vec<Vec<u8>>> {
     rows
 }
 
-fn ways(data: usize, column: usize, rows: &[Vec<Vec<u8>>]) -> Ways<'_> {
-    let mut ways = Ways::new(data, column);
-    rows.iter().for_each(|row| ways.add_row(row.iter().map(Vec::as_slice).collect()));
+fn ways<'a>(recipes: &'a Recipes, rows: &'a [Vec<Vec<u8>>]) -> Ways<'a> {
+    let mut ways = Ways::new(recipes);
+    rows.iter().for_each(|row| ways.add_row(row.iter().map(Vec::as_slice)));
     ways
 }
 
@@ -51,23 +51,27 @@ fn choices_are_all_the_ways_to_leave_columns_out() {
 fn a_sector_is_found_whatever_columns_are_wrong_if_enough_are_right() {
     for wrong in [vec![], vec![(0, 0)], vec![(0, 0), (0, 2)], vec![(0, 0), (0, 1), (0, 5)]] {
         let (right, rows) = spoilt(4, 3, &wrong, 1);
-        assert_eq!(ways(4, 0, &rows).find(|bytes| bytes == right).as_deref(), Some(&right[..]), "{wrong:?}");
+        assert_eq!(
+            ways(&Recipes::new(4, 0), &rows).find(|bytes| bytes == right).as_deref(),
+            Some(&right[..]),
+            "{wrong:?}"
+        );
     }
 }
 
 #[test]
 fn neighbouring_rows_may_have_lost_different_columns() {
     let (right, rows) = spoilt(4, 2, &[(0, 0), (0, 1), (1, 0), (1, 5), (2, 0), (2, 3)], 3);
-    assert_eq!(ways(4, 0, &rows).find(|bytes| bytes == right), Some(right));
+    assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|bytes| bytes == right), Some(right));
 }
 
 #[test]
 fn a_column_of_lost_drives_is_made_of_what_can_be_read() {
     let (right, mut rows) = spoilt(4, 2, &[], 2);
     rows.iter_mut().for_each(|row| [0, 3].into_iter().for_each(|lost| row[lost].clear()));
-    assert_eq!(ways(4, 0, &rows).find(|bytes| bytes == right).as_deref(), Some(&right[..]));
+    assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|bytes| bytes == right).as_deref(), Some(&right[..]));
     rows[1][4].clear();
-    assert_eq!(ways(4, 0, &rows).find(|_| true), None, "one too many is lost");
+    assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|_| true), None, "one too many is lost");
 }
 
 /// A header of three sectors that a crash had torn, in stripes of 19+4, had 1,540 ways for each of its sectors. All
@@ -80,7 +84,7 @@ fn what_cannot_be_found_in_a_wide_stripe_is_given_up_after_a_bounded_number_of_t
     // No two sectors alike: every way gives other bytes.
     wrong.iter().for_each(|(row, column)| rows[*row][*column][*column] ^= 1 + *row as u8);
     let tries = Cell::new(0);
-    let found = ways(19, 0, &rows).find(|_| {
+    let found = ways(&Recipes::new(19, 0), &rows).find(|_| {
         tries.set(tries.get() + 1);
         false
     });
@@ -89,31 +93,35 @@ fn what_cannot_be_found_in_a_wide_stripe_is_given_up_after_a_bounded_number_of_t
 }
 
 #[test]
-fn only_what_looks_right_is_made_whole() {
+fn what_begins_otherwise_is_left_out_and_what_is_found_twice_comes_once() {
     let (right, rows) = spoilt(4, 2, &[(0, 0)], 1);
-    let looked_at = Cell::new(0);
-    let ways = ways(4, 0, &rows);
-    let first = ways.first_sectors(|start| {
-        assert_eq!(start.len(), LOOK_BYTES);
-        looked_at.set(looked_at.get() + 1);
-        *start == right[..LOOK_BYTES]
-    });
-    assert_eq!(
-        first.collect::<Vec<_>>(),
-        [right.clone()],
-        "the same one from five choices of columns is one"
-    );
-    assert_eq!(looked_at.get(), 6);
+    let recipes = Recipes::new(4, 0);
+    let ways = ways(&recipes, &rows);
+    assert_eq!(ways.first_sector(&right[..8]), None, "it is spoilt");
+    assert_eq!(ways.first_sectors(&right[..8]), [right]);
 }
 
 #[test]
-fn columns_that_agree_are_looked_at_once() {
-    let (_, rows) = spoilt(19, 4, &[], 1);
-    let looked_at = Cell::new(0);
-    let ways = ways(19, 0, &rows);
-    let first = ways.first_sectors(|_| {
-        looked_at.set(looked_at.get() + 1);
-        false
-    });
-    assert_eq!((first.count(), looked_at.get()), (0, 1));
+fn columns_that_agree_are_made_of_each_other_in_one_way() {
+    let (right, rows) = spoilt(19, 4, &[], 1);
+    let recipes = Recipes::new(19, 0);
+    let ways = ways(&recipes, &rows);
+    assert!(ways.agree(&ways.rows[0], usize::MAX));
+    assert_eq!(ways.first_sectors(&[]), [right]);
+}
+
+#[test]
+fn a_recipe_makes_what_a_reconstruction_does() {
+    let rows = stripe(5, 3, 1);
+    let columns: Vec<&[u8]> = rows[0].iter().map(Vec::as_slice).collect();
+    for target in 0..8 {
+        for sources in choices((0..8).filter(|column| *column != target).collect(), 5) {
+            let recipe = Recipe::new(5, sources, target);
+            let mut made = vec![0; SECTOR_BYTES];
+            recipe.make(&columns, &mut made);
+            assert_eq!(made, columns[target], "{target} of {sources:?}");
+            assert!(recipe.begins_with(&columns, &columns[target][..8]));
+            assert!(!recipe.begins_with(&columns, &[columns[target][0] ^ 1]));
+        }
+    }
 }
