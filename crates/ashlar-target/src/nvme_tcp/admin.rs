@@ -7,6 +7,7 @@ use ashlar_nvme::admin::{AdminCommand, FormatNvm, GetLogPage, opcode};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_reactor::now;
 use ashlar_volume::{Door, FormatRequest, Nsid};
 
 use super::controller::Controller;
@@ -120,7 +121,10 @@ impl<D: Door> Controller<D> {
         match self.service.door.format(&self.host().nqn, nsid, request).await {
             Ok(()) => ticket.succeed(),
             Err(error) => {
-                tracing::warn!(%error, nsid = nsid.0, "Format failed");
+                if let Some(times) = self.service.told.failure.count(now()) {
+                    let host = &self.host().nqn;
+                    tracing::warn!(times, %error, %host, nsid = nsid.0, "Format failed");
+                }
                 ticket.reject(of_cause(error.cause, false));
             }
         }

@@ -22,6 +22,7 @@ use super::registry::{ConnectedHost, EndReason, Life, Registry};
 use super::signal::Letter;
 use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
+use super::visits::{HostVisits, VisitTotals};
 
 /// What a target serves.
 #[derive(Clone, Debug)]
@@ -112,6 +113,17 @@ impl Target {
     /// The hosts that are connected, over all reactors. May be called on any thread.
     pub fn connected_hosts(&self) -> Vec<ConnectedHost> {
         self.shared.registry.connected_hosts()
+    }
+
+    /// The hosts that have connected or gone since the last take: one caller sees each. May be called on any
+    /// thread.
+    pub fn take_visits(&self) -> Vec<HostVisits> {
+        self.shared.registry.take_visits()
+    }
+
+    /// How often hosts have connected and gone so far. May be called on any thread.
+    pub fn visit_totals(&self) -> VisitTotals {
+        self.shared.registry.visit_totals()
     }
 }
 
