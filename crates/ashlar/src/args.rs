@@ -363,9 +363,11 @@ pub enum HostCommand {
     List,
 }
 
-/// Prints the completion script of a shell.
-pub fn print_completions(shell: clap_complete::Shell) {
-    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut std::io::stdout());
+/// The completion script of a shell.
+pub fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 #[cfg(test)]

@@ -14,13 +14,15 @@ use anyhow::{Context, ensure};
 use ashlar_target::nvme_tcp::PortalKind;
 
 use crate::args::{DemoArguments, ServeArguments};
+use crate::logging::Log;
 use crate::serve::{self, Config, Running, Signals};
+use crate::stdio::print_line;
 use workload::Workload;
 
 /// `ashlar demo`.
 pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
     ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
-    serve::init_logging("warn");
+    let _log = Log::start("warn")?;
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
     let config = Config::resolve(&serve_arguments(arguments, state.clone()), socket)?;
     serve::on_runtime(async {
@@ -29,13 +31,14 @@ pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result
             return Ok(());
         };
         let shown = show(arguments, &state, &running, &mut signals).await;
-        println!("\nStopping …");
+        let said = print_line("\nStopping …");
         let stopped = serve::unless(&mut signals, running.stop()).await;
         ensure!(
             stopped.is_some(),
             "stopped before the pool was closed: the next start replays what is missing"
         );
-        shown
+        shown?;
+        Ok(said?)
     })
 }
 
@@ -74,7 +77,7 @@ async fn show(
     if arguments.once {
         return Ok(());
     }
-    println!("\nServing until Ctrl-C …");
+    print_line("\nServing until Ctrl-C …")?;
     signals.next().await;
     Ok(())
 }

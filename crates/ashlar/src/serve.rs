@@ -27,6 +27,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
+use crate::logging::{self, Log};
 use appliance::NodeAppliance;
 use bay::MachineBay;
 pub use config::Config;
@@ -174,7 +175,7 @@ impl Signals {
 
 /// `ashlar serve`.
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
-    init_logging("info");
+    let _log = Log::start("info")?;
     let config = Config::resolve(arguments, socket)?;
     raise_open_files();
     on_runtime(async {
@@ -195,7 +196,7 @@ pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Resul
 
 /// Runs the control plane on this thread.
 pub fn on_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    end_with_any_panic();
+    logging::end_with_any_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("cannot start the control plane")?.block_on(work)
 }
@@ -218,23 +219,6 @@ fn raise_open_files() {
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
         tracing::warn!(%error, files = limit.current, "the limit of open files cannot be raised");
     }
-}
-
-/// A store whose invariant failed must not go on, whatever thread it runs on.
-fn end_with_any_panic() {
-    let print = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        print(info);
-        std::process::abort();
-    }));
-}
-
-/// Logs go to standard error; RUST_LOG chooses which, instead of `default`.
-pub fn init_logging(default: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
-    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let _ = subscriber.with_ansi(is_terminal).try_init();
 }
 
 fn announce(appliance: &NodeAppliance) {

@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use super::memory;
 use super::servers::Server;
 use crate::cli::Client;
+use crate::stdio::note;
 
 /// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss itself costs.
 pub const RECON_PRIO_LEAST: u8 = 1;
@@ -47,7 +48,7 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Err(error) = fs::remove_dir_all(&self.state) {
-            eprintln!("{} is left: {error}", self.state.display());
+            note(format_args!("{} is left: {error}", self.state.display()));
         }
     }
 }
