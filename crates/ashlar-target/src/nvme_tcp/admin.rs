@@ -142,8 +142,9 @@ impl<D: Door> Controller<D> {
         if format.metadata_settings != 0 {
             return Err(at_cdw10(Status::INVALID_FORMAT));
         }
-        // 1 erases user data, which every format does. Cryptographic erase is not offered.
-        if format.secure_erase > 1 {
+        // SES. The store appends: what a volume held stays on the drives until its segments are reused.
+        // A host that asks for an erase must not be told that there was one.
+        if format.secure_erase != 0 {
             return Err(Rejection::field(41));
         }
         Ok(FormatRequest { lba_bytes })
