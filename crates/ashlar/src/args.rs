@@ -125,7 +125,9 @@ The daemon keeps its newest 1024 events, from its start on.")]
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds. What hosts may take is in its table [limits]:
+member_wait_seconds; and log, as in log = 'info,ashlar_store=debug', which is
+taken at once when SIGHUP has the file read again; RUST_LOG goes before it.
+What hosts may take is in its table [limits]:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
 connection_bytes_max, host_bytes_max, reactor_bytes_max,

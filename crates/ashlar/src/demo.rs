@@ -26,7 +26,8 @@ pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
     let config = Config::resolve(&serve_arguments(arguments, state.clone()), socket)?;
     serve::on_runtime(async {
-        let mut signals = Signals::listen()?;
+        let mut signals = Signals::that_end()?;
+        serve::ignore_the_other_signals()?;
         let Some(running) = serve::unless(&mut signals, serve::assemble(&config)).await.transpose()? else {
             return Ok(());
         };
@@ -78,7 +79,7 @@ async fn show(
         return Ok(());
     }
     print_line("\nServing until Ctrl-C …")?;
-    signals.next().await;
+    signals.end().await;
     Ok(())
 }
 

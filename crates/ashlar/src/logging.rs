@@ -22,7 +22,7 @@ use queue::Queue;
 use writer::StandardError;
 
 /// Chooses what is logged, and goes before what is configured.
-const FILTER_VARIABLE: &str = "RUST_LOG";
+pub const FILTER_VARIABLE: &str = "RUST_LOG";
 
 /// How long an end waits for lines that are not written yet.
 const END_WAIT: Duration = Duration::from_secs(2);
@@ -32,9 +32,12 @@ const PANIC_WAIT: Duration = Duration::from_secs(1);
 /// The queue of this process, once it logs.
 static QUEUE: OnceLock<Arc<Queue>> = OnceLock::new();
 
+type SetFilter = Box<dyn Fn(EnvFilter) -> anyhow::Result<()>>;
+
 /// The log of this process. Its end waits for lines that are not written yet, but not for long.
 pub struct Log {
     queue: Arc<Queue>,
+    set_filter: SetFilter,
 }
 
 impl Log {
@@ -50,11 +53,23 @@ impl Log {
             .with_writer(Lines(queue.clone()))
             .with_ansi(io::stderr().is_terminal())
             .log_internal_errors(false)
-            .with_env_filter(chosen);
+            .with_env_filter(chosen)
+            .with_filter_reloading();
+        let handle = subscriber.reload_handle();
+        let set_filter: SetFilter = Box::new(move |filter| Ok(handle.reload(filter)?));
         subscriber.try_init().map_err(|error| anyhow!("cannot start the log: {error}"))?;
         let _ = QUEUE.set(queue.clone());
         complaint.iter().for_each(|complaint| tracing::warn!("{complaint}"));
-        Ok(Log { queue })
+        Ok(Log { queue, set_filter })
+    }
+
+    /// Logs from now on what RUST_LOG lets through, or else what `filter` does.
+    ///
+    /// # Errors
+    /// When `filter` is none.
+    pub fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
+        let (chosen, _) = choose(std::env::var_os(FILTER_VARIABLE).as_deref(), filter)?;
+        (self.set_filter)(chosen)
     }
 }
 
@@ -85,7 +100,7 @@ fn choose(
 ///
 /// # Errors
 /// When it says none, with how one is written.
-fn parse(text: &str) -> anyhow::Result<EnvFilter> {
+pub fn parse(text: &str) -> anyhow::Result<EnvFilter> {
     EnvFilter::builder().parse(text).with_context(|| {
         format!("'{text}' does not say what to log: write a level, as in info, or info,ashlar_store=debug")
     })

@@ -71,7 +71,7 @@ impl Workload {
         let thread = std::thread::Builder::new().name("workload".to_owned()).spawn(work)?;
         let mut result = std::pin::pin!(result);
         let early = {
-            let signal = std::pin::pin!(signals.next());
+            let signal = std::pin::pin!(signals.end());
             match select(result.as_mut(), signal).await {
                 Either::Left((outcome, _)) => Some(outcome),
                 Either::Right(_) => None,

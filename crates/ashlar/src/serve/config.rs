@@ -12,7 +12,9 @@ use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind};
 use serde::Deserialize;
 
 use crate::args::ServeArguments;
+use crate::logging;
 use limits::LimitsTable;
+pub use limits::by_name as limits_by_name;
 use memory::memory_bytes;
 
 mod limits;
@@ -37,6 +39,9 @@ const MAP_MEMORY_PART_MAX: u64 = 8;
 const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
 const MEMBER_WAIT_SECONDS_MAX: u64 = 3600;
 
+/// What is logged where nobody says.
+pub const LOG_USUAL: &str = "info";
+
 /// Everything that the daemon was told, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -56,6 +61,8 @@ pub struct Config {
     pub member_wait: Duration,
     /// What hosts may take.
     pub limits: Limits,
+    /// What is logged, unless the environment says otherwise.
+    pub log: String,
 }
 
 /// A size as people write it, a number of bytes included.
@@ -87,6 +94,7 @@ struct File {
     map_memory_bytes: Option<SizeText>,
     over_provisioning_percent: Option<u64>,
     member_wait_seconds: Option<u64>,
+    log: Option<String>,
     #[serde(default)]
     limits: LimitsTable,
 }
@@ -120,6 +128,7 @@ impl Config {
             store: store_options(arguments, &file)?,
             member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
+            log: log_filter(file.log)?,
         })
     }
 }
@@ -174,6 +183,12 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
 fn default_map_memory(memory_bytes: u64) -> ByteSize {
     let least = MAP_MEMORY_BYTES_DEFAULT_MIN.min(memory_bytes / MAP_MEMORY_PART_MAX);
     ByteSize((memory_bytes / MAP_MEMORY_PART).max(least).max(MAP_MEMORY_BYTES_MIN))
+}
+
+fn log_filter(filter: Option<String>) -> anyhow::Result<String> {
+    let filter = filter.unwrap_or_else(|| LOG_USUAL.to_owned());
+    logging::parse(&filter).context("log")?;
+    Ok(filter)
 }
 
 fn member_wait(seconds: Option<u64>) -> anyhow::Result<Duration> {

@@ -267,14 +267,22 @@ impl Daemon {
     }
 
     /// Ends it as systemd does, and waits. It tells systemd that it ends.
-    pub fn terminate(mut self) {
+    pub fn terminate(self) {
+        self.end_by(rustix::process::Signal::TERM);
+    }
+
+    /// The same, by this signal.
+    pub fn end_by(mut self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        rustix::process::kill_process(pid, signal).expect("it runs");
         let status = self.child.wait().expect("a child");
         assert!(status.success(), "the daemon ended with {status}");
+        let mut last = Vec::new();
         let mut notice = [0; 64];
-        let told = self.notified.recv(&mut notice).expect("it has told that it ends");
-        assert_eq!(notice[..told], *b"STOPPING=1");
+        while let Ok(bytes) = self.notified.recv(&mut notice) {
+            last = notice[..bytes].to_vec();
+        }
+        assert_eq!(last, *b"STOPPING=1", "it has told that it ends");
     }
 
     /// Ends it as the power does.
