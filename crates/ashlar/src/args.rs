@@ -1,6 +1,7 @@
 //! The command line as people write it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -30,8 +31,23 @@ pub struct Arguments {
     /// How to print what was asked for
     #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
     pub output: Output,
+    /// How long each answer of the daemon is waited for: as 30s, 5m, or off. Without it 30s, and longer for
+    /// changes as long as the daemon answers questions meanwhile
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_timeout)]
+    pub timeout: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// A time to wait; a number without a unit is of seconds.
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    if text == "off" {
+        return Ok(Duration::MAX);
+    }
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let time = seconds.or_else(|| humantime::parse_duration(text).ok());
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or_else(|| format!("'{text}' is no time to wait: write 30s, 5m, 500ms or off"))
 }
 
 /// How to print.

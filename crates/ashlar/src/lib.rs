@@ -18,7 +18,7 @@ mod usage;
 use std::process::ExitCode;
 
 use args::{Arguments, Command, Output};
-use cli::Refused;
+use cli::{Patience, Refused};
 use stdio::StdoutError;
 
 /// Does what the command line says.
@@ -63,7 +63,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             stdio::print(args::completions(shell))?;
             Ok(())
         }
-        Command::Client(verb) => cli::run(verb, arguments.socket, arguments.output),
+        Command::Client(verb) => {
+            cli::run(verb, arguments.socket, Patience::of(arguments.timeout), arguments.output)
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use anyhow::{Context, bail, ensure};
 use ashlar_control::types::Event;
 use bytes::Bytes;
-use http_body_util::BodyExt;
 
 use super::client::Client;
 use super::tables;
@@ -18,13 +17,10 @@ const EVENT_BYTES_MAX: usize = 64 << 10;
 /// # Errors
 /// The daemon has ended, or cannot be reached; or standard output takes no more.
 pub async fn follow(client: &Client, after: u64, output: Output) -> anyhow::Result<()> {
-    let mut body = client.stream(&format!("/events/stream?after={after}")).await?;
+    let mut stream = client.stream(&format!("/events/stream?after={after}")).await?;
     let mut lines = Lines::default();
     let mut last = None;
-    while let Some(frame) = body.frame().await {
-        // The daemon has gone without a word.
-        let Ok(frame) = frame else { break };
-        let Ok(data) = frame.into_data() else { continue };
+    while let Some(data) = stream.next().await? {
         for line in lines.add(&data)? {
             let Some(data) = line.strip_prefix("data:") else { continue };
             let event = serde_json::from_str(data).context("an event is not understood")?;
