@@ -137,6 +137,7 @@ The daemon keeps its newest 1024 events, from its start on.")]
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
+  ashlar serve --state ./data --listen 0.0.0.0:4420 --listen [::]:4420
   ashlar serve --state ./data --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
@@ -157,12 +158,13 @@ pub struct ServeArguments {
     /// A configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where hosts connect, as IP:PORT; repeatable [default: 127.0.0.1:4420]
+    /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the machine, [::] all of
+    /// IPv6 [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDR")]
     pub listen: Vec<String>,
-    /// Where the discovery service listens in addition, as IP:PORT, or none [default: 127.0.0.1:8009]
+    /// Where the discovery service listens in addition, as IP:PORT, repeatable; or none [default: 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
-    pub discovery: Option<String>,
+    pub discovery: Vec<String>,
     /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are pools gain nothing
     /// [default: 1]
     #[arg(long, value_name = "N")]

@@ -48,7 +48,7 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         state,
         config: None,
         listen: vec![arguments.listen.clone()],
-        discovery: Some(arguments.discovery.clone()),
+        discovery: vec![arguments.discovery.clone()],
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,

@@ -238,16 +238,27 @@ impl Daemon {
 
     /// Waits until it tells systemd `state`.
     pub fn wait_for(&mut self, state: &str) {
+        if let Err(status) = self.says(state) {
+            panic!("the daemon ended with {status}");
+        }
+    }
+
+    /// Waits until it serves. False if it has ended instead.
+    pub fn is_ready(&mut self) -> bool {
+        self.says("READY=1").is_ok()
+    }
+
+    fn says(&mut self, state: &str) -> Result<(), std::process::ExitStatus> {
         let start = Instant::now();
         let mut notice = [0; 64];
         loop {
             if let Ok(bytes) = self.notified.recv(&mut notice)
                 && notice[..bytes] == *state.as_bytes()
             {
-                return;
+                return Ok(());
             }
             if let Some(status) = self.child.try_wait().expect("a child") {
-                panic!("the daemon ended with {status}");
+                return Err(status);
             }
             assert!(start.elapsed() < PATIENCE, "the daemon does not say {state}");
         }

@@ -10,7 +10,7 @@ fn config(text: &str) -> Config {
         state: "/state".into(),
         config: Some(file.path().to_owned()),
         listen: Vec::new(),
-        discovery: None,
+        discovery: Vec::new(),
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,
