@@ -1,7 +1,8 @@
 //! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an event.
 //!
 //! So no part of the node has to tell anything. What begins and ends between two looks is not seen, only what has become
-//! of it; each change by the API is followed by a look, and so is each question for events.
+//! of it; each change by the API is followed by a look, and so is each question for events. Hosts are the exception: the
+//! node counts how often each has connected and gone, so that one that came and went in between is told of, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::appliance::Appliance;
+use crate::appliance::{Appliance, HostVisits};
 use crate::events::EventLog;
 use crate::types::{Happening, Host, Pool, Severity};
 
@@ -32,6 +33,8 @@ pub struct Watcher {
 struct Seen {
     pools: Vec<Pool>,
     hosts: Vec<Host>,
+    /// What hosts have done since the look before.
+    visits: Vec<HostVisits>,
     /// Rebuilds and evacuations, by the pools' UUIDs.
     moving: BTreeMap<String, Moving>,
     /// Rebalances, by the pools' UUIDs.
@@ -80,7 +83,8 @@ impl Watcher {
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.appliance.pools().await else { return };
         let Ok(hosts) = self.appliance.hosts().await else { return };
-        let mut now = Seen { pools, hosts, ..Seen::default() };
+        let visits = self.appliance.take_host_visits();
+        let mut now = Seen { pools, hosts, visits, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
     }

@@ -24,6 +24,7 @@
 //! | `io`, `fused` | the NVM command set |
 //! | `status` | what a cause of the volume's is to a host: pure |
 //! | `traffic` | what was transferred, counted |
+//! | `visits` | how often hosts have connected and gone, counted |
 //! | `told` | what the log is told of only now and then |
 
 mod admin;
@@ -53,8 +54,10 @@ mod ticket;
 mod told;
 mod traffic;
 mod transfer;
+mod visits;
 
 pub use limits::{Limits, LimitsError};
 pub use portal::{BindError, Portal, PortalKind};
 pub use registry::ConnectedHost;
 pub use target::{Service, Target, TargetConfig};
+pub use visits::{HostVisits, VISITING_HOSTS_MAX, VisitTotals};

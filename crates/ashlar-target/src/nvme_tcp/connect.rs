@@ -161,10 +161,12 @@ async fn establish_admin<D: Door>(
     let association = association.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
     let host_budget = connection.service.hosts.of(&association.host.nqn);
     wire.set_queue(shape, association.clone(), host_budget, None);
-    tracing::info!(
-        host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
-        discovery = is_discovery, "host connected"
-    );
+    if let Some(times) = connection.service.told.arrival.count(now()) {
+        tracing::info!(
+            times, host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
+            discovery = is_discovery, "host connected"
+        );
+    }
     let controller =
         Controller::start(connection.service.clone(), wire.clone(), association.clone(), keep_alive);
     connection.set_role(Role::Admin(controller));

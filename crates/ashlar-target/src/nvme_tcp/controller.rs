@@ -245,9 +245,12 @@ impl<D: Door> Controller<D> {
 
     /// The admin queue's connection ends, and the controller with it.
     pub(super) fn end(&self) {
-        tracing::info!(
-            host = %self.host().nqn, controller = self.association.controller_id, "host disconnected"
-        );
+        if let Some(times) = self.service.told.departure.count(now()) {
+            tracing::info!(
+                times, host = %self.host().nqn, peer = %self.wire.peer,
+                controller = self.association.controller_id, "host disconnected"
+            );
+        }
         let tasks = self.watches.take().into_iter().chain(self.keep_alive_watch.take());
         tasks.chain(self.stopping.take()).for_each(JoinHandle::abort);
         self.association.enabled.store(false, Ordering::Release);

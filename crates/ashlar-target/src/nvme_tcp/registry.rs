@@ -12,6 +12,7 @@ use ashlar_volume::HostNqn;
 
 use super::errors::ErrorLog;
 use super::signal::Once;
+use super::visits::{HostVisits, VisitTotals, Visits};
 
 /// Highest controller identifier (Base 2.1, section 3.1.3.3: FFF0h to FFFFh are reserved).
 const CONTROLLER_ID_MAX: u16 = 0xffef;
@@ -140,6 +141,7 @@ struct State {
     controllers: BTreeMap<u16, Entry>,
     last_id: u16,
     lives: Vec<KnownLife>,
+    visits: Visits,
 }
 
 /// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a reset.
@@ -202,6 +204,9 @@ impl Registry {
         state
             .controllers
             .insert(controller_id, Entry { association: association.clone(), queues, resets: 0 });
+        if !is_discovery {
+            state.visits.connected(&host.nqn);
+        }
         state.remember(host.nqn, controller_id, life);
         Some(association)
     }
@@ -252,7 +257,11 @@ impl Registry {
         entry.queues.remove(&queue_id);
         if queue_id == 0 {
             entry.queues.values().for_each(|other| other.end(EndReason::AssociationEnded));
+            let association = entry.association.clone();
             state.controllers.remove(&controller_id);
+            if !association.is_discovery {
+                state.visits.disconnected(&association.host.nqn);
+            }
         }
     }
 
@@ -292,6 +301,14 @@ impl Registry {
     pub(super) fn connected_hosts(&self) -> Vec<ConnectedHost> {
         let state = self.state();
         state.controllers.values().map(Entry::connected_host).collect()
+    }
+
+    pub(super) fn take_visits(&self) -> Vec<HostVisits> {
+        self.state().visits.take()
+    }
+
+    pub(super) fn visit_totals(&self) -> VisitTotals {
+        self.state().visits.totals()
     }
 }
 

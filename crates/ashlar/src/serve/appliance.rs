@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
+use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::Order;
 
@@ -108,6 +108,7 @@ impl Shared {
 
     async fn status(&self) -> Result<Status, ApiError> {
         let (pools, volumes) = self.read_pools().await?;
+        let visits = self.target.visit_totals();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -117,6 +118,8 @@ impl Shared {
             serial: self.serial.clone(),
             portals: self.target.portals().iter().map(convert::portal).collect(),
             hosts_connected: self.target.connected_hosts().iter().filter(|host| !host.is_discovery).count(),
+            host_connects: visits.connects,
+            host_disconnects: visits.disconnects,
             pools,
             volumes,
         })
@@ -157,6 +160,16 @@ impl Appliance for NodeAppliance {
     fn hosts(&self) -> Answer<'_, Vec<Host>> {
         let hosts = self.shared.target.connected_hosts().iter().map(convert::host).collect();
         Box::pin(std::future::ready(Ok(hosts)))
+    }
+
+    fn take_host_visits(&self) -> Vec<HostVisits> {
+        let visits = self.shared.target.take_visits().into_iter();
+        let visits = visits.map(|visit| HostVisits {
+            nqn: visit.nqn.to_string(),
+            connects: visit.connects,
+            disconnects: visit.disconnects,
+        });
+        visits.collect()
     }
 
     fn pools(&self) -> Answer<'_, Vec<Pool>> {

@@ -1,0 +1,69 @@
+//! What hosts have done between two looks. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::appliance::HostVisits;
+use crate::types::{Happening, Host, Severity};
+use crate::watch::Seen;
+
+/// Events about hosts of one look: many that come and go do not push everything else out of the log.
+const EVENTS_MAX: usize = 16;
+const CONNECTED: &str = "host_connected";
+const DISCONNECTED: &str = "host_disconnected";
+const GONE: &str = "has no connection any more";
+
+/// What has happened from `before` to `now`, at most [`EVENTS_MAX`] and how many more.
+pub(super) fn happenings(before: &Seen, now: &Seen) -> Vec<Happening> {
+    let (old, new) = (names(&before.hosts), names(&now.hosts));
+    let gone = old.difference(&new).map(|nqn| about(nqn, DISCONNECTED, GONE));
+    let come = new.difference(&old).map(|nqn| about(nqn, CONNECTED, "is connected"));
+    let visits = now.visits.iter().filter(|visit| visit.disconnects > 0);
+    let between = visits.flat_map(|visit| {
+        let nqn = visit.nqn.as_str();
+        match (old.contains(nqn), new.contains(nqn)) {
+            (false, false) => {
+                vec![about(nqn, CONNECTED, &visited(visit)), about(nqn, DISCONNECTED, GONE)]
+            }
+            (true, true) => vec![about(nqn, "host_reconnected", &reconnected(visit))],
+            // Told of as gone or come.
+            _ => Vec::new(),
+        }
+    });
+    bounded(gone.chain(come).chain(between).collect())
+}
+
+fn names(hosts: &[Host]) -> BTreeSet<&str> {
+    hosts.iter().filter(|host| host.kind == "io").map(|host| host.nqn.as_str()).collect()
+}
+
+fn about(nqn: &str, kind: &str, how: &str) -> Happening {
+    let message = format!("host {nqn} {how}");
+    Happening { host: Some(nqn.to_owned()), ..Happening::new(Severity::Info, kind, message) }
+}
+
+/// Of a host that was there at neither look.
+fn visited(visit: &HostVisits) -> String {
+    match visit.disconnects {
+        1 => "was connected for a moment".to_owned(),
+        times => format!("was connected {times} times, each for a moment"),
+    }
+}
+
+/// Of a host that was there at both.
+fn reconnected(visit: &HostVisits) -> String {
+    let HostVisits { connects, disconnects, .. } = visit;
+    format!("has lost {disconnects} of its controllers meanwhile, and made {connects}")
+}
+
+fn bounded(mut all: Vec<Happening>) -> Vec<Happening> {
+    if all.len() > EVENTS_MAX {
+        let more = all.len() - EVENTS_MAX;
+        all.truncate(EVENTS_MAX);
+        let message = format!("{more} more hosts have come or gone");
+        all.push(Happening::new(Severity::Info, "hosts", message));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;
