@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// No request takes longer where drives stall: dozens of stalls one after the other.
 const PATIENCE_WITH_STALLS: Duration = Duration::from_secs(1800);
 
+/// Blocks of a write that fills a volume.
+const FILL_BLOCKS: u64 = 256;
+
 /// Writes for which a look at how the pool is will do.
 const WRITES_PER_LOOK: u64 = 16;
 
@@ -316,6 +319,12 @@ impl Run {
 
     /// One host: one action after the other.
     async fn host(&self, pool: &Pool) -> Result<(), String> {
+        if self.plan.fills && self.world.once_in(2) {
+            let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
+            for id in ids {
+                self.fill_volume(pool, id).await?;
+            }
+        }
         while self.actions_left.get() > 0 && pool.halted().is_none() {
             self.actions_left.set(self.actions_left.get() - 1);
             let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
@@ -346,7 +355,25 @@ impl Run {
             14 => 1 + self.world.below(self.plan.atomic_blocks()),
             _ => 1 + self.world.below(200),
         };
-        let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
+        match self.some_blocks(id, count) {
+            Some(blocks) => self.write_blocks(pool, id, blocks).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a volume from its start to its end, in writes that are larger than an atomic one.
+    async fn fill_volume(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        let mut first = 0;
+        while first < self.known.model(id, |model| model.usable_blocks()) && pool.halted().is_none() {
+            let usable = self.known.model(id, |model| model.usable_blocks());
+            let end = (first + FILL_BLOCKS).min(usable);
+            self.write_blocks(pool, id, first..end).await?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    async fn write_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
         let version = if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));

@@ -117,6 +117,8 @@ pub struct Plan {
     pub shrinks: bool,
     /// Starts.
     pub starts: u64,
+    /// Hosts now and then write their volumes from start to end.
+    pub fills: bool,
     /// One of so many operations goes to any island, the others to the first eighth of them; likewise within an island.
     /// What is cold enough outlives many segments.
     pub cold_once_in: u64,
@@ -160,6 +162,7 @@ impl Plan {
             drives_return: false,
             shrinks: false,
             starts: 1 + rng.below(3),
+            fills: false,
             cold_once_in: 2,
         }
     }
@@ -236,6 +239,7 @@ impl Plan {
             drives_return: failing && rng.below(2) == 0,
             shrinks: drives > 1 && rng.below(3) == 0,
             starts: 4 + rng.below(14),
+            fills: is_uniform,
             cold_once_in: match (is_scattered, is_cold) {
                 _ if is_uniform => 1,
                 (true, _) => 8,

@@ -9,6 +9,7 @@ mod args;
 mod bench;
 mod causes;
 mod cli;
+mod colours;
 mod demo;
 mod logging;
 mod serve;

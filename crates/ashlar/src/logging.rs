@@ -9,7 +9,7 @@
 mod queue;
 mod writer;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use anyhow::{Context, anyhow};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::colours;
 use queue::Queue;
 use writer::StandardError;
 
@@ -51,7 +52,7 @@ impl Log {
         start_writer(&queue)?;
         let subscriber = tracing_subscriber::fmt()
             .with_writer(Lines(queue.clone()))
-            .with_ansi(io::stderr().is_terminal())
+            .with_ansi(colours::wanted(&io::stderr()))
             .log_internal_errors(false)
             .with_env_filter(chosen)
             .with_filter_reloading();

@@ -23,8 +23,7 @@ fn zeros_next_to_each_other_are_one_record() {
     assert_eq!(records[1].key.lba, Lba(102));
 }
 
-/// A host with sectors of 512 bytes writes 256 KiB from the middle of a block: 65 blocks. They were cut in two, though
-/// the namespace says that 256 KiB are atomic.
+/// A host with sectors of 512 bytes writes 256 KiB from the middle of a block: 65 blocks.
 #[test]
 fn a_write_that_can_be_atomic_is_one_unit_wherever_it_begins() {
     assert_eq!(cut(items((0..64).map(|_| data())), 65, &Recycler::default()).len(), 1);

@@ -1,6 +1,5 @@
 //! Tables for people.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted};
@@ -10,6 +9,8 @@ use ashlar_control::types::{
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
 use comfy_table::{Cell, Color, Table, presets};
+
+use crate::colours;
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -44,7 +45,7 @@ fn ratio(ratio: f64) -> String {
 /// States in words, coloured where somebody looks.
 fn states(states: &[String]) -> Cell {
     let cell = Cell::new(states.join(", "));
-    if !std::io::stdout().is_terminal() {
+    if !colours::wanted(&std::io::stdout()) {
         return cell;
     }
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
