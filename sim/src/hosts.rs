@@ -157,7 +157,7 @@ impl Run {
     }
 
     /// The same as one of the pool's later starts.
-    pub fn as_start(self, nth_start: u64) -> Self {
+    pub fn for_start(self, nth_start: u64) -> Self {
         Run { nth_start, ..self }
     }
 

@@ -225,7 +225,7 @@ impl Scenario {
         let (numbers, spare) = (self.drives.numbers(), self.drives.spare(&world));
         let members = Members::new(numbers, spare, self.drives.present(&world));
         let run = Run::new(&world, &self.plan, &self.known, actions).with_members(members);
-        let run = run.as_start(self.starts);
+        let run = run.for_start(self.starts);
         self.starts += 1;
         let run = Rc::new(otherwise(run));
         let main = run.clone().whole(self.drives.present(&world).into_values().collect());

@@ -177,9 +177,8 @@ fn scale_row(row: &mut [u8], factor: u8) {
 }
 
 fn subtract_row(matrix: &mut Square, row: usize, source: usize, factor: u8) {
-    for column in 0..PARITY_MAX {
-        matrix[row][column] ^= multiply(matrix[source][column], factor);
-    }
+    let source = matrix[source];
+    matrix[row].iter_mut().zip(source).for_each(|(value, source)| *value ^= multiply(source, factor));
 }
 
 #[cfg(test)]
