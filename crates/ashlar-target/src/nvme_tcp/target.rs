@@ -20,6 +20,7 @@ use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
 use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
@@ -117,6 +118,11 @@ impl Target {
     /// The hosts that are connected, over all reactors. May be called on any thread.
     pub fn connected_hosts(&self) -> Vec<ConnectedHost> {
         self.shared.registry.connected_hosts()
+    }
+
+    /// The host names that two hosts use at once. May be called on any thread.
+    pub fn shared_nqns(&self) -> Vec<SharedNqn> {
+        self.shared.registry.shared_nqns()
     }
 
     /// The hosts that have connected or gone since the last take: one caller sees each. May be called on any
