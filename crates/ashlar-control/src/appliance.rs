@@ -37,7 +37,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
     fn hosts(&self) -> Answer<'_, Vec<Host>>;
-    /// The hosts that have connected or gone since this was asked last: the watcher asks, and nobody else.
+    /// The hosts that have connected or gone since this was asked last: the watcher asks, and
+    /// nobody else.
     fn take_host_visits(&self) -> Vec<HostVisits>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;

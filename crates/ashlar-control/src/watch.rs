@@ -1,8 +1,9 @@
 //! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an event.
 //!
-//! So no part of the node has to tell anything. What begins and ends between two looks is not seen, only what has become
-//! of it; each change by the API is followed by a look, and so is each question for events. Hosts are the exception: the
-//! node counts how often each has connected and gone, so that one that came and went in between is told of, too.
+//! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
+//! only what has become of it; each change by the API is followed by a look, and so is each
+//! question for events. Hosts are the exception: the node counts how often each has connected and
+//! gone, so that one that came and went in between is told of, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,8 +63,8 @@ enum What {
 }
 
 impl Watcher {
-    /// A watcher of a node that has just been started, and has to tell this of its start: warnings, by
-    /// their kinds.
+    /// A watcher of a node that has just been started, and has to tell this of its start: warnings,
+    /// by their kinds.
     pub fn new(appliance: Arc<dyn Appliance>, warnings: Vec<(&'static str, String)>) -> Self {
         let log = Arc::new(EventLog::new());
         let version = env!("CARGO_PKG_VERSION");

@@ -1,17 +1,17 @@
 //! Host names that two hosts use at once, as machines do of which one was cloned from the other.
 //!
-//! What a Connect says of its host is a name (host NQN) and an identifier. A name with two identifiers at
-//! once is certain: a host has one identifier, and Linux refuses to connect with another one beside it.
-//! Two things look alike for a while, and are none: a host that was started anew and drew a new
-//! identifier, and whose earlier controllers have not been noticed to be dead. Those are silent. So both
-//! have to be seen alive after the later one has connected, and long enough after that for nothing to be
-//! left in buffers of what the earlier one had sent before it died.
+//! What a Connect says of its host is a name (host NQN) and an identifier. A name with two
+//! identifiers at once is certain: a host has one identifier, and Linux refuses to connect with
+//! another one beside it. One thing looks like it for a while: a host that was started anew and
+//! drew a new identifier, while its earlier controllers have not been noticed to be dead. Those are
+//! silent. So both have to be seen alive after the later one has connected, and long enough after
+//! that for nothing to be left in buffers of what the earlier one had sent before it died.
 //!
-//! A name and an identifier that come from several addresses say nothing: a host with several network
-//! paths (multipath) makes a controller by each of them, and all of these have one name and one
-//! identifier. No field of Connect and no command tells two of its controllers from those of a clone that
-//! has kept the identifier, too. `ashlar host list` shows all addresses of a host; who knows the machines
-//! sees there that one is too many.
+//! A name and an identifier that come from several addresses say nothing: a host with several
+//! network paths (multipath) makes a controller by each of them, and all of these have one name and
+//! one identifier. No field of Connect and no command tells two of its controllers from those of a
+//! clone that has kept the identifier, too. `ashlar host list` shows all addresses of a host; who
+//! knows the machines sees there that one is too many.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -152,7 +152,8 @@ impl StateDir {
         Ok(dir)
     }
 
-    /// What is to be said of a directory that another machine has used before, as one does that it was copied from.
+    /// What is to be said of a directory that another machine has used before, as one does that it
+    /// was copied from.
     pub fn moved(&self) -> Option<String> {
         let (before, here) = (self.used_before_on.as_ref()?, self.node.machine.as_ref()?);
         let SubsystemInfo { nqn, serial, .. } = self.node.subsystem();

@@ -6,7 +6,8 @@ use crate::appliance::{HostVisits, SharedHostNqn};
 use crate::types::{Happening, Host, Severity};
 use crate::watch::Seen;
 
-/// Events about hosts of one look: many that come and go do not push everything else out of the log.
+/// Events about hosts of one look: many that come and go do not push everything else out of the
+/// log.
 const EVENTS_MAX: usize = 16;
 const CONNECTED: &str = "host_connected";
 const DISCONNECTED: &str = "host_disconnected";

@@ -2,7 +2,8 @@ use super::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A controller of host `name` with identifier `id`, which has connected and was heard last after so many seconds.
+/// A controller of host `name` with identifier `id`, which has connected and was heard last after
+/// so many seconds.
 fn sign(name: &str, id: u8, address: &str, connected: u64, heard: u64) -> Sign {
     Sign {
         nqn: HostNqn::new(&format!("nqn.2014-08.org.example:{name}")).unwrap(),
@@ -38,7 +39,8 @@ fn a_host_that_was_started_anew_with_another_identifier_is_one_host() {
     let dead = [sign("a", 1, "10.0.0.1:1", 10, 19), sign("a", 1, "10.0.1.1:1", 10, 18)];
     let anew = [sign("a", 2, "10.0.0.1:2", 20, 90), sign("a", 2, "10.0.1.1:2", 21, 90)];
     assert!(names([dead, anew].concat()).is_empty());
-    // What it had sent before is read a moment after it has connected again, because the daemon stood still.
+    // What it had sent before is read a moment after it has connected again, because the daemon
+    // stood still.
     assert!(names(vec![sign("a", 1, "10.0.0.1:1", 10, 21), sign("a", 2, "10.0.0.1:2", 20, 90)]).is_empty());
 }
 

@@ -1,7 +1,8 @@
-//! Connected hosts, as people see them: by name and identifier, with all addresses that each comes from.
+//! Connected hosts, as people see them: by name and identifier, with all addresses that each comes
+//! from.
 //!
-//! Of machines that were cloned with their names and identifiers nothing but that shows: that a host comes
-//! from more addresses than it has.
+//! Of machines that were cloned with their names and identifiers nothing but that shows: that a
+//! host comes from more addresses than it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! Which machine a state directory is used on: a copy of it on another machine is the same node to hosts.
+//! Which machine a state directory is used on: a copy of it on another machine is the same node to
+//! hosts.
 
 use std::fmt;
 use std::fs;
@@ -33,8 +34,8 @@ impl Machine {
         Machine { name, id: read(MACHINE_ID), hardware: read(HARDWARE_ID) }
     }
 
-    /// Whether this is surely another one. What one of them does not have says nothing: a daemon that may
-    /// not read it, a container without an identity. Nor does a name, which people change.
+    /// Whether this is surely another one. What one of them does not have says nothing: a daemon
+    /// that may not read it, a container without an identity. Nor does a name, which people change.
     pub fn is_another_than(&self, other: &Machine) -> bool {
         let differ =
             |one: Option<Uuid>, other: Option<Uuid>| one.zip(other).is_some_and(|(one, other)| one != other);
