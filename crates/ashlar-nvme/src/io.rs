@@ -103,8 +103,9 @@ impl IoCommand {
     /// Reads the command out of `sqe`.
     ///
     /// # Errors
-    /// Invalid Opcode for commands that are not of this set or not supported; Invalid Field for a Write
-    /// Zeroes of the whole namespace (NSZ), which ONCS does not offer: its range says nothing.
+    /// Invalid Opcode for commands that are not of this set or not supported; Invalid Field for a
+    /// Write Zeroes of the whole namespace (NSZ), which ONCS does not offer: its range says
+    /// nothing.
     pub fn parse(sqe: &Sqe) -> Result<Self, Rejection> {
         let range = BlockRange { start: sqe.cdw_10_11(), count: (sqe.cdw(12) & 0xffff) + 1 };
         let force_unit_access = sqe.cdw(12) & FUA != 0;

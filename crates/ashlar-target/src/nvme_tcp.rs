@@ -24,6 +24,7 @@
 //! | `io`, `fused` | the NVM command set |
 //! | `status` | what a cause of the volume's is to a host: pure |
 //! | `traffic` | what was transferred, counted |
+//! | `shared_nqn` | names that two hosts use at once: pure |
 //! | `visits` | how often hosts have connected and gone, counted |
 //! | `told` | what the log is told of only now and then |
 
@@ -47,6 +48,7 @@ mod output;
 mod patience;
 mod portal;
 mod registry;
+mod shared_nqn;
 mod signal;
 mod status;
 mod target;
@@ -58,6 +60,7 @@ mod visits;
 
 pub use limits::{Limits, LimitsError};
 pub use portal::{BindError, Portal, PortalKind};
-pub use registry::ConnectedHost;
+pub use registry::{ConnectedHost, HostId};
+pub use shared_nqn::SharedNqn;
 pub use target::{Service, Target, TargetConfig};
 pub use visits::{HostVisits, VISITING_HOSTS_MAX, VisitTotals};

@@ -1,5 +1,5 @@
-//! A host that has forgotten its event requests, and gives their identifiers to other commands. A widespread
-//! user-space initiator does that when it detaches.
+//! A host that has forgotten its event requests, and gives their identifiers to other commands. A
+//! widespread user-space initiator does that when it detaches.
 
 mod support;
 

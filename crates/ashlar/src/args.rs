@@ -31,8 +31,8 @@ pub struct Arguments {
     /// How to print what was asked for
     #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
     pub output: Output,
-    /// How long each answer of the daemon is waited for: as 30s, 5m, or off. Without it 30s, and longer for
-    /// changes as long as the daemon answers questions meanwhile
+    /// How long each answer of the daemon is waited for: as 30s, 5m, or off. Without it 30s, and
+    /// longer for changes as long as the daemon answers questions meanwhile
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_timeout)]
     pub timeout: Option<Duration>,
     #[command(subcommand)]
@@ -158,11 +158,12 @@ pub struct ServeArguments {
     /// A configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the machine, [::] all of
-    /// IPv6 [default: 127.0.0.1:4420]
+    /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the
+    /// machine, [::] all of IPv6 [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDR")]
     pub listen: Vec<String>,
-    /// Where the discovery service listens in addition, as IP:PORT, repeatable; or none [default: 127.0.0.1:8009]
+    /// Where the discovery service listens in addition, as IP:PORT, repeatable; or none [default:
+    /// 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
     pub discovery: Vec<String>,
     /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are pools gain nothing

@@ -1,10 +1,12 @@
-//! The daemon's log: one thread writes it to standard error, and nothing that serves waits for that thread.
+//! The daemon's log: one thread writes it to standard error, and nothing that serves waits for that
+//! thread.
 //!
-//! Whoever logs puts a whole line into a bounded [`Queue`] and goes on. The writer thread ([`writer`])
-//! alone writes to standard error. If it cannot keep up (the reader stands still, the file system is
-//! full, the pipe is closed), further lines are dropped and counted, and the writer says how many once
-//! it can write again. The price: what is still in the queue when the process is killed is lost. A
-//! panic's message and the last lines before an end are waited for, for a bounded time.
+//! Whoever logs puts a whole line into a bounded [`Queue`] and goes on. The writer thread
+//! ([`writer`]) alone writes to standard error. If it cannot keep up (the reader stands still, the
+//! file system is full, the pipe is closed), further lines are dropped and counted, and the writer
+//! says how many once it can write again. The price: what is still in the queue when the process is
+//! killed is lost. A panic's message and the last lines before an end are waited for, for a bounded
+//! time.
 
 mod queue;
 mod writer;
@@ -141,14 +143,15 @@ impl Write for Line<'_> {
     }
 }
 
-/// Writes a line to standard error in any case that allows it: behind the log if there is one, for which it
-/// waits at most a moment, else at once. Nothing comes of it where standard error takes nothing.
+/// Writes a line to standard error in any case that allows it: behind the log if there is one, for
+/// which it waits at most a moment, else at once. Nothing comes of it where standard error takes
+/// nothing.
 pub fn print(text: &str) {
     print_within(text, END_WAIT);
 }
 
-/// Ends the process with any panic, whatever thread it is on: a store whose invariant failed must not go
-/// on. The message never keeps the process alive.
+/// Ends the process with any panic, whatever thread it is on: a store whose invariant failed must
+/// not go on. The message never keeps the process alive.
 pub fn end_with_any_panic() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = thread::current();

@@ -64,6 +64,7 @@ pub struct Running {
 /// Why it cannot serve. Pools that cannot be opened are no reason: the status says so.
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let mut state = StateDir::open(&config.state)?;
+    let warnings = warnings_of(&state);
     let socket = Socket::bind(&config.socket)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let target = Target::new(TargetConfig {
@@ -93,13 +94,19 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     appliance.keep_pools_whole();
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
-    let watcher = Arc::new(Watcher::new(appliance.clone()));
+    let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
     let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stop));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
     });
     Ok(Running { appliance, node, reactors, threads, watcher, watching, stop_api, api })
+}
+
+/// What the node's directory has to be warned of, in the log and by an event of that kind.
+fn warnings_of(state: &StateDir) -> Vec<(&'static str, String)> {
+    let moved = state.moved().inspect(|why| tracing::warn!("{why}"));
+    moved.map(|why| ("node_moved", why)).into_iter().collect()
 }
 
 /// Opens the pools that the node has, within `member_wait` where drives are late. What keeps one from opening

@@ -1,8 +1,9 @@
 //! What the command line prints.
 //!
-//! A reader that has gone (`ashlar status | head -1`) is no failure: it has seen enough, and the process
-//! ends with success and without a word. Anything else that keeps standard output from taking what it is
-//! to print is an error. `print!` and its kin panic in both cases; that is why nothing here uses them.
+//! A reader that has gone (`ashlar status | head -1`) is no failure: it has seen enough, and the
+//! process ends with success and without a word. Anything else that keeps standard output from
+//! taking what it is to print is an error. `print!` and its kin panic in both cases; that is why
+//! nothing here uses them.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -40,7 +41,8 @@ pub fn note(text: impl Display) {
     crate::logging::print(&text.to_string());
 }
 
-/// Until what is written is where it goes: what stays in a buffer fails when nobody is told any more.
+/// Until what is written is where it goes: what stays in a buffer fails when nobody is told any
+/// more.
 fn write_to(out: &mut impl Write, text: std::fmt::Arguments<'_>) -> Result<(), StdoutError> {
     out.write_fmt(text).and_then(|()| out.flush()).map_err(StdoutError)
 }

@@ -137,6 +137,43 @@ fn a_daemon_whose_log_is_flooded_drops_lines_and_says_how_many_once_it_is_read_a
 }
 
 #[test]
+fn a_connect_that_is_refused_is_logged_with_its_host_and_the_reason() {
+    let place = Place::new();
+    let log = place.path("log");
+    let daemon = start(&place, "warn", File::create(&log).unwrap());
+    let named = |subsystem: Option<&str>, host: Option<&str>| {
+        let mut options = options(&place);
+        subsystem.into_iter().for_each(|nqn| nqn.clone_into(&mut options.subsystem_nqn));
+        host.into_iter().for_each(|nqn| nqn.clone_into(&mut options.host.nqn));
+        assert!(on_reactor(async move { Controller::connect(options).await.is_err() }));
+    };
+    let elsewhere = "nqn.2014-08.org.example:elsewhere";
+    named(Some(elsewhere), None);
+    named(None, Some("no name\u{1b}[31m"));
+    let id = "host_id=07070707-0707-0707-0707-070707070707";
+    let parts = [
+        vec!["the subsystem that it asks for is not this one", HOST, id, "peer=127.0.0.1:", elsewhere],
+        vec![
+            "the name of the host is no NVMe qualified name",
+            "host=no name\\x1b[31m",
+            id,
+            "peer=127.0.0.1:",
+        ],
+    ];
+    for parts in parts {
+        let is_said = |line: &str| {
+            line.contains(" WARN ")
+                && line.contains("Connect refused: ")
+                && parts.iter().all(|part| line.contains(part))
+        };
+        place.wait_until(&format!("the log says {parts:?}"), |_| {
+            std::fs::read_to_string(&log).unwrap().lines().any(is_said)
+        });
+    }
+    daemon.terminate();
+}
+
+#[test]
 fn hosts_that_connect_all_the_time_have_few_lines_and_are_counted() {
     let place = Place::new();
     let log = place.path("log");

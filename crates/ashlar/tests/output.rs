@@ -13,7 +13,8 @@ const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
 /// What can be asked without a daemon.
 const WITHOUT_DAEMON: [&str; 6] =
     ["completions bash", "completions fish", "--help", "--version", "pool create --help", "help volume"];
-/// What prints something and changes nothing. One test does it beside a daemon with a pool and a volume.
+/// What prints something and changes nothing. One test does it beside a daemon with a pool and a
+/// volume.
 const WITH_DAEMON: [&str; 11] = [
     "status",
     "status --output json",

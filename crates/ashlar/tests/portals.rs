@@ -17,8 +17,8 @@ fn free_port() -> Option<u16> {
     Some(listener.local_addr().expect("it listens").port())
 }
 
-/// A daemon that listens by both families on one port, for volumes and for discovery, and the ports. Somebody else may take
-/// a port before the daemon does: then others are tried.
+/// A daemon that listens by both families on one port, for volumes and for discovery, and the
+/// ports. Somebody else may take a port before the daemon does: then others are tried.
 fn start_on_both(place: &Place, reactors: &str) -> Option<(Daemon, u16, u16)> {
     for _ in 0..20 {
         let (io, discovery) = (free_port()?, free_port()?);

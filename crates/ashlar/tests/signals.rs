@@ -1,4 +1,5 @@
-//! What the daemon does when it is sent a signal: it ends in order, reads its configuration again, or goes on.
+//! What the daemon does when it is sent a signal: it ends in order, reads its configuration again,
+//! or goes on.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
@@ -9,11 +10,11 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Daemon, Place};
 
-/// What a program cannot catch, or is not to: KILL and STOP; what reports a fault of its own (ILL, TRAP,
-/// ABRT, BUS, FPE, SEGV, SYS); and what the C library has for itself.
+/// What a program cannot catch, or is not to: KILL and STOP; what reports a fault of its own (ILL,
+/// TRAP, ABRT, BUS, FPE, SEGV, SYS); and what the C library has for itself.
 const NOT_CAUGHT: [u32; 11] = [9, 19, 4, 5, 6, 7, 8, 11, 31, 32, 33];
-/// What does nothing, or only stops the process, where nobody catches it: CHLD, CONT, TSTP, TTIN, TTOU, URG
-/// and WINCH.
+/// What does nothing, or only stops the process, where nobody catches it: CHLD, CONT, TSTP, TTIN,
+/// TTOU, URG and WINCH.
 const HARMLESS: [u32; 7] = [17, 18, 20, 21, 22, 23, 28];
 
 fn send(daemon: &Daemon, signal: Signal) {

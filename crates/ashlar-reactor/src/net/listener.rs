@@ -56,8 +56,9 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens on `address`; port 0 takes a free one. Blocks no longer than its few system calls. An IPv6
-    /// address takes IPv6 alone: IPv4 has a listener of its own, on the same port if need be.
+    /// Listens on `address`; port 0 takes a free one. Blocks no longer than its few system calls.
+    /// An IPv6 address takes IPv6 alone: IPv4 has a listener of its own, on the same port if need
+    /// be.
     ///
     /// # Errors
     /// What the operating system reports: the address in use, not this machine's, not permitted.
@@ -70,7 +71,8 @@ impl TcpListener {
         Ok(TcpListener { reactor, socket: Some(socket), local, accept: RefCell::default() })
     }
 
-    /// Whether nobody listens on `address`, not even who would let others listen there as well (SO_REUSEPORT).
+    /// Whether nobody listens on `address`, not even who would let others listen there as well
+    /// (SO_REUSEPORT).
     ///
     /// # Errors
     /// As of [`Self::bind`].

@@ -90,7 +90,8 @@ async fn recv_until(stream: &TcpStream, len: usize) -> Vec<u8> {
     received
 }
 
-/// Somebody else may have the port that one of them is given by the other family: then another one is tried.
+/// Somebody else may have the port that one of them is given by the other family: then another one
+/// is tried.
 fn listeners_on_one_port() -> (TcpListener, TcpListener) {
     let bind = |address| TcpListener::bind(address, &BindOptions::default());
     let mut pairs = (0..20).map(|_| {

@@ -142,8 +142,8 @@ impl<D: Door> Controller<D> {
         if format.metadata_settings != 0 {
             return Err(at_cdw10(Status::INVALID_FORMAT));
         }
-        // SES. The store appends: what a volume held stays on the drives until its segments are reused.
-        // A host that asks for an erase must not be told that there was one.
+        // SES. The store appends: what a volume held stays on the drives until its segments are
+        // reused. A host that asks for an erase must not be told that there was one.
         if format.secure_erase != 0 {
             return Err(Rejection::field(41));
         }

@@ -168,10 +168,11 @@ impl<D: Door> Connection<D> {
         }
     }
 
-    /// Whether a command that has the identifier of another one is to be taken nevertheless. A widespread
-    /// user-space initiator forgets its Asynchronous Event Requests when it detaches, and gives their
-    /// identifiers to the property commands that shut the controller down. Refusing those ends its
-    /// connection without a shutdown. Every other command is held to the specification.
+    /// Whether a command that has the identifier of another one is to be taken nevertheless. A
+    /// widespread user-space initiator forgets its Asynchronous Event Requests when it detaches,
+    /// and gives their identifiers to the property commands that shut the controller down. Refusing
+    /// those ends its connection without a shutdown. Every other command is held to the
+    /// specification.
     fn is_of_forgotten_event_request(&self, sqe: &Sqe) -> bool {
         let is_of_property = sqe.opcode == FABRICS_OPCODE
             && matches!(

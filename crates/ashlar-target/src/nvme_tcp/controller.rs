@@ -109,7 +109,9 @@ impl<D: Door> Controller<D> {
 
     /// A command has come by the admin queue: the host is alive.
     pub(super) fn touch(&self) {
-        self.last_command.set(now());
+        let now = now();
+        self.last_command.set(now);
+        self.association.hear(now);
     }
 
     pub(super) fn keep_alive(&self) -> Option<Duration> {

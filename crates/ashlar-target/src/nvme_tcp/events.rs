@@ -31,8 +31,8 @@ struct Request {
 }
 
 impl Request {
-    /// Ends it without an event. Its host would take the answer to one that it has forgotten for that of
-    /// another command.
+    /// Ends it without an event. Its host would take the answer to one that it has forgotten for
+    /// that of another command.
     fn end_aborted(self) {
         if self.is_forgotten {
             self.ticket.abandon()
@@ -87,8 +87,9 @@ impl Events {
         self.tell();
     }
 
-    /// The host has given `cid` to another command. If a request has it, the host has forgotten that one
-    /// and all others that it has made so far. They stay: another host may still want the events.
+    /// The host has given `cid` to another command. If a request has it, the host has forgotten
+    /// that one and all others that it has made so far. They stay: another host may still want the
+    /// events.
     pub(super) fn forget(&mut self, cid: Cid) -> bool {
         let is_forgotten = self.requests.iter().any(|request| request.ticket.cid() == cid);
         if is_forgotten {
@@ -141,8 +142,8 @@ impl Events {
         *self = Events::default();
     }
 
-    /// The controller was reset while its connection goes on: requests end with Command Abort Requested,
-    /// those that their host has forgotten without an answer.
+    /// The controller was reset while its connection goes on: requests end with Command Abort
+    /// Requested, those that their host has forgotten without an answer.
     pub(super) fn abandon_with_answers(&mut self) {
         self.requests.drain(..).for_each(Request::end_aborted);
         *self = Events::default();

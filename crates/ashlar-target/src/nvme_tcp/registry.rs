@@ -3,14 +3,18 @@
 //! Locked when a host comes or goes and when somebody asks, never for a command.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ashlar_block::Nanos;
+use ashlar_reactor::now;
 use ashlar_volume::HostNqn;
 
 use super::errors::ErrorLog;
+use super::shared_nqn::{self, SharedNqn, Sign};
 use super::signal::Once;
 use super::visits::{HostVisits, VisitTotals, Visits};
 
@@ -74,6 +78,20 @@ impl Life {
     }
 }
 
+/// A host's identifier, written as a UUID.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct HostId(pub [u8; 16]);
+
+impl fmt::Display for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            let dash = if [4, 6, 8, 10].contains(&index) { "-" } else { "" };
+            write!(f, "{dash}{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
 /// A host as the target tells hosts apart: name and identifier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HostKey {
@@ -88,6 +106,9 @@ pub(super) struct Association {
     pub(super) is_discovery: bool,
     address: SocketAddr,
     since_unix_seconds: u64,
+    connected: Nanos,
+    /// When its admin queue has brought a command last, in nanoseconds.
+    heard: AtomicU64,
     /// CC.EN is set: I/O queues may connect.
     pub(super) enabled: AtomicBool,
     /// The host honours Command Retry Delays.
@@ -98,6 +119,21 @@ pub(super) struct Association {
 }
 
 impl Association {
+    /// Its admin queue has brought a command.
+    pub(super) fn hear(&self, now: Nanos) {
+        self.heard.store(now.0, Ordering::Relaxed);
+    }
+
+    fn sign(&self) -> Sign {
+        Sign {
+            nqn: self.host.nqn.clone(),
+            id: HostId(self.host.id),
+            address: self.address,
+            connected: self.connected,
+            heard: Nanos(self.heard.load(Ordering::Relaxed)),
+        }
+    }
+
     pub(super) fn errors(&self) -> MutexGuard<'_, ErrorLog> {
         self.errors.lock().expect("no holder of the lock panics")
     }
@@ -195,6 +231,8 @@ impl Registry {
             is_discovery,
             address,
             since_unix_seconds: unix_seconds(),
+            connected: now(),
+            heard: AtomicU64::new(now().0),
             enabled: AtomicBool::new(false),
             retry_delays: AtomicBool::new(false),
             io_queues: AtomicU16::new(0),
@@ -301,6 +339,15 @@ impl Registry {
     pub(super) fn connected_hosts(&self) -> Vec<ConnectedHost> {
         let state = self.state();
         state.controllers.values().map(Entry::connected_host).collect()
+    }
+
+    pub(super) fn shared_nqns(&self) -> Vec<SharedNqn> {
+        let state = self.state();
+        let associations = state.controllers.values().map(|entry| &entry.association);
+        let signs =
+            associations.filter(|association| !association.is_discovery).map(|it| it.sign()).collect();
+        drop(state);
+        shared_nqn::shared(signs)
     }
 
     pub(super) fn take_visits(&self) -> Vec<HostVisits> {

@@ -20,6 +20,7 @@ use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
 use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
@@ -119,8 +120,13 @@ impl Target {
         self.shared.registry.connected_hosts()
     }
 
-    /// The hosts that have connected or gone since the last take: one caller sees each. May be called on any
-    /// thread.
+    /// The host names that two hosts use at once. May be called on any thread.
+    pub fn shared_nqns(&self) -> Vec<SharedNqn> {
+        self.shared.registry.shared_nqns()
+    }
+
+    /// The hosts that have connected or gone since the last take: one caller sees each. May be
+    /// called on any thread.
     pub fn take_visits(&self) -> Vec<HostVisits> {
         self.shared.registry.take_visits()
     }
@@ -155,7 +161,8 @@ impl TargetShared {
         let options = BindOptions { reuse_port: self.several_reactors, ..BindOptions::default() };
         let is_first = !self.is_listening.swap(true, Ordering::Relaxed);
         let bind = |portal: &Portal| {
-            // What several reactors of ours may share, another process of the same user may share with them.
+            // What several reactors of ours may share, another process of the same user may share
+            // with them.
             let free = if is_first { TcpListener::check_free(portal.address) } else { Ok(()) };
             let listener = free.and_then(|()| TcpListener::bind(portal.address, &options));
             listener.map_err(|source| BindError::new(portal.address, source))

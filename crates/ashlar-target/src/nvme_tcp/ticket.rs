@@ -133,8 +133,8 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Takes the command in; none if its identifier is in use, which has been answered then. One that
-    /// `may_share` the identifier is taken all the same.
+    /// Takes the command in; none if its identifier is in use, which has been answered then. One
+    /// that `may_share` the identifier is taken all the same.
     pub(super) fn take(
         wire: &Rc<Wire>,
         capsule: Capsule,
@@ -176,7 +176,8 @@ impl Ticket {
         self.capsule.as_mut().map(|capsule| std::mem::take(&mut capsule.data)).unwrap_or_default()
     }
 
-    /// Ends the command. Returns its identifier, which is free again unless another command has it, too.
+    /// Ends the command. Returns its identifier, which is free again unless another command has it,
+    /// too.
     fn end(&mut self) -> Cid {
         let capsule = self.capsule.take().expect("a ticket is used up with its answer");
         let cid = capsule.sqe.cid();

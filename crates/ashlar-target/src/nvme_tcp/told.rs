@@ -1,8 +1,8 @@
 //! A rate limit for lines of the log that anybody who reaches a port can cause.
 //!
-//! Of each kind a few lines are written within [`INTERVAL`]. What happens beyond that is counted, and the
-//! next line says how often it has happened. Nothing else depends on these lines: who is connected, and
-//! what has happened to hosts, is known from the registry.
+//! Of each kind a few lines are written within [`INTERVAL`]. What happens beyond that is counted,
+//! and the next line says how often it has happened. Nothing else depends on these lines: who is
+//! connected, and what has happened to hosts, is known from the registry.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use ashlar_block::Nanos;
 
 /// For so long a kind's lines are counted.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// Lines of hosts that come and go within it: as many as the hosts of a small site.
+/// Lines within it of hosts that come, go or are refused, each with its name: as many as the hosts
+/// of a small site.
 const HOST_LINES_MAX: u32 = 16;
 
 /// How often something of one kind has happened since the log was told.
@@ -70,7 +71,7 @@ impl Default for Told {
             departure: Tally::new(HOST_LINES_MAX),
             silence: Tally::new(HOST_LINES_MAX),
             shortage: Tally::new(1),
-            refusal: Tally::new(1),
+            refusal: Tally::new(HOST_LINES_MAX),
             termination: Tally::new(1),
             fault: Tally::new(1),
             failure: Tally::new(1),

@@ -1,8 +1,9 @@
-//! How often hosts have connected and gone: for events and counters, which must not depend on the log.
+//! How often hosts have connected and gone: for events and counters, which must not depend on the
+//! log.
 //!
-//! Who looks at the connected hosts now and then misses a host that comes and goes in between. So the
-//! registry counts each of both, by host. The counts are bounded: hosts beyond the bound are counted
-//! together.
+//! Who looks at the connected hosts now and then misses a host that comes and goes in between. So
+//! the registry counts each of both, by host. The counts are bounded: hosts beyond the bound are
+//! counted together.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use ashlar_volume::HostNqn;
 /// Hosts that are counted by name between two takes.
 pub const VISITING_HOSTS_MAX: usize = 64;
 
-/// How often one host has connected and gone since the last take. Connections to the discovery service do
-/// not count.
+/// How often one host has connected and gone since the last take. Connections to the discovery
+/// service do not count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostVisits {
     /// Its name.

@@ -29,8 +29,8 @@ const USUAL_SOCKETS: [&str; 2] = ["./ashlar-data/ashlar.sock", "/run/ashlar/ashl
 
 /// How long an answer is waited for where nobody says.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a stream of events may be silent: several times as long as the daemon is before it says that
-/// there is nothing to say.
+/// How long a stream of events may be silent: several times as long as the daemon is before it says
+/// that there is nothing to say.
 const STREAM_SILENCE_MAX: Duration = Duration::from_secs(60);
 /// The pause between two attempts to reach a daemon that others wait for.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);

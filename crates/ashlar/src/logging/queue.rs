@@ -101,7 +101,8 @@ impl Queue {
         }
     }
 
-    /// Waits until all that was added is written, or given up; at most for `wait`. Returns whether it is.
+    /// Waits until all that was added is written, or given up; at most for `wait`. Returns whether
+    /// it is.
     pub fn wait_until_written(&self, wait: Duration) -> bool {
         let start = Instant::now();
         let mut state = self.state();

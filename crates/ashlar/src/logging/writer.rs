@@ -10,8 +10,8 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
 use super::queue::{Entry, Queue};
 
-/// Standard error without the lock of the standard library: whoever else prints there, a panic above all,
-/// does not wait for a write that stands still.
+/// Standard error without the lock of the standard library: whoever else prints there, a panic
+/// above all, does not wait for a write that stands still.
 pub struct StandardError(File);
 
 impl StandardError {
@@ -23,7 +23,8 @@ impl StandardError {
 }
 
 impl Write for StandardError {
-    /// Waits for room where the descriptor does not wait by itself: who shares it may have set it so.
+    /// Waits for room where the descriptor does not wait by itself: who shares it may have set it
+    /// so.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.0.write(bytes) {
@@ -40,8 +41,8 @@ impl Write for StandardError {
     }
 }
 
-/// Writes what comes into the queue to `out`, for ever. Lines that cannot be written are counted, and told
-/// of by the next one that can.
+/// Writes what comes into the queue to `out`, for ever. Lines that cannot be written are counted,
+/// and told of by the next one that can.
 pub fn write_lines(queue: &Queue, out: impl Write) {
     let mut writer = Writer { out, dropped: 0, is_in_line: false };
     loop {

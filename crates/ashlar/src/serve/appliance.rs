@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits};
+use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::Order;
 
@@ -163,13 +163,11 @@ impl Appliance for NodeAppliance {
     }
 
     fn take_host_visits(&self) -> Vec<HostVisits> {
-        let visits = self.shared.target.take_visits().into_iter();
-        let visits = visits.map(|visit| HostVisits {
-            nqn: visit.nqn.to_string(),
-            connects: visit.connects,
-            disconnects: visit.disconnects,
-        });
-        visits.collect()
+        self.shared.target.take_visits().into_iter().map(convert::host_visits).collect()
+    }
+
+    fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {
+        self.shared.target.shared_nqns().into_iter().map(convert::shared_host_nqn).collect()
     }
 
     fn pools(&self) -> Answer<'_, Vec<Pool>> {

@@ -1,15 +1,15 @@
 //! Reading the configuration again, while the daemon serves.
 //!
-//! What is logged changes at once. All else is built into what runs (sockets, budgets of memory, open
-//! pools): a change of it is named, and holds from the next start on.
+//! What is logged changes at once. All else is built into what runs (sockets, budgets of memory,
+//! open pools): a change of it is named, and holds from the next start on.
 
 use ashlar_target::nvme_tcp::PortalKind;
 
 use super::config::{Config, limits_by_name};
 use crate::logging::{FILTER_VARIABLE, Log};
 
-/// Takes what can change while the daemon serves: from `now`, as it was read again, into `before`, which
-/// counts. Says in the log what it has taken, and what the next start takes.
+/// Takes what can change while the daemon serves: from `now`, as it was read again, into `before`,
+/// which counts. Says in the log what it has taken, and what the next start takes.
 ///
 /// # Errors
 /// When the log cannot be changed.
@@ -32,7 +32,8 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The settings of which the next start would take another value, by their names in the configuration.
+/// The settings of which the next start would take another value, by their names in the
+/// configuration.
 fn differing(before: &Config, now: &Config) -> Vec<String> {
     let pairs = settings(before).into_iter().zip(settings(now));
     pairs.filter(|(before, now)| before.1 != now.1).map(|(before, _)| before.0).collect()

@@ -1,4 +1,5 @@
-//! Signals: which end the daemon, which one has it read its configuration again, and that no other ends it.
+//! Signals: which end the daemon, which one has it read its configuration again, and that no other
+//! ends it.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,8 +12,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// What ends the process in order.
 const ENDS: [(Number, &str); 3] =
     [(Number::TERM, "SIGTERM"), (Number::INT, "SIGINT"), (Number::QUIT, "SIGQUIT")];
-/// What would end it without order, and means nothing here. Not among them: SIGPIPE, which Rust programs
-/// ignore from their start on; and what reports a fault of the program itself.
+/// What would end it without order, and means nothing here. Not among them: SIGPIPE, which Rust
+/// programs ignore from their start on; and what reports a fault of the program itself.
 const IGNORED: [(Number, &str); 10] = [
     (Number::USR1, "SIGUSR1"),
     (Number::USR2, "SIGUSR2"),
@@ -49,8 +50,8 @@ fn listen(number: Number) -> io::Result<Signal> {
 }
 
 impl Signals {
-    /// Listens for those that end a process that has no configuration to read again: SIGHUP, too, which
-    /// says there that its terminal has gone.
+    /// Listens for those that end a process that has no configuration to read again: SIGHUP, too,
+    /// which says there that its terminal has gone.
     ///
     /// # Errors
     /// When the operating system refuses.

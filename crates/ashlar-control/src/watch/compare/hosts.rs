@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::appliance::HostVisits;
+use crate::appliance::{HostVisits, SharedHostNqn};
 use crate::types::{Happening, Host, Severity};
 use crate::watch::Seen;
 
-/// Events about hosts of one look: many that come and go do not push everything else out of the log.
+/// Events about hosts of one look: many that come and go do not push everything else out of the
+/// log.
 const EVENTS_MAX: usize = 16;
 const CONNECTED: &str = "host_connected";
 const DISCONNECTED: &str = "host_disconnected";
@@ -29,7 +30,25 @@ pub(super) fn happenings(before: &Seen, now: &Seen) -> Vec<Happening> {
             _ => Vec::new(),
         }
     });
-    bounded(gone.chain(come).chain(between).collect())
+    let mut all = bounded(gone.chain(come).chain(between).collect());
+    all.extend(shared_names(before, now));
+    all
+}
+
+/// Names that two hosts use at once since this look.
+fn shared_names(before: &Seen, now: &Seen) -> Vec<Happening> {
+    let is_new = |shared: &&SharedHostNqn| !before.shared_nqns.iter().any(|old| old.nqn == shared.nqn);
+    let tell = |shared: &SharedHostNqn| {
+        let SharedHostNqn { nqn, hosts: [(first_id, first), (second_id, second)] } = shared;
+        let message = format!(
+            "two hosts use the name {nqn}: one at {first} with identifier {first_id}, one at {second} with identifier \
+             {second_id}. Each sees the volumes of the other and may destroy what it holds: give one of them a name of \
+             its own (/etc/nvme/hostnqn)"
+        );
+        let happening = Happening::new(Severity::Warning, "host_nqn_shared", message);
+        Happening { host: Some(nqn.clone()), ..happening }
+    };
+    now.shared_nqns.iter().filter(is_new).take(EVENTS_MAX).map(tell).collect()
 }
 
 fn names(hosts: &[Host]) -> BTreeSet<&str> {

@@ -1,5 +1,6 @@
-//! Who has a port that is in use: the kernel's table of sockets leads to a socket, and the descriptors of all
-//! processes to who has it. Of processes of other users only root sees the descriptors.
+//! Who has a port that is in use: the kernel's table of sockets leads to a socket, and the
+//! descriptors of all processes to who has it. Of processes of other users only root sees the
+//! descriptors.
 
 use std::fmt;
 use std::fs;
@@ -60,14 +61,16 @@ fn listening(table: &str, address: SocketAddr) -> Vec<u64> {
     table.lines().filter_map(socket).collect()
 }
 
-/// Whether two sockets cannot listen at these addresses. One at the IPv6 wildcard may take IPv4 as well.
+/// Whether two sockets cannot listen at these addresses. One at the IPv6 wildcard may take IPv4 as
+/// well.
 fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     let (at, wanted) = (one.ip().to_canonical(), other.ip().to_canonical());
     let is_everywhere = |ip: IpAddr, met: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || met.is_ipv4());
     one.port() == other.port() && (at == wanted || is_everywhere(at, wanted) || is_everywhere(wanted, at))
 }
 
-/// An address as the tables have it: words of the address in the machine's byte order, a colon, the port.
+/// An address as the tables have it: words of the address in the machine's byte order, a colon, the
+/// port.
 fn parse(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(8 * at..8 * (at + 1))?, 16).ok();

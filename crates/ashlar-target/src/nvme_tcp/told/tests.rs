@@ -4,7 +4,8 @@ use super::{Tally, Told};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What is told of one occurrence each millisecond for 25 s: when, and how often it is said to have happened.
+/// What is told of one occurrence each millisecond for 25 s: when, and how often it is said to have
+/// happened.
 fn told_of_a_flood(tally: &Tally) -> Vec<(u64, u64)> {
     let count =
         |millisecond: u64| Some((millisecond, tally.count(Nanos(SECOND + millisecond * SECOND / 1000))?));
@@ -19,7 +20,7 @@ fn what_happens_all_the_time_is_told_once_in_ten_seconds_with_its_count() {
 #[test]
 fn hosts_that_come_and_go_all_the_time_have_sixteen_lines_in_ten_seconds() {
     let all = Told::default();
-    for tally in [&all.arrival, &all.departure, &all.silence] {
+    for tally in [&all.arrival, &all.departure, &all.silence, &all.refusal] {
         let told = told_of_a_flood(tally);
         assert_eq!(told.len(), 3 * 16);
         assert_eq!(told[..17].iter().map(|(_, times)| times).sum::<u64>(), 10_001);

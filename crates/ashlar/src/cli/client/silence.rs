@@ -1,4 +1,5 @@
-//! What is said of a daemon that does not answer: who it is, what keeps it from that, and the way out.
+//! What is said of a daemon that does not answer: who it is, what keeps it from that, and the way
+//! out.
 
 use std::fs;
 use std::path::Path;

@@ -45,7 +45,8 @@ fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
     Ok(address)
 }
 
-/// That both can be listened on: the kernel would refuse the second one, and say that the port is in use.
+/// That both can be listened on: the kernel would refuse the second one, and say that the port is
+/// in use.
 fn check_beside(one: &Portal, other: &Portal) -> anyhow::Result<()> {
     let (first, second) = (one.address, other.address);
     if first.port() != second.port() || first.port() == 0 || first.is_ipv4() != second.is_ipv4() {
