@@ -8,6 +8,7 @@
 
 mod buf;
 mod cause;
+mod contain;
 pub mod copies;
 mod device;
 mod ids;
@@ -19,6 +20,7 @@ mod world;
 
 pub use buf::AlignedBuf;
 pub use cause::{Cause, IoError};
+pub use contain::{Panicked, contain, contained_pool, note_panic};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};

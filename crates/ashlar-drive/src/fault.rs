@@ -27,6 +27,25 @@ struct Plan {
     vanished: bool,
     stalled: bool,
     delay: Duration,
+    panics: Option<Panicking>,
+}
+
+/// An operation that panics where it is called, as a broken invariant does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Panicking {
+    /// Once.
+    Once,
+    /// And again while its values are being dropped, which ends the process.
+    Twice,
+}
+
+/// A value of work that must not be dropped.
+struct Undroppable;
+
+impl Drop for Undroppable {
+    fn drop(&mut self) {
+        panic!("a fault that was asked for, while its values were dropped");
+    }
 }
 
 struct Failing {
@@ -69,6 +88,11 @@ impl Faults {
         self.add(Failing { op: DeviceOp::Flush, range: 0..0, errno, once: true });
     }
 
+    /// The next write panics.
+    pub fn panic_at_next_write(&self, panicking: Panicking) {
+        self.plan().panics = Some(panicking);
+    }
+
     /// Every operation fails as if the drive had been pulled.
     pub fn vanish(&self) {
         self.plan().vanished = true;
@@ -96,6 +120,7 @@ impl Faults {
         self.plan().failing.clear();
         self.plan().vanished = false;
         self.plan().delay = Duration::ZERO;
+        self.plan().panics = None;
         self.resume();
     }
 
@@ -111,6 +136,13 @@ impl Faults {
         self.0.released.notify_waiters();
     }
 
+    fn panic_if_asked(&self) {
+        let asked = self.plan().panics.take();
+        let Some(panicking) = asked else { return };
+        let _held = (panicking == Panicking::Twice).then(|| Undroppable);
+        panic!("a fault that was asked for");
+    }
+
     /// What happens to an operation before it reaches the drive.
     pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
         wait_for(&self.0.released, || {
@@ -121,6 +153,9 @@ impl Faults {
         let delay = self.plan().delay;
         if !delay.is_zero() {
             ashlar_reactor::sleep(delay).await;
+        }
+        if op == DeviceOp::Write {
+            self.panic_if_asked();
         }
         let mut plan = self.plan();
         if plan.vanished {

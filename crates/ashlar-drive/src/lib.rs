@@ -27,7 +27,7 @@ mod world;
 pub use counters::{DriveCounters, DriveStats, OpStats};
 pub use drive::{Drive, DriveSeed};
 pub use error::OpenError;
-pub use fault::Faults;
+pub use fault::{Faults, Panicking};
 pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
 pub use info::{DriveInfo, DriveKind};
 pub use lock::has_open;

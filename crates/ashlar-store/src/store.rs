@@ -211,6 +211,11 @@ impl<W: World> Store<W> {
         self.pool.stop_scrub();
     }
 
+    /// The world that it was opened in.
+    pub fn world(&self) -> &W {
+        &self.pool.world
+    }
+
     /// What an operator has chosen.
     pub fn settings(&self) -> Settings {
         self.pool.catalog.borrow().settings

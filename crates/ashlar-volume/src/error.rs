@@ -24,6 +24,17 @@ pub enum NodeError {
     /// A pool of that name is open.
     #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
     PoolExists(String),
+    /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in part.
+    #[error(
+        "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}; its data are as they were acknowledged, and ashlar \
+         pool import {pool} opens it again: please report this"
+    )]
+    Stopped {
+        /// The pool.
+        pool: String,
+        /// What the panic said, and where.
+        why: String,
+    },
     /// Another machine has opened the pool.
     #[error(
         "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"

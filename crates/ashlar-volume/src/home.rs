@@ -15,6 +15,7 @@ use futures_util::lock::{Mutex, MutexGuard};
 use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
+use crate::fuse::PoolWorld;
 use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
@@ -26,12 +27,19 @@ mod elsewhere;
 mod members;
 mod notes;
 mod open;
+mod stopped;
 mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
+pub use stopped::StoppedPool;
 pub use volumes::{AccessChange, NewVolume};
+
+/// The store of a pool that is open on this machine.
+type HomeStore<B> = Store<PoolWorld<<B as DriveBay>::World>>;
+/// A volume of it.
+pub(crate) type HomeVolume<B> = StoreVolume<PoolWorld<<B as DriveBay>::World>>;
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
 pub struct Home<B: DriveBay> {
@@ -39,7 +47,9 @@ pub struct Home<B: DriveBay> {
     bay: B,
     world: B::World,
     table: Arc<Table>,
-    pools: RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>,
+    pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
+    /// Hears of pools that a fault in Ashlar itself has stopped.
+    told: Rc<dyn Fn(StoppedPool)>,
 }
 
 /// A member drive that was given when the pool was opened.
@@ -53,7 +63,7 @@ struct PoolDrive<D> {
 
 /// A volume, and what of it other reactors may read.
 struct OpenVolume<B: DriveBay> {
-    volume: StoreVolume<B::World>,
+    volume: HomeVolume<B>,
     compression: bool,
     used_bytes: Arc<AtomicU64>,
 }
@@ -70,7 +80,7 @@ pub enum Removal {
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
     name: String,
-    store: Store<B::World>,
+    store: HomeStore<B>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
@@ -84,10 +94,15 @@ struct OpenPool<B: DriveBay> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// The reactor `index` without pools.
-    pub fn new(index: ReactorIndex, bay: B, table: Arc<Table>) -> Rc<Self> {
+    /// The reactor `index` without pools. `told` hears of those that a fault in Ashlar itself has stopped.
+    pub fn new(
+        index: ReactorIndex,
+        bay: B,
+        table: Arc<Table>,
+        told: impl Fn(StoppedPool) + 'static,
+    ) -> Rc<Self> {
         let world = bay.world();
-        Rc::new(Home { index, bay, world, table, pools: RefCell::default() })
+        Rc::new(Home { index, bay, world, table, pools: Rc::default(), told: Rc::new(told) })
     }
 
     /// This reactor's number.
@@ -105,7 +120,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// The volume at `place`, if it lives here.
-    pub(crate) fn volume(&self, place: Place) -> Option<StoreVolume<B::World>> {
+    pub(crate) fn volume(&self, place: Place) -> Option<HomeVolume<B>> {
         let pools = self.pools.borrow();
         let volumes = pools.get(&place.pool)?.volumes.borrow();
         volumes.get(&place.volume).map(|open| open.volume.clone())
@@ -113,12 +128,13 @@ impl<B: DriveBay> Home<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.pools.borrow().values().map(|pool| pool.report(self.index)).collect()
+        self.of_pools(|pool| pool.report(self.index))
     }
 
     /// What has to be remembered of a pool.
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
-        Ok(self.pool(uuid)?.record())
+        let pool = self.pool(uuid)?;
+        pool.fuse().call(|| pool.record()).map_err(|blown| stopped::stopped(pool.name.clone(), blown))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -245,6 +261,7 @@ impl<B: DriveBay> Home<B> {
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
         pool.is_leaving.set(true);
+        pool.fuse().retire();
         let volumes = pool.all_volumes();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
         pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady)))).await;
@@ -288,7 +305,7 @@ impl<B: DriveBay> OpenPool<B> {
         }
     }
 
-    fn all_volumes(&self) -> Vec<StoreVolume<B::World>> {
+    fn all_volumes(&self) -> Vec<HomeVolume<B>> {
         self.volumes.borrow().values().map(|open| open.volume.clone()).collect()
     }
 
@@ -372,7 +389,7 @@ impl<B: DriveBay> OpenPool<B> {
 }
 
 impl<B: DriveBay> OpenVolume<B> {
-    fn new(volume: StoreVolume<B::World>, compression: bool) -> Self {
+    fn new(volume: HomeVolume<B>, compression: bool) -> Self {
         let open = OpenVolume { volume, compression, used_bytes: Arc::default() };
         open.refresh();
         open

@@ -6,6 +6,7 @@
 //! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
 //! | `attributes` | what the store keeps with a volume, byte by byte |
 //! | `home` | the pools of one reactor |
+//! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
 //! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
@@ -18,6 +19,7 @@ mod bay;
 mod courier;
 mod door;
 mod error;
+mod fuse;
 mod gate;
 mod home;
 pub mod memory_door;
@@ -40,6 +42,7 @@ pub use door::{
 pub use error::NodeError;
 pub use home::{
     AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal,
+    StoppedPool,
 };
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};

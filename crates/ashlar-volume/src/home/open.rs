@@ -12,10 +12,12 @@ use futures_util::lock::Mutex;
 
 use super::members::{FoundMember, FoundPool, NoMember, reasons};
 use super::notes::{Notes, difference_in_size};
+use super::stopped::stopped;
 use super::{Home, OpenPool, OpenVolume, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
 use crate::error::NodeError;
+use crate::fuse::{Fuse, PoolWorld};
 use crate::node::path_of;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
@@ -114,12 +116,25 @@ impl<B: DriveBay> Home<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
+        let (fuse, name) = (Fuse::new(found.uuid), found.name.clone());
+        let opened = fuse.guard(self.open_under(&fuse, found, options, policy)).await;
+        opened.map_err(|blown| stopped(name, blown))?
+    }
+
+    async fn open_under(
+        &self,
+        fuse: &Rc<Fuse>,
+        found: FoundPool<B::Device>,
+        options: Options,
+        policy: OpenPolicy,
+    ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let given: Vec<(DriveId, String)> =
             drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
-        let opened = Store::open(&self.world, found, options, policy).await;
+        let world = PoolWorld::new(self.world.clone(), fuse.clone());
+        let opened = Store::open(&world, found, options, policy).await;
         let (store, mut opened) = opened.map_err(|error| {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
@@ -146,6 +161,7 @@ impl<B: DriveBay> Home<B> {
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
+        self.stop_if_blown(&pool);
         Ok(pool.record())
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
-use super::{Home, OpenPool, OpenVolume};
+use super::{Home, HomeVolume, OpenPool, OpenVolume};
 use crate::attributes::{Attributes, HOSTS_MAX};
 use crate::bay::DriveBay;
 use crate::door::{AccessList, HostNqn, Nsid};
@@ -220,7 +220,7 @@ impl<B: DriveBay> Home<B> {
     async fn change_volume(
         &self,
         place: Place,
-        change: impl AsyncFnOnce(StoreVolume<B::World>) -> Result<(), IoError>,
+        change: impl AsyncFnOnce(HomeVolume<B>) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
         let gone = |_| ashlar_block::Cause::NoSuchVolume;
         let pool = self.pool(place.pool).map_err(gone)?;
@@ -240,7 +240,7 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<B: DriveBay> OpenPool<B> {
-    fn volume_named(&self, name: &str) -> Result<StoreVolume<B::World>, NodeError> {
+    fn volume_named(&self, name: &str) -> Result<HomeVolume<B>, NodeError> {
         let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: name.to_owned() };
         volume.ok_or_else(missing)

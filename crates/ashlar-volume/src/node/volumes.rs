@@ -1,6 +1,6 @@
 //! The volumes of a node.
 
-use super::{Located, Node};
+use super::Node;
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::door::Nsid;
@@ -30,8 +30,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         nsid: Nsid,
         new: NewVolume,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.create_volume(uuid, nsid, new).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.create_volume(uuid, nsid, new).await }).await
     }
 
     /// Makes a volume larger, or smaller with `force`.
@@ -45,11 +45,12 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         size_bytes: u64,
         force: bool,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        let resize = move |home: std::rc::Rc<crate::home::Home<B>>| async move {
-            home.resize_volume(uuid, name, size_bytes, force).await
-        };
-        self.courier.call(home, resize).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.resize_volume(uuid, name, size_bytes, force).await },
+        )
+        .await
     }
 
     /// Gives a volume another name.
@@ -62,8 +63,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         name: String,
         new: VolumeName,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.rename_volume(uuid, name, new).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await }).await
     }
 
     /// Changes who may see a volume.
@@ -76,10 +77,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         name: String,
         change: AccessChange,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.change_access(uuid, name, change).await })
-            .await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.change_access(uuid, name, change).await }).await
     }
 
     /// Deletes a volume.
@@ -87,7 +86,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn delete_volume(&self, pool: &str, name: String) -> Result<(), NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.delete_volume(uuid, name).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.delete_volume(uuid, name).await }).await
     }
 }
