@@ -129,6 +129,7 @@ impl<W: World> Pool<W> {
         self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        catalog.scrub_progress = self.scrub.progress();
         catalog.rebuilt_bytes = self.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.rebalance.done.bytes();
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));

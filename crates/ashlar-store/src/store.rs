@@ -288,10 +288,15 @@ impl<W: World> Store<W> {
         request: Request,
         change: impl FnOnce(&mut VolumeEntry),
     ) -> Result<(), IoError> {
-        self.live(id)?;
+        let before = self.live(id)?;
         self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
-        self.pool.checkpoint_now().await
+        let done = self.pool.checkpoint_now().await;
+        if done.is_err() && self.pool.halted().is_some() {
+            // It may or may not be in a root, which the next start sees. Until then the volume is read as it was.
+            self.pool.catalog.borrow_mut().volumes.insert(id, before);
+        }
+        done
     }
 
     fn live(&self, id: VolumeId) -> Result<VolumeEntry, IoError> {
@@ -328,12 +333,7 @@ impl<W: World> Store<W> {
         let mut items = self.pool.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        let _updates = if stored.fragments > 0 {
-            self.pool.admit(stored.bytes()).await?;
-            None
-        } else {
-            Some(self.pool.admit_zeros(count).await?)
-        };
+        let _updates = self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;
         self.pool.count(|counters| {

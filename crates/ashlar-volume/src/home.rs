@@ -413,6 +413,6 @@ fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceI
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
         write_protected: attributes.write_protected,
         generation: 0,
-        access: attributes.access,
+        access: attributes.access.into(),
     }
 }

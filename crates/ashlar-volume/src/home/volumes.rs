@@ -75,14 +75,14 @@ fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     if size_bytes == 0 {
         return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
     }
+    if size_bytes > VOLUME_BLOCKS_MAX * block {
+        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
+        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
+    }
     if !size_bytes.is_multiple_of(block) {
         let nearest = size_bytes.next_multiple_of(block);
         let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
         return Err(NodeError::Size(why));
-    }
-    if size_bytes / block > VOLUME_BLOCKS_MAX {
-        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
-        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
     }
     Ok(size_bytes / block)
 }
@@ -115,8 +115,8 @@ impl<B: DriveBay> Home<B> {
         let id = created?;
         let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
-        self.table.put([pool.row(self.index, &open)]);
         pool.volumes.borrow_mut().insert(id, open);
+        self.publish(&pool, id);
         pool.report_of(id)
     }
 
@@ -233,6 +233,10 @@ impl<B: DriveBay> Home<B> {
 
     /// Tells everybody how a volume is now.
     fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
+        // One that leaves has been taken out of the table, and stays out.
+        if pool.is_leaving.get() {
+            return;
+        }
         if let Some(open) = pool.volumes.borrow().get(&id) {
             self.table.put([pool.row(self.index, open)]);
         }

@@ -46,6 +46,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
+        NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) => (Unavailable, "stopping"),
         NodeError::Io(error) => match error.cause {
             Cause::Internal => (Internal, "internal"),
