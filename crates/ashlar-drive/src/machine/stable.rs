@@ -23,6 +23,6 @@ const BEGINNINGS: [&str; 12] = [
 pub fn preference(name: &str) -> (usize, usize, &str) {
     let begins = |beginning: &&str| !beginning.is_empty() && name.starts_with(*beginning);
     let others = BEGINNINGS.iter().position(|beginning| beginning.is_empty()).unwrap_or(BEGINNINGS.len());
-    let place = BEGINNINGS.iter().position(|beginning| begins(&beginning)).unwrap_or(others);
+    let place = BEGINNINGS.iter().position(begins).unwrap_or(others);
     (place, name.len(), name)
 }

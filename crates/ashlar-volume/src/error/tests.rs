@@ -37,9 +37,19 @@ fn a_pool_that_is_named_already_is_not_named_again() {
 fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
     let said = |condition: DriveCondition| {
         let (drive, uuid) = (DriveId(3), DriveUuid([3; 16]));
-        let (read_errors, lies, is_slow, failure, is_made_good) = (0, 0, false, None, false);
-        let status =
-            DriveStatus { drive, uuid, condition, failure, is_made_good, read_errors, lies, is_slow };
+        let (read_errors, lies, is_slow, failure) = (0, 0, false, None);
+        let (is_made_good, is_given_up) = (false, false);
+        let status = DriveStatus {
+            drive,
+            uuid,
+            condition,
+            failure,
+            is_made_good,
+            is_given_up,
+            read_errors,
+            lies,
+            is_slow,
+        };
         NodeError::of_pools_drive("file:/d/3.img", name_of_lost(&status), "tank").to_string()
     };
     for condition in [DriveCondition::Released, DriveCondition::Absent] {
