@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Dev, major, minor};
 
+use crate::footprint::Stack;
+
 pub use stable::preference;
 
 mod stable;
+
+/// The unit in which the kernel tells sizes.
+const SECTOR_BYTES_OF_KERNEL: u64 = 512;
 
 /// A block device's number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -163,6 +169,47 @@ impl Machine {
             }
         }
         best.into_iter().map(|(kernel, id)| (kernel, dir.join(id))).collect()
+    }
+
+    /// What a device lies on; `None` if it has gone.
+    pub(crate) fn stack(&self, number: DeviceNumber) -> Option<Stack> {
+        let dir = self.dir(number).canonicalize().ok()?;
+        let disk = dir.parent().filter(|_| dir.join("partition").exists());
+        let slaves = self.names_in(&dir.join("slaves")).into_iter().map(|name| dir.join("slaves").join(name));
+        let below = disk.map(Path::to_owned).into_iter().chain(slaves);
+        let wwid = || self.text(&dir.join("wwid")).or_else(|| self.text(&dir.join("device/wwid")));
+        Some(Stack {
+            below: below.filter_map(|dir| self.device_number(&dir)).collect(),
+            backing: self.backing(&dir),
+            wwid: if disk.is_none() { wwid().map(|wwid| wwid.trim().to_owned()) } else { None }
+                .filter(|wwid| !wwid.is_empty()),
+        })
+    }
+
+    fn device_number(&self, dir: &Path) -> Option<DeviceNumber> {
+        let text = self.text(&dir.join("dev"))?;
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+
+    /// The file of a loop device, and what of it the device takes.
+    fn backing(&self, dir: &Path) -> Option<(PathBuf, Range<u64>)> {
+        let file = self.text(&dir.join("loop/backing_file"))?;
+        let start = self.number_in(&dir.join("loop/offset")).unwrap_or(0);
+        let bytes = self.number_in(&dir.join("size"))? * SECTOR_BYTES_OF_KERNEL;
+        Some((PathBuf::from(file.trim_end_matches('\n')), start..start + bytes))
+    }
+
+    /// The loop devices of the machine, each with its file.
+    pub(crate) fn loops(&self) -> Vec<(DeviceNumber, PathBuf)> {
+        let dir = self.sys.join("block");
+        let loops = self.names_in(&dir).into_iter().filter(|name| name.starts_with("loop"));
+        let with_file = |name: String| {
+            let dir = dir.join(name);
+            let (file, _) = self.backing(&dir)?;
+            Some((self.device_number(&dir)?, file))
+        };
+        loops.filter_map(with_file).collect()
     }
 
     fn by_id(&self) -> PathBuf {

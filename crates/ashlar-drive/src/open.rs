@@ -105,6 +105,7 @@ fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInf
         // What the kernel does not vouch for is volatile.
         volatile_cache: facts.volatile_cache.unwrap_or(true),
         sparse: false,
+        kernel_name: sysfs::kernel_name(stat.st_rdev),
         model: facts.model,
         serial: facts.serial,
         rotational: facts.rotational,
@@ -171,6 +172,7 @@ fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenEr
         // Its size and extents are the file system's to make durable, whatever the device below.
         volatile_cache: true,
         sparse: (stat.st_blocks as u64) * 512 < size_bytes,
+        kernel_name: None,
         model: None,
         serial: None,
         rotational: facts.rotational,
@@ -297,6 +299,7 @@ pub(crate) fn memory_info(kind: DriveKind, size: ByteSize) -> DriveInfo {
         direct: true,
         volatile_cache: false,
         sparse: false,
+        kernel_name: None,
         model: None,
         serial: None,
         rotational: Some(false),

@@ -34,6 +34,11 @@ pub(crate) fn holders(device: Dev) -> Vec<String> {
     names
 }
 
+/// What the kernel calls `device`.
+pub(crate) fn kernel_name(device: Dev) -> Option<String> {
+    Some(device_dir(device).canonicalize().ok()?.file_name()?.to_str()?.to_owned())
+}
+
 /// Whether the kernel still has `device`.
 pub(crate) fn is_present(device: Dev) -> bool {
     device_dir(device).exists()

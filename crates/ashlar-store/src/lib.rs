@@ -61,6 +61,7 @@ mod zeroing;
 pub use comeback::{ReturnError, Returned};
 pub use compress::codec;
 
+pub use ashlar_raid::Failure;
 pub use audit::Audit;
 pub use capacity::Space;
 pub use catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};

@@ -111,6 +111,15 @@ pub enum NodeError {
         /// What they are instead, each.
         why: String,
     },
+    /// Of a pool that the node has no drive is there.
+    #[error("none of its drives is there: {why}")]
+    NoneThere {
+        /// What is where they were, each.
+        why: String,
+    },
+    /// Somebody has stopped the opening of a pool.
+    #[error("its opening was stopped")]
+    OpeningStopped,
     /// The drives are those of several pools.
     #[error("the drives belong to several pools ({0}): say which by its name or UUID")]
     SeveralPools(String),

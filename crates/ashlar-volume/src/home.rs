@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
@@ -26,11 +26,13 @@ mod elsewhere;
 mod members;
 mod notes;
 mod open;
+mod opening;
 mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
+pub use opening::{Opening, OpeningStage};
 pub use volumes::{AccessChange, NewVolume};
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
@@ -49,6 +51,15 @@ struct PoolDrive<D> {
     drive: BayDrive<D>,
     /// The size that the pool uses: where the second superblock is.
     pool_bytes: u64,
+}
+
+impl<D> PoolDrive<D> {
+    /// What is known of it, with the name that it has by now: udev may give it one after it was opened.
+    fn facts<B: DriveBay<Device = D>>(&self, bay: &B) -> DriveFacts {
+        let facts = self.drive.facts.clone();
+        let stable_name = facts.kernel.as_deref().and_then(|kernel| bay.stable_name(kernel));
+        DriveFacts { stable_name: stable_name.or(facts.stable_name), ..facts }
+    }
 }
 
 /// A volume, and what of it other reactors may read.
@@ -74,6 +85,8 @@ struct OpenPool<B: DriveBay> {
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
+    /// When drives that have failed were first seen to have.
+    failed_at: RefCell<BTreeMap<DriveId, Nanos>>,
     /// Drives whose label is being taken off, because they are no members any more.
     parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
@@ -113,12 +126,12 @@ impl<B: DriveBay> Home<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.pools.borrow().values().map(|pool| pool.report(self.index)).collect()
+        self.pools.borrow().values().map(|pool| pool.report(&self.bay, self.index)).collect()
     }
 
     /// What has to be remembered of a pool.
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
-        Ok(self.pool(uuid)?.record())
+        Ok(self.pool(uuid)?.record(&self.bay))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -299,7 +312,7 @@ impl<B: DriveBay> OpenPool<B> {
 
     /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
     /// start.
-    fn record(&self) -> PoolRecord {
+    fn record(&self, bay: &B) -> PoolRecord {
         let given = self.drives.borrow();
         let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
         let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
@@ -307,13 +320,13 @@ impl<B: DriveBay> OpenPool<B> {
         PoolRecord {
             uuid: self.uuid,
             name: self.name.clone(),
-            drives: drives.map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
         }
     }
 
-    fn report(&self, home: ReactorIndex) -> PoolReport {
+    fn report(&self, bay: &B, home: ReactorIndex) -> PoolReport {
         let status = self.store.status();
         let entries = self.store.volumes();
         let mut volumes: Vec<VolumeReport> =
@@ -324,7 +337,7 @@ impl<B: DriveBay> OpenPool<B> {
             let given = drives.iter().find(|given| given.uuid == drive.uuid);
             DriveReport {
                 status: drive.clone(),
-                facts: given.map(|given| given.drive.facts.clone()),
+                facts: given.map(|given| given.facts(bay)),
                 is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
             }
         });

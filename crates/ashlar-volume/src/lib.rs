@@ -31,7 +31,7 @@ mod store_volume;
 mod table;
 
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
-pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
+pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
 pub use courier::{Courier, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
@@ -39,7 +39,8 @@ pub use door::{
 };
 pub use error::NodeError;
 pub use home::{
-    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal,
+    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening,
+    OpeningStage, Removal,
 };
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};

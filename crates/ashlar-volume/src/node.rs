@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
-use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest};
+use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest, Opening};
 use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, name_of_lost};
 use crate::table::{ReactorIndex, Table};
 
@@ -126,35 +126,50 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
         let options = self.options.clone();
-        let member_wait = Duration::ZERO;
-        let request =
-            OpenRequest { pool, drives, left_out, names_taken, closed, policy, options, member_wait };
+        let (member_wait, seek, opening) = (Duration::ZERO, false, Opening::default());
+        let request = OpenRequest {
+            name: pool.clone(),
+            pool,
+            drives,
+            seek,
+            left_out,
+            names_taken,
+            closed,
+            policy,
+            options,
+            member_wait,
+            opening,
+        };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
-    /// Opens pools that the node has, all at once: it takes as long as the one that takes longest, whose drives are late or that another
-    /// machine had last. The answers are in the order of the pools.
-    pub async fn open_pools(
+    /// Opens the pool of that place among those that the node has, wherever its drives are: they are sought by
+    /// their labels. Several pools may be opened at a time. Of two that have one name the first one is opened.
+    ///
+    /// # Errors
+    /// [`NodeError`]; nothing is open then.
+    pub async fn open_known(
         &self,
         pools: &[KnownPool],
+        at: usize,
         member_wait: Duration,
-    ) -> Vec<Result<PoolRecord, NodeError>> {
-        let open = async |(at, pool): (usize, &KnownPool)| {
-            let request = OpenRequest {
-                pool: Some(pool.uuid.clone()),
-                drives: pool.drives.clone(),
-                left_out: Vec::new(),
-                names_taken: Vec::new(),
-                // Of two that have one name the first one is opened.
-                closed: pools[..at].to_vec(),
-                policy: OpenPolicy::Most,
-                options: self.options.clone(),
-                member_wait,
-            };
-            let home = ReactorIndex(at % self.courier.reactors());
-            self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+        opening: Opening,
+    ) -> Result<PoolRecord, NodeError> {
+        let request = OpenRequest {
+            pool: Some(pools[at].uuid.clone()),
+            name: Some(pools[at].name.clone()),
+            drives: Vec::new(),
+            seek: true,
+            left_out: Vec::new(),
+            names_taken: Vec::new(),
+            closed: pools[..at].to_vec(),
+            policy: OpenPolicy::Most,
+            options: self.options.clone(),
+            member_wait,
+            opening,
         };
-        join_all(pools.iter().enumerate().map(open)).await
+        let home = ReactorIndex(at % self.courier.reactors());
+        self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
     /// What has to be remembered of a pool.

@@ -125,7 +125,9 @@ The daemon keeps its newest 1024 events, from its start on.")]
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds. What hosts may take is in its table [limits]:
+member_wait_seconds; and drive_directories, in which drives that are files are
+looked for as well (a list of paths), and auto_rejoin: whether drives that were
+away come back to open pools by themselves (true). What hosts may take is in its table [limits]:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
 connection_bytes_max, host_bytes_max, reactor_bytes_max,
@@ -156,8 +158,8 @@ pub struct ServeArguments {
     /// 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
-    /// How long a start waits for drives that its pools had when they were last open, before they are given up
-    /// [default: 10]
+    /// How long a pool that is being opened waits for drives that it had when it was last open. Other pools, and
+    /// hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
 }

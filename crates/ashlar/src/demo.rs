@@ -59,6 +59,7 @@ async fn show(
     running: &Running,
     signals: &mut Signals,
 ) -> anyhow::Result<()> {
+    running.appliance.opened().await;
     let volume = prepare::prepare(&*running.appliance, state).await?;
     let workload = Workload {
         address: io_address(running)?,

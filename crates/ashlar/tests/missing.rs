@@ -14,11 +14,11 @@ fn states(place: &Place) -> Vec<String> {
 }
 
 fn take_away(place: &Place, index: usize) {
-    fs::rename(place.image(index), place.path("away")).unwrap();
+    fs::rename(place.image(index), place.aside(index)).unwrap();
 }
 
 fn bring_back(place: &Place, index: usize) {
-    fs::rename(place.path("away"), place.image(index)).unwrap();
+    fs::rename(place.aside(index), place.image(index)).unwrap();
 }
 
 #[test]

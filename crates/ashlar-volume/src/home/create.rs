@@ -221,7 +221,7 @@ impl<B: DriveBay> Home<B> {
             })),
             None => self.give_back(drives),
         }
-        added.map(|_| pool.record())
+        added.map(|_| pool.record(&self.bay))
     }
 
     async fn add_to(

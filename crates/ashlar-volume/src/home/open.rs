@@ -10,11 +10,11 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
-use super::members::{FoundMember, FoundPool, NoMember, reasons};
+use super::members::{FoundMember, FoundPool, reasons};
 use super::notes::{Notes, difference_in_size};
-use super::{Home, OpenPool, OpenVolume, PoolDrive};
+use super::{Home, OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive};
 use crate::attributes::Attributes;
-use crate::bay::DriveBay;
+use crate::bay::{DriveBay, NoMember};
 use crate::error::NodeError;
 use crate::node::path_of;
 use crate::report::PoolRecord;
@@ -30,8 +30,12 @@ const UNLOCKED_MAX: Duration = Duration::from_secs(5);
 pub struct OpenRequest {
     /// Which, by name or UUID. Without it, the drives are those of one pool.
     pub pool: Option<String>,
+    /// What people call it, as far as that is known.
+    pub name: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
+    /// They are looked for by their labels instead, and by `pool`'s UUID: see [`DriveBay::sought`].
+    pub seek: bool,
     /// Why others are none, each a sentence: they were looked at before.
     pub left_out: Vec<String>,
     /// Names that other open pools have: a pool of such a name is not opened.
@@ -44,6 +48,8 @@ pub struct OpenRequest {
     pub options: Options,
     /// How long members are waited for that the pool counts on and that are not there yet.
     pub member_wait: Duration,
+    /// Who looks on.
+    pub opening: Opening,
 }
 
 /// Where the drives of a pool may be, as somebody has looked for them.
@@ -87,7 +93,7 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// [`NodeError`]; nothing is open then.
     pub async fn open_pool(&self, mut request: OpenRequest) -> Result<PoolRecord, NodeError> {
-        if request.drives.is_empty() {
+        if request.drives.is_empty() && !request.seek {
             return Err(NodeError::NoDrives);
         }
         let mut tries = OPEN_TRIES;
@@ -97,6 +103,7 @@ impl<B: DriveBay> Home<B> {
                 return Err(NodeError::PoolExists(found.name));
             }
             tries -= 1;
+            request.opening.enter(OpeningStage::Reading);
             match self.open_members(found, request.options.clone(), request.policy).await {
                 Err(error @ NodeError::Open { error: OpenError::Unsure, .. }) if tries > 0 => {
                     tracing::info!(%error, "opening a pool once more");
@@ -137,6 +144,7 @@ impl<B: DriveBay> Home<B> {
             opened,
             drives: RefCell::new(drives),
             notes,
+            failed_at: RefCell::default(),
             parting: RefCell::default(),
             volumes,
             is_leaving,
@@ -146,7 +154,7 @@ impl<B: DriveBay> Home<B> {
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
-        Ok(pool.record())
+        Ok(pool.record(&self.bay))
     }
 
     async fn open_volumes(&self, pool: &OpenPool<B>) {

@@ -9,7 +9,7 @@ use super::{Located, Node, check_unused, is_at};
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::error::NodeError;
-use crate::home::{OpenRequest, Removal};
+use crate::home::{OpenRequest, Opening, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
@@ -137,7 +137,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let others = reports.into_iter().filter(|report| report.status.uuid != uuid);
         let request = OpenRequest {
             pool: Some(uuid.to_string()),
+            name: Some(report.status.name),
             drives,
+            seek: false,
             left_out: Vec::new(),
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
@@ -146,6 +148,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,
+            opening: Opening::default(),
         };
         self.courier.call(home, move |home| async move { home.reopen_pool(uuid, request).await }).await?
     }

@@ -11,6 +11,8 @@ use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind};
 use serde::Deserialize;
 
+use super::finder::Wanted;
+use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use limits::LimitsTable;
 use memory::memory_bytes;
@@ -54,6 +56,10 @@ pub struct Config {
     pub store: Options,
     /// How long a start waits for drives that its pools had when they were last open.
     pub member_wait: Duration,
+    /// Directories in which drives that are files are looked for.
+    pub drive_directories: Vec<PathBuf>,
+    /// Drives that were away come back to open pools by themselves.
+    pub auto_rejoin: bool,
     /// What hosts may take.
     pub limits: Limits,
 }
@@ -88,6 +94,9 @@ struct File {
     over_provisioning_percent: Option<u64>,
     member_wait_seconds: Option<u64>,
     #[serde(default)]
+    drive_directories: Vec<PathBuf>,
+    auto_rejoin: Option<bool>,
+    #[serde(default)]
     limits: LimitsTable,
 }
 
@@ -119,8 +128,16 @@ impl Config {
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
             member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
+            drive_directories: drive_directories(file.drive_directories)?,
+            auto_rejoin: file.auto_rejoin.unwrap_or(true),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
         })
+    }
+
+    /// What is looked for by a daemon with this state.
+    pub fn wanted(&self, state: &StateDir) -> Wanted {
+        let pools = state.node.pools.iter().map(PoolState::wanted).collect();
+        Wanted { pools, directories: self.drive_directories.clone() }
     }
 }
 
@@ -174,6 +191,18 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
 fn default_map_memory(memory_bytes: u64) -> ByteSize {
     let least = MAP_MEMORY_BYTES_DEFAULT_MIN.min(memory_bytes / MAP_MEMORY_PART_MAX);
     ByteSize((memory_bytes / MAP_MEMORY_PART).max(least).max(MAP_MEMORY_BYTES_MIN))
+}
+
+/// They may come later, with what is mounted there.
+fn drive_directories(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    for directory in &directories {
+        ensure!(
+            directory.is_absolute(),
+            "drive_directories: '{}' does not begin with /: name the whole path",
+            directory.display()
+        );
+    }
+    Ok(directories)
 }
 
 fn member_wait(seconds: Option<u64>) -> anyhow::Result<Duration> {

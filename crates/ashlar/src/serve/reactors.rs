@@ -107,11 +107,16 @@ impl Threads {
     ///
     /// # Errors
     /// Why the first one that failed could not be started, and the way out.
-    pub fn start(count: usize, config: &Config, table: &Arc<Table>) -> anyhow::Result<(Self, Reactors)> {
+    pub fn start(
+        count: usize,
+        config: &Config,
+        table: &Arc<Table>,
+        bay: &MachineBay,
+    ) -> anyhow::Result<(Self, Reactors)> {
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
-            let (running, handle) = start(ReactorIndex(index), config.clone(), table.clone())?;
+            let (running, handle) = start(ReactorIndex(index), config.clone(), table.clone(), bay.clone())?;
             threads.running.push(running);
             handles.push(handle);
         }
@@ -129,13 +134,18 @@ impl Threads {
     }
 }
 
-fn start(index: ReactorIndex, config: Config, table: Arc<Table>) -> anyhow::Result<(Running, Handle)> {
+fn start(
+    index: ReactorIndex,
+    config: Config,
+    table: Arc<Table>,
+    bay: MachineBay,
+) -> anyhow::Result<(Running, Handle)> {
     let (started, start) = mpsc::channel();
     let (until, mut ended) = mailbox::channel::<()>(1);
     let serve = move || {
         let report = started.clone();
         let main = async move {
-            let home = Home::new(index, MachineBay, table);
+            let home = Home::new(index, bay, table);
             LOCAL.set(Some(Rc::new(Local { home, service: RefCell::new(None) })));
             let _ = report.send(Ok(ashlar_reactor::handle()));
             while ended.recv().await.is_some() {}

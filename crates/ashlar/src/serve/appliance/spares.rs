@@ -8,7 +8,7 @@ use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::DriveCondition;
 use ashlar_volume::{DriveReport, PoolReport};
 
-use super::super::convert;
+use super::super::bay::name_the_same;
 use super::super::errors::api_error;
 use super::super::spares::{Lacking, Taking};
 use super::Shared;
@@ -19,14 +19,15 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 impl Shared {
     pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
         self.check_no_spare([&drive])?;
+        self.check_not_opening(std::slice::from_ref(&drive))?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Refuses drives that wait as spares: whoever took one would leave its pool without.
@@ -44,7 +45,7 @@ impl Shared {
 
     pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
@@ -54,7 +55,7 @@ impl Shared {
         })?;
         self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec))?;
         self.memory().spare_is_well(&spec);
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Takes spares for what pools have lost, for as long as it is polled.
@@ -110,7 +111,10 @@ impl Shared {
         else {
             return Ok(());
         };
-        let is_member = |drive: &DriveReport| drive.facts.as_ref().is_some_and(|facts| facts.spec == spec);
+        let is_member = |drive: &DriveReport| {
+            let facts = drive.facts.as_ref();
+            facts.is_some_and(|facts| facts.spec == spec || name_the_same(&facts.spec, &spec))
+        };
         let taken = report.drives.iter().any(is_member);
         self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None })
     }
