@@ -27,6 +27,7 @@ mod peek;
 mod spec;
 mod sysfs;
 mod uevents;
+mod users;
 mod world;
 
 pub use counters::{DriveCounters, DriveStats, OpStats};

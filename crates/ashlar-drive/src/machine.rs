@@ -200,6 +200,24 @@ impl Machine {
         Some((PathBuf::from(file.trim_end_matches('\n')), start..start + bytes))
     }
 
+    /// What is stacked on a device: `md127`, `dm-0 (vg-data)`.
+    pub(crate) fn holders(&self, number: DeviceNumber) -> Vec<String> {
+        let dir = self.dir(number).join("holders");
+        let named = |holder: String| match self.text(&dir.join(&holder).join("dm/name")) {
+            Some(name) => format!("{holder} ({})", name.trim()),
+            None => holder,
+        };
+        self.names_in(&dir).into_iter().map(named).collect()
+    }
+
+    /// The partitions of a disk, each with the kernel's name.
+    pub(crate) fn partitions(&self, number: DeviceNumber) -> Vec<(DeviceNumber, String)> {
+        let dir = self.dir(number);
+        let is_partition = |name: &String| dir.join(name).join("partition").exists();
+        let partitions = self.names_in(&dir).into_iter().filter(is_partition);
+        partitions.filter_map(|name| Some((self.device_number(&dir.join(&name))?, name))).collect()
+    }
+
     /// The loop devices of the machine, each with its file.
     pub(crate) fn loops(&self) -> Vec<(DeviceNumber, PathBuf)> {
         let dir = self.sys.join("block");

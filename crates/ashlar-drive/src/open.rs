@@ -13,7 +13,7 @@ use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
 use crate::model::{ModelName, Profile};
 use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
-use crate::{lock, sysfs};
+use crate::{lock, sysfs, users};
 
 /// How long a drive is waited for that nobody has open any more, although its lock is still there.
 const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -77,7 +77,7 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     // O_EXCL keeps out mounts, volume managers and other exclusive openers; the lock, daemons of our kind.
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_device(&found) },
+        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: users::user_of_device(&found) },
         errno => cannot(path, "opening it", errno),
     })?;
     lock_or_name_holder(path, &descriptor)?;
@@ -134,6 +134,9 @@ pub(crate) fn open_file(
         FileType::RegularFile => {}
         FileType::BlockDevice => return Err(OpenError::IsBlockDevice { path: path.to_owned() }),
         _ => return Err(OpenError::NotADrive { path: path.to_owned() }),
+    }
+    if let Some(holder) = users::user_of_file(&found) {
+        return Err(OpenError::InUse { path: path.to_owned(), holder });
     }
     let (descriptor, direct) = open_direct_if_possible(path)?;
     lock_or_name_holder(path, &descriptor)?;

@@ -232,15 +232,6 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Of a drive that a pool of this daemon has: `lost` is its name there, if the pool has lost it.
-    pub(crate) fn of_pools_drive(spec: &str, lost: Option<String>, pool: &str) -> Self {
-        let (spec, pool) = (spec.to_owned(), pool.to_owned());
-        match lost {
-            Some(drive) => NodeError::LostByPool { spec, drive, pool },
-            None => NodeError::DriveOfPool { spec, pool },
-        }
-    }
-
     /// What there is to say where the pool that it is about is named already.
     pub fn of_its_pool(&self) -> String {
         match self {

@@ -15,7 +15,9 @@ use futures_util::lock::{Mutex, MutexGuard};
 use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
-use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::report::{
+    DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport, is_lost,
+};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
@@ -127,6 +129,27 @@ impl<B: DriveBay> Home<B> {
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
         self.pools.borrow().values().map(|pool| pool.report(&self.bay, self.index)).collect()
+    }
+
+    /// All drives that the pools of this reactor have open and that are there: another drive may be by now where one was
+    /// that is not.
+    pub fn held(&self) -> Vec<HeldDrive> {
+        let mut held = Vec::new();
+        for pool in self.pools.borrow().values() {
+            let status = pool.store.status();
+            let drives = pool.drives.borrow();
+            for given in drives.iter().filter(|given| self.bay.is_there(&given.drive.device)) {
+                // One that came back has several records, of which the newest comes last.
+                let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
+                held.push(HeldDrive {
+                    spec: given.drive.facts.spec.clone(),
+                    pool: pool.name.clone(),
+                    drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
+                    is_lost: record.is_none_or(is_lost),
+                });
+            }
+        }
+        held
     }
 
     /// What has to be remembered of a pool.

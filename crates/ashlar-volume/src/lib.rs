@@ -45,6 +45,6 @@ pub use home::{
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};
 pub use node_door::{NodeDoor, NodeVolume};
-pub use report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
 pub use table::{Place, ReactorIndex, Table};

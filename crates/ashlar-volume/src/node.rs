@@ -3,7 +3,6 @@
 mod members;
 mod volumes;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
 use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest, Opening};
-use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, name_of_lost};
+use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -67,6 +66,18 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         Ok(all)
     }
 
+    /// All drives that its pools have open.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub async fn held(&self) -> Result<Vec<HeldDrive>, Gone> {
+        let mut all = Vec::new();
+        for reactor in 0..self.courier.reactors() {
+            all.extend(self.courier.call(ReactorIndex(reactor), |home| async move { home.held() }).await?);
+        }
+        Ok(all)
+    }
+
     /// A pool by its name or UUID.
     ///
     /// # Errors
@@ -103,7 +114,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         if reports.iter().any(|report| report.status.name == new.name) {
             return Err(NodeError::PoolExists(new.name));
         }
-        check_unused(&reports, &drives)?;
+        check_unused(&self.held().await?, &drives)?;
         let home = self.least_loaded(&reports);
         let request = CreateRequest { new, drives, force, options: self.options.clone() };
         self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
@@ -247,7 +258,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
     }
 
@@ -257,7 +268,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn prepare_spare(&self, pool: &str, spec: String, force: bool) -> Result<(), NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier
             .call(home, move |home| async move { home.prepare_spare(uuid, spec, force).await })
@@ -269,7 +280,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn clear_label(&self, spec: String, force: bool) -> Result<DriveReading, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let clear =
             move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
         self.courier.call(ReactorIndex(0), clear).await?
@@ -277,20 +288,11 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
 }
 
 /// Refuses drives that a pool of this daemon has, whatever reactor it lives on.
-fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeError> {
-    let wanted: BTreeSet<&str> = specs.iter().map(|spec| path_of(spec)).collect();
-    for report in reports {
-        let own = |drive: &&DriveReport| {
-            let facts = drive.facts.as_ref();
-            facts.is_some_and(|facts| !facts.is_volatile && wanted.contains(path_of(&facts.spec)))
-        };
-        // One that came back has several records, of which the newest comes last.
-        if let Some(drive) = report.drives.iter().rfind(own) {
-            let spec = drive.facts.as_ref().map_or("", |facts| &facts.spec);
-            return Err(NodeError::of_pools_drive(spec, name_of_lost(&drive.status), &report.status.name));
-        }
-    }
-    Ok(())
+fn check_unused(held: &[HeldDrive], specs: &[String]) -> Result<(), NodeError> {
+    let is_wanted = |held: &&HeldDrive| specs.iter().any(|spec| path_of(spec) == path_of(&held.spec));
+    // Memory is made anew for each that asks for it.
+    let lasts = |held: &&HeldDrive| !held.spec.starts_with("mem:") && !held.spec.starts_with("null:");
+    held.iter().filter(lasts).find(is_wanted).map_or(Ok(()), |held| Err(held.refuses(&held.spec)))
 }
 
 /// A drive's text without its options: what two ways of naming one drive have in common.

@@ -125,9 +125,10 @@ The daemon keeps its newest 1024 events, from its start on.")]
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds; and drive_directories, in which drives that are files are
-looked for as well (a list of paths), and auto_rejoin: whether drives that were
-away come back to open pools by themselves (true). What hosts may take is in its table [limits]:
+member_wait_seconds; and two more: drive_directories, a list of paths in which
+drives that are files are looked for as well, and auto_rejoin, whether drives
+that were away come back to open pools by themselves (true).
+What hosts may take is in its table [limits]:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
 connection_bytes_max, host_bytes_max, reactor_bytes_max,

@@ -4,6 +4,7 @@ mod appliance;
 mod bay;
 mod config;
 mod convert;
+mod distinct;
 mod errors;
 mod finder;
 mod memory;

@@ -86,7 +86,7 @@ fn assert_states(place: &Place, life: Life) {
 
 #[test]
 fn a_drive_that_is_removed_costs_nothing_and_is_not_believed_when_it_comes_back() {
-    let place = Place::new();
+    let place = Place::by_hand();
     make_pool(&place);
     let mut stale = None;
     let volume = lose_under_load(&place, Volume::new("tank/v0", BLOCKS, 11), |image| {

@@ -28,7 +28,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         spec: String,
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let Located { home, uuid } = self.locate(pool).await?;
         self.courier
             .call(home, move |home| async move { home.add_drive(uuid, old, spec, force).await })

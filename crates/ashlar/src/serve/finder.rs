@@ -21,6 +21,7 @@ use rustix::fd::OwnedFd;
 use tokio::sync::watch;
 
 use look::{Looker, Message};
+pub use missed::path_of;
 use survey::Survey;
 
 mod choose;

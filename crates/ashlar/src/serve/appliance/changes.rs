@@ -15,6 +15,7 @@ use ashlar_volume::{AccessChange, Given, NodeError, Opening, Order, PoolRecord, 
 use futures_util::future::join_all;
 
 use super::super::bay::name_the_same;
+use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
 use super::super::memory::NotOpen;
 use super::super::state::PoolState;
@@ -36,6 +37,7 @@ impl Shared {
         }
         self.check_no_spare(&request.drives)?;
         self.check_not_opening(&request.drives)?;
+        self.check_distinct(&request.drives).await?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
@@ -61,6 +63,7 @@ impl Shared {
                 return Ok(self.pool(&report));
             }
         }
+        distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = self.members_among(&request.drives).await?;
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
@@ -143,6 +146,7 @@ impl Shared {
         self.check_available(&pool).await?;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
+        self.check_distinct(std::slice::from_ref(&request.drive)).await?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
     }
@@ -182,6 +186,7 @@ impl Shared {
         let ReplaceDrive { drive, with, force } = request;
         self.check_no_spare([&with])?;
         self.check_not_opening(std::slice::from_ref(&with))?;
+        self.check_distinct(std::slice::from_ref(&with)).await?;
         let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.

@@ -9,6 +9,7 @@ use ashlar_store::DriveCondition;
 use ashlar_volume::{DriveReport, PoolReport};
 
 use super::super::bay::name_the_same;
+use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
 use super::super::spares::{Lacking, Taking};
 use super::Shared;
@@ -24,6 +25,7 @@ impl Shared {
         let NameDrive { drive, force } = request;
         self.check_no_spare([&drive])?;
         self.check_not_opening(std::slice::from_ref(&drive))?;
+        self.check_distinct(std::slice::from_ref(&drive)).await?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
@@ -41,6 +43,20 @@ impl Shared {
         let message = format!("{drive} is a spare of pool '{pool}'");
         let hint = format!("ashlar pool spare remove {pool} {drive} frees it");
         Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
+    }
+
+    /// Refuses drives that are one drive under two names, or lie on each other or on one that is in use.
+    pub(super) async fn check_distinct(&self, drives: &[String]) -> Result<(), ApiError> {
+        let held = self.node.held().await.map_err(|gone| api_error(gone.into()))?;
+        let spares: Vec<Named> = {
+            let memory = self.memory();
+            let pools = memory.pools().iter();
+            pools
+                .flat_map(|pool| pool.spares.waiting.iter().map(|spec| Named::spare(spec, &pool.name)))
+                .collect()
+        };
+        let wanted = drives.iter().map(|drive| Named::wanted(drive));
+        distinct::check_distinct(wanted.chain(held.iter().map(Named::held)).chain(spares).collect()).await
     }
 
     pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {

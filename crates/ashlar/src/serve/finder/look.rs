@@ -152,11 +152,7 @@ impl Looker {
                 self.survey.table.end_read(&place, &mark, Known::Read(content));
             }
             Message::Done(Done::Directory { path, listing }) => self.see_directory(path, listing),
-            Message::Done(Done::Missed { pool, spec, missed }) => {
-                if let Some(gap) = self.gaps.get_mut(&(pool, spec)) {
-                    (gap.asked, gap.missed) = (None, Some(missed));
-                }
-            }
+            Message::Done(Done::Missed { pool, spec, missed }) => self.see_missed(pool, spec, missed),
             Message::Stop => {}
         }
     }
@@ -251,6 +247,28 @@ impl Looker {
         self.gaps.values_mut().for_each(|gap| gap.is_due = true);
     }
 
+    fn see_missed(&mut self, pool: String, spec: String, missed: Missed) {
+        if let Some(gap) = self.gaps.get_mut(&(pool, spec)) {
+            (gap.asked, gap.missed) = (None, Some(missed));
+        }
+    }
+
+    /// A member whose first label is gone is known by the second one, where it was.
+    fn take_second_labels(&mut self) {
+        for ((_, spec), gap) in &self.gaps {
+            let label = gap.missed.as_ref().and_then(|missed| missed.label);
+            if let Some((place, label)) = self.survey.place_of(spec).zip(label) {
+                self.survey.table.note_label(&place, label);
+            }
+        }
+    }
+
+    /// No label is awaited that may come soon, and each directory was looked at.
+    fn table_is_quiet(&self) -> bool {
+        let are_known = self.directories.values().all(|directory| directory.is_known);
+        are_known && self.survey.table.awaited(Instant::now(), QUICK_MAX).is_none()
+    }
+
     // --- what it has done -----------------------------------------------------------------------------------------
 
     fn begin_jobs(&mut self) {
@@ -266,6 +284,7 @@ impl Looker {
                 directory.asked = self.jobs.list(path.clone(), directory.changed).then_some(now);
             }
         }
+        self.take_second_labels();
         self.see_gaps();
         for ((pool, spec), gap) in &mut self.gaps {
             if gap.is_due && gap.asked.is_none() {
@@ -286,7 +305,9 @@ impl Looker {
         let gaps: BTreeSet<(String, String)> =
             missing.map(|(pool, (spec, _))| (pool.clone(), spec.clone())).collect();
         self.gaps.retain(|gap, _| gaps.contains(gap));
-        for gap in gaps {
+        // What is being read for its label is not to be read for this as well.
+        let is_quiet = self.table_is_quiet();
+        for gap in gaps.into_iter().filter(|_| is_quiet) {
             self.gaps.entry(gap).or_insert(Gap { is_due: true, ..Gap::default() });
         }
     }

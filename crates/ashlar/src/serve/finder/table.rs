@@ -165,6 +165,14 @@ impl Table {
         }
     }
 
+    /// The drive there carries this label, although not where it is looked for.
+    pub fn note_label(&mut self, place: &Place, label: Label) {
+        if let Some(entry @ Entry { known: Known::Read(Content::Foreign), .. }) = self.entries.get_mut(place)
+        {
+            entry.known = Known::Read(Content::Label(label));
+        }
+    }
+
     /// Since when the drive is awaited that is awaited longest, of those that have not been awaited for `longest`.
     pub fn awaited(&self, now: Instant, longest: Duration) -> Option<Instant> {
         let since = self.entries.values().filter_map(|entry| match entry.known {

@@ -132,6 +132,21 @@ fn a_drive_that_is_not_there_is_missed_with_what_is_in_its_place() {
 }
 
 #[test]
+fn a_member_whose_first_label_is_gone_is_known_where_it_was_by_its_second_one() {
+    let place = Place::new();
+    place.label("a/0.img", 0);
+    let mut content = fs::read(place.path("a/0.img")).unwrap();
+    let end = content.len() - 4096;
+    content.copy_within(..4096, end);
+    content[..4096].fill(0xa5);
+    fs::write(place.path("a/1.img"), &content).unwrap();
+    fs::remove_file(place.path("a/0.img")).unwrap();
+    let finder = place.find(&[("a/1.img", 0)], &[]);
+    let found = wait_until(&finder, "it is found", |known| known.is_settled && !known.drives.is_empty());
+    assert_eq!((specs(&found), found.missed), (vec![place.spec("a/1.img")], vec![]));
+}
+
+#[test]
 fn a_drive_that_comes_later_is_found() {
     let place = Place::new();
     place.label("a/0.img", 0);
