@@ -9,7 +9,14 @@ FUZZ_SECONDS ?= 3
 # Optimised, because the simulation needs it, but with every assertion.
 TEST_PROFILE ?= testing
 DATA         ?= ./ashlar-data
+# Where the demonstration listens.
+PORT         ?= 4420
+DISCOVERY_PORT ?= 8009
 BUILT         = $(or $(CARGO_TARGET_DIR),target)
+# Where .ci/run keeps the names of tests that failed, and passed when they ran again.
+FLAKY         = $(BUILT)/flaky.txt
+TEST         ?=
+TIMES        ?= 100
 
 export CRASH_ROUNDS
 check: export RUSTDOCFLAGS = -D warnings
@@ -17,24 +24,29 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check unit-test fuzz programs simulate linux-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz programs simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) DATA=$(DATA)"
+	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) DATA=$(DATA) PORT=$(PORT) DISCOVERY_PORT=$(DISCOVERY_PORT)"
 
 setup: ## install what building and testing need, or say what is missing
 	@scripts/setup
 
-build: ## the release binary
+build: cargo ## the release binary
 	$(CARGO) build --release -p ashlar
 
+cargo:
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: README.md says how to get Rust" >&2; exit 1; }
+
 run: build ## serve a demonstration pool from DATA, and measure it
-	@$(BUILT)/release/ashlar demo --state $(DATA)
+	@$(BUILT)/release/ashlar demo --state $(DATA) --listen 127.0.0.1:$(PORT) --discovery 127.0.0.1:$(DISCOVERY_PORT)
 
 # One after the other: each of them uses every processor.
+# What passed only when it ran again is told first: it is mended before anything else.
 test: setup ## everything that has to pass: check, all tests, fuzzing, simulation, the Linux client
+	@! [ -s $(FLAKY) ] || sed 's/^/FLAKY, by the last run: /' $(FLAKY)
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit-test
 	@$(MAKE) --no-print-directory fuzz
@@ -54,7 +66,10 @@ check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, doc
 	$(CARGO) doc --workspace --no-deps --profile $(TEST_PROFILE)
 
 unit-test: ## the tests of all crates, with CRASH_ROUNDS kills of a real daemon
-	$(CARGO) test --workspace --profile $(TEST_PROFILE)
+	scripts/unit-test $(TEST_PROFILE)
+
+loop: ## TEST (a part of its name, or scene:NAME) TIMES times beside two busy processes
+	@scripts/loop $(TEST_PROFILE) '$(TEST)' $(TIMES)
 
 fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 	scripts/fuzz --bounded --sanitizer none --seconds $(FUZZ_SECONDS)
@@ -63,8 +78,8 @@ fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 programs:
 	$(CARGO) build --workspace --profile $(TEST_PROFILE)
 
-simulate: programs ## SIM_STATES crash states of the whole store
-	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES)
+simulate: programs ## SIM_STATES crash states of the whole store, and which circumstances they have met
+	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES) --coverage
 
 linux-test: programs ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar

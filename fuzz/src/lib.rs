@@ -10,4 +10,5 @@ pub mod command;
 pub mod connection;
 pub mod formats;
 pub mod pdu;
+pub mod pool;
 pub mod replay;

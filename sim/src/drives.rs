@@ -92,7 +92,7 @@ impl Drives {
             .with(Fault::StallMoment, plan.stall_moment)
             .with(Fault::NoSpace, if plan.sparse { 3000 } else { 0 });
         Drives {
-            platters: (0..plan.drives + plan.spares).map(|_| SharedPlatter::new(plan.drive_bytes)).collect(),
+            platters: plan.drive_bytes.iter().map(|bytes| SharedPlatter::new(*bytes)).collect(),
             first: plan.drives,
             members: (0..plan.drives).collect(),
             numbers: Rc::new(RefCell::new((0..plan.drives).map(|drive| (drive as u16, drive)).collect())),

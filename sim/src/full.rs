@@ -10,6 +10,7 @@ use ashlar_store::format::header::RECORD_BYTES;
 use ashlar_store::{Counters, PoolStatus};
 use bytes::Bytes;
 
+use crate::content::Sort;
 use crate::hosts::{Run, content_of};
 use crate::model::{Answer, Model};
 use crate::start::Pool;
@@ -133,12 +134,15 @@ impl Run {
 
     /// Writes new versions of blocks, if nobody else does.
     async fn put(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), IoError> {
-        let version = self.known.next_version();
+        let version = self.known.next_version(Sort::Raw);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, true));
         let Some(ticket) = begun else { return Ok(()) };
         let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
         let answer = match &written {
-            Ok(()) => Answer::Done,
+            Ok(()) => {
+                self.note_write(pool, &blocks, version, self.plan.hosts);
+                Answer::Done
+            }
             Err(error) if error.cause == Cause::CapacityExceeded => Answer::Refused,
             Err(_) => Answer::Failed,
         };

@@ -12,7 +12,8 @@ use ashlar_store::{OpenError, Settings};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
-use crate::content;
+use crate::content::{self, Sort};
+use crate::coverage::{Circumstances, Coverage};
 use crate::drive::SimDrive;
 use crate::drives::Watched;
 use crate::membership::Members;
@@ -33,6 +34,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// No request takes longer where drives stall: dozens of stalls one after the other.
 const PATIENCE_WITH_STALLS: Duration = Duration::from_secs(1800);
+
+/// Blocks of a write that fills a volume.
+const FILL_BLOCKS: u64 = 256;
+
+/// Writes for which a look at how the pool is will do.
+const WRITES_PER_LOOK: u64 = 16;
 
 /// Drive operations that a refused change counts as.
 const REFUSAL_OPERATIONS: u64 = 10;
@@ -60,15 +67,19 @@ pub struct Known {
     pub deleted: RefCell<BTreeSet<VolumeId>>,
     /// The volume that fills the pool, in plans that do so.
     pub filling: Cell<Option<VolumeId>>,
-    last_version: Cell<Version>,
+    /// How many versions there are.
+    versions: Cell<u64>,
     pub outcome: Cell<Outcome>,
+    /// What acknowledged writes have met.
+    pub coverage: RefCell<Coverage>,
     failure: RefCell<Option<String>>,
 }
 
 impl Known {
-    pub fn next_version(&self) -> Version {
-        self.last_version.set(self.last_version.get() + 1);
-        self.last_version.get()
+    /// A version that nothing was written with yet: above all others, whatever their sorts.
+    pub fn next_version(&self, sort: Sort) -> Version {
+        self.versions.set(self.versions.get() + 1);
+        sort.version(self.versions.get())
     }
 
     pub fn count(&self, change: impl FnOnce(&mut Outcome)) {
@@ -118,6 +129,10 @@ pub struct Run {
     /// The requests of hosts that have not been answered, in the order in which they began.
     waiting: RefCell<BTreeMap<u64, Request>>,
     next_request: Cell<u64>,
+    /// Starts of the pool before this one.
+    pub nth_start: u64,
+    /// How the pool was when it was last looked at, and how many writes ago that was.
+    circumstances: Cell<(Circumstances, u64)>,
 }
 
 impl Run {
@@ -136,7 +151,22 @@ impl Run {
             members: Members::default(),
             waiting: RefCell::default(),
             next_request: Cell::new(0),
+            nth_start: 0,
+            circumstances: Cell::default(),
         }
+    }
+
+    /// The same as one of the pool's later starts.
+    pub fn for_start(self, nth_start: u64) -> Self {
+        Run { nth_start, ..self }
+    }
+
+    /// How the pool is, or was some writes ago: `look` takes its time.
+    pub fn circumstances(&self, look: impl FnOnce() -> Circumstances) -> Circumstances {
+        let (before, writes) = self.circumstances.get();
+        let seen = if writes % WRITES_PER_LOOK == 0 { look() } else { before };
+        self.circumstances.set((seen, writes + 1));
+        seen
     }
 
     /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
@@ -289,6 +319,12 @@ impl Run {
 
     /// One host: one action after the other.
     async fn host(&self, pool: &Pool) -> Result<(), String> {
+        if self.plan.fills && self.world.once_in(2) {
+            let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
+            for id in ids {
+                self.fill_volume(pool, id).await?;
+            }
+        }
         while self.actions_left.get() > 0 && pool.halted().is_none() {
             self.actions_left.set(self.actions_left.get() - 1);
             let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
@@ -314,18 +350,41 @@ impl Run {
     async fn write(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
         let count = match self.world.below(16) {
             0..=7 => 1,
-            8..=13 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
-            14 => self.plan.atomic_blocks(),
-            _ => 1 + self.world.below(100),
+            8..=12 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
+            13 => self.plan.atomic_blocks() - self.world.below(3),
+            14 => 1 + self.world.below(self.plan.atomic_blocks()),
+            _ => 1 + self.world.below(200),
         };
-        let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
-        let version = if self.world.once_in(30) { 0 } else { self.known.next_version() };
+        match self.some_blocks(id, count) {
+            Some(blocks) => self.write_blocks(pool, id, blocks).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a volume from its start to its end, in writes that are larger than an atomic one.
+    async fn fill_volume(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+        let mut first = 0;
+        while first < self.known.model(id, |model| model.usable_blocks()) && pool.halted().is_none() {
+            let usable = self.known.model(id, |model| model.usable_blocks());
+            let end = (first + FILL_BLOCKS).min(usable);
+            self.write_blocks(pool, id, first..end).await?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    async fn write_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
+        let version = if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
+        let outstanding = self.waiting.borrow().len() as u64 + 1;
         let write = pool.write(id, Lba(blocks.start), content_of(&blocks, version));
         let written = self.patiently(Action::Write, id, &blocks, write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
+        if written.is_ok() {
+            self.note_write(pool, &blocks, version, outstanding);
+        }
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }
 
@@ -334,7 +393,7 @@ impl Run {
         // What comes late would come in any order.
         let Some(blocks) = self.some_blocks(id, 1).filter(|_| !self.plan.sparse) else { return Ok(()) };
         let versions: Vec<Version> =
-            (0..2 + self.world.below(3)).map(|_| self.known.next_version()).collect();
+            (0..2 + self.world.below(3)).map(|_| self.known.next_version(self.some_sort())).collect();
         let (first, rivals) = (versions[0], versions[1..].to_vec());
         let begun = self.known.model(id, |model| model.begin_contest(blocks.start, first, rivals));
         let Some(ticket) = begun else { return Ok(()) };
@@ -370,6 +429,13 @@ impl Run {
             Some(blocks) => self.check_blocks(pool, id, blocks).await,
             None => Ok(()),
         }
+    }
+
+    fn some_sort(&self) -> Sort {
+        if self.world.once_in(2) {
+            return Sort::Mixed;
+        }
+        Sort::ALL[self.world.below(Sort::ALL.len() as u64) as usize]
     }
 
     /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is not in the volume now.

@@ -3,6 +3,7 @@
 mod amplification;
 mod check;
 mod content;
+mod coverage;
 mod drive;
 mod drives;
 mod fault;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 use amplification::{Measured, Pattern};
 use ashlar_block::XorShift;
 use clap::Parser;
+use coverage::Coverage;
 use mimalloc::MiMalloc;
 use outcome::Outcome;
 use plan::Plan;
@@ -58,6 +60,9 @@ struct Arguments {
     /// Only pools whose power is cut, none that is filled: a fifth of the time goes to those.
     #[arg(long)]
     crashes: bool,
+    /// Tell in how many seeds two circumstances of a write have met, of which the fewest: what is hardly drawn.
+    #[arg(long)]
+    coverage: bool,
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
@@ -97,14 +102,18 @@ const STATES_PER_LINE: u64 = 5000;
 struct Totals {
     seeds: u64,
     outcome: Outcome,
+    coverage: Coverage,
     failures: Vec<(u64, String)>,
 }
 
 impl Totals {
-    fn add(&mut self, seed: u64, result: Result<Outcome, String>) {
+    fn add(&mut self, seed: u64, result: Result<(Outcome, Coverage), String>) {
         self.seeds += 1;
         match result {
-            Ok(outcome) => self.outcome += outcome,
+            Ok((outcome, coverage)) => {
+                self.outcome += outcome;
+                self.coverage.add_seed(&coverage);
+            }
             Err(error) => self.failures.push((seed, error)),
         }
     }
@@ -131,8 +140,12 @@ fn main() -> anyhow::Result<()> {
     let totals = run_all(&arguments, started);
     report(&totals, started.elapsed(), arguments.crashes);
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
+    if arguments.coverage {
+        report_coverage(&totals.coverage);
+    }
     if totals.outcome.crash_states() >= LONG_RUN_STATES {
-        let lacks = totals.outcome.lacks(arguments.crashes);
+        let mut lacks = totals.outcome.lacks(arguments.crashes);
+        lacks.extend(totals.coverage.lacks());
         anyhow::ensure!(lacks.is_empty(), "the run has not met what it should: {}", lacks.join("; "));
     }
     Ok(())
@@ -177,7 +190,7 @@ fn run_all(arguments: &Arguments, started: Instant) -> Totals {
             }
             let result = run_seed(seed, arguments.plan());
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
-            let more = result.as_ref().map_or(0, Outcome::crash_states);
+            let more = result.as_ref().map_or(0, |(outcome, _)| outcome.crash_states());
             tell_progress(states.fetch_add(more, Ordering::Relaxed), more, started);
             totals.add(seed, result);
         }
@@ -190,6 +203,7 @@ fn run_all(arguments: &Arguments, started: Instant) -> Totals {
             let totals = worker.join().expect("panics are caught");
             all.seeds += totals.seeds;
             all.outcome += totals.outcome;
+            all.coverage.add(&totals.coverage);
             all.failures.extend(totals.failures);
         }
     });
@@ -219,9 +233,9 @@ fn name_seeds_of_panics() {
     }));
 }
 
-fn run_seed(seed: u64, plan: MakePlan) -> Result<Outcome, String> {
+fn run_seed(seed: u64, plan: MakePlan) -> Result<(Outcome, Coverage), String> {
     SEED.set(seed);
-    catch_unwind(AssertUnwindSafe(|| scenario::run(seed, plan))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| scenario::run_covering(seed, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Err(format!("seed {seed}: panic: {}", text.unwrap_or_default()))
@@ -288,6 +302,17 @@ fn report_outcome(outcome: &Outcome) {
         outcome.sectors_repaired
     );
     report_lies(outcome);
+}
+
+/// Pairs that are told of.
+const RARE_PAIRS: usize = 25;
+
+fn report_coverage(coverage: &Coverage) {
+    let pairs = coverage.pairs();
+    let met = pairs.iter().filter(|(seeds, _)| *seeds > 0).count();
+    println!("pairs of circumstances that writes have met: {met} of {}. The rarest:", pairs.len());
+    println!("{:>7}  pair", "seeds");
+    pairs.iter().take(RARE_PAIRS).for_each(|(seeds, pair)| println!("{seeds:>7}  {pair}"));
 }
 
 fn report_lies(outcome: &Outcome) {

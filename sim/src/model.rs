@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use crate::content::Version;
+use crate::content::shown;
 
 /// A version that a block may hold instead of the settled one.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +47,10 @@ impl Block {
         *self = Block { settled: version, touched_at: now, maybe: Vec::new() };
     }
 
-    /// The change is done: which of its versions has won is seen when it is read.
-    fn settle_one_of(&mut self, change: &Change, now: Moment) {
-        self.settle(change.version, now);
-        self.maybe.extend(change.rivals.iter().map(|rival| Maybe { version: *rival, late: false }));
+    /// The change of it is done: which of these versions has won is seen when it is read.
+    fn settle_one_of(&mut self, mut versions: impl Iterator<Item = Version>, now: Moment) {
+        self.settle(versions.next().expect("a change has a version"), now);
+        self.maybe.extend(versions.map(|version| Maybe { version, late: false }));
     }
 
     /// It was read. What is late and was begun after what was read may still come. Of several trims the first may be what was
@@ -80,8 +81,17 @@ impl Change {
         self.blocks.start < blocks.end && blocks.start < self.blocks.end
     }
 
-    fn versions(&self) -> impl Iterator<Item = Version> {
-        [self.version].into_iter().chain(self.rivals.iter().copied())
+    /// What a block of it may be read as once it is done.
+    fn shown(&self, block: u64) -> impl Iterator<Item = Version> {
+        [self.version]
+            .into_iter()
+            .chain(self.rivals.iter().copied())
+            .map(move |version| shown(block, version))
+    }
+
+    /// Whether a block of it tells that the change was done: zeros may have been there before.
+    fn tells(&self, block: u64) -> bool {
+        self.blocks.contains(&block) && shown(block, self.version) != 0
     }
 }
 
@@ -173,8 +183,8 @@ impl Model {
                 self.blocks.entry(block).or_default();
             }
         }
-        let maybe = || change.versions().map(|version| Maybe { version, late: false });
-        self.blocks.range_mut(blocks).for_each(|(_, block)| block.maybe.extend(maybe()));
+        let maybe = |nth: u64| change.shown(nth).map(|version| Maybe { version, late: false });
+        self.blocks.range_mut(blocks).for_each(|(nth, block)| block.maybe.extend(maybe(*nth)));
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.in_flight.insert(ticket, change);
@@ -185,18 +195,20 @@ impl Model {
     pub fn end(&mut self, ticket: Ticket, answer: Answer) {
         let change = self.in_flight.remove(&ticket).expect("begun, and ended once");
         let now = self.now.pass();
-        let versions = change.versions().count();
-        let blocks = self.blocks.range_mut(change.blocks.clone()).map(|(_, block)| block);
+        let versions = 1 + change.rivals.len();
+        let blocks = self.blocks.range_mut(change.blocks.clone());
         match answer {
-            Answer::Done => blocks.for_each(|block| block.settle_one_of(&change, now)),
+            Answer::Done => blocks.for_each(|(nth, block)| block.settle_one_of(change.shown(*nth), now)),
             // Nobody else changes a block at the same time: its last candidates are of this change.
-            Answer::Refused => blocks.for_each(|block| block.maybe.truncate(block.maybe.len() - versions)),
+            Answer::Refused => {
+                blocks.for_each(|(_, block)| block.maybe.truncate(block.maybe.len() - versions))
+            }
             // All that were written at once are late.
-            Answer::Late => blocks.for_each(|block| {
+            Answer::Late => blocks.for_each(|(_, block)| {
                 block.touched_at = now;
                 block.maybe.iter_mut().rev().take(versions).for_each(|maybe| maybe.late = true);
             }),
-            Answer::Failed => blocks.for_each(|block| block.touched_at = now),
+            Answer::Failed => blocks.for_each(|(_, block)| block.touched_at = now),
         }
         if change.atomic && matches!(answer, Answer::Late | Answer::Failed) {
             self.failed.push(change);
@@ -270,8 +282,10 @@ impl Model {
         self.check_whole(&read, versions)?;
         for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
             let changes = self.done_meanwhile[read.done..].iter();
-            let came: Vec<Version> =
-                changes.filter(|change| change.blocks.contains(&block)).flat_map(Change::versions).collect();
+            let came: Vec<Version> = changes
+                .filter(|change| change.blocks.contains(&block))
+                .flat_map(|change| change.shown(block))
+                .collect();
             let held = before.contains(version) || came.contains(version);
             // Of a block that another read settled meanwhile, or a change, nobody knows when it was read: zeros may be those
             // from before.
@@ -292,7 +306,7 @@ impl Model {
         let done = self.done_meanwhile[read.done..].iter();
         let writes = done.chain(self.in_flight.values()).filter(|change| change.atomic);
         for write in writes.filter(|write| write.overlaps(&read.blocks)) {
-            let seen = || read.blocks.clone().zip(versions).filter(|(block, _)| write.blocks.contains(block));
+            let seen = || read.blocks.clone().zip(versions).filter(|(block, _)| write.tells(*block));
             let came = seen().any(|(_, version)| *version >= write.version);
             if came && let Some((block, _)) = seen().find(|seen| self.is_older(*seen, write, read)) {
                 let (blocks, version) = (&write.blocks, write.version);
@@ -306,7 +320,8 @@ impl Model {
 
     /// Whether what was read is surely from before `write`: versions of a block ascend, but for zeros.
     fn is_older(&self, (block, version): (u64, &Version), write: &Change, read: &Read) -> bool {
-        let zeroes = |change: &Change| change.version == 0 && change.blocks.contains(&block);
+        let zeroes =
+            |change: &Change| change.blocks.contains(&block) && change.shown(block).any(|shown| shown == 0);
         let may_be_zeroed = || {
             self.versions(block)[..].split_last().is_some_and(|(_, maybe)| maybe.contains(&0))
                 || self.done_meanwhile[read.done..].iter().any(zeroes)
@@ -334,9 +349,9 @@ impl Model {
     /// After a start every block has been read: atomic writes must be there whole or not at all.
     pub fn check_atomic(&mut self) -> Result<(), String> {
         for write in std::mem::take(&mut self.undecided) {
-            let range = self.blocks.range(write.blocks.clone());
-            let there = range.filter(|(_, block)| block.settled == write.version).count() as u64;
-            let blocks = write.blocks.end - write.blocks.start;
+            let told = || self.blocks.range(write.blocks.clone()).filter(|(nth, _)| write.tells(**nth));
+            let there = told().filter(|(_, block)| block.settled == write.version).count();
+            let blocks = told().count();
             if there != 0 && there != blocks {
                 return Err(format!("a write of {:?} is there with {there} of its blocks", write.blocks));
             }

@@ -6,24 +6,30 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings};
+use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings, unit_blocks_max};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
+/// Bytes of a drive before its chunks, at most.
+const METADATA_BYTES: u64 = 1 << 20;
 /// Islands of a scattered volume.
 const ISLANDS_MAX: u64 = 48;
 const ISLAND_BLOCKS: u64 = 16;
-/// Rows of a segment that an atomic write cannot have: for its header, and the ends of columns.
-const ATOMIC_SPARE_ROWS: u64 = 4;
-/// Bytes of the largest write that is promised to be atomic, where chunks are not too small for it.
-const ATOMIC_BYTES_MAX: u64 = 256 << 10;
-
 /// One of so many seeds fills its pool.
 const FULL_ONCE_IN: u64 = 16;
+
+/// How what hosts use of a volume is spread over it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    Compact,
+    Scattered,
+    FarApart,
+}
 
 /// Which parts of a volume hosts use.
 #[derive(Clone, Debug)]
 pub struct VolumePlan {
+    pub shape: Shape,
     /// Its size.
     pub blocks: u64,
     /// Where hosts write.
@@ -32,7 +38,7 @@ pub struct VolumePlan {
 
 impl VolumePlan {
     fn compact(blocks: u64) -> Self {
-        VolumePlan { blocks, islands: vec![Range { start: 0, end: blocks }] }
+        VolumePlan { shape: Shape::Compact, blocks, islands: vec![Range { start: 0, end: blocks }] }
     }
 
     /// More than 16 TiB, with little at its start, where the first GiB ends, where 2^32 blocks do, and at its end.
@@ -40,7 +46,7 @@ impl VolumePlan {
         let (blocks, quarter) = (5 << 30, (used / 4).max(16));
         let around = |at: u64| at - quarter / 2..at + quarter / 2;
         let islands = vec![0..quarter, around(GIB_BLOCKS), around(1 << 32), blocks - quarter..blocks];
-        VolumePlan { blocks, islands }
+        VolumePlan { shape: Shape::FarApart, blocks, islands }
     }
 
     /// Little in each of many MiB: what is written there is in as many groups of the map.
@@ -49,7 +55,7 @@ impl VolumePlan {
             .map(|island| island * MIB_BLOCKS)
             .map(|first| first..first + ISLAND_BLOCKS)
             .collect();
-        VolumePlan { blocks: islands.len() as u64 * MIB_BLOCKS, islands }
+        VolumePlan { shape: Shape::Scattered, blocks: islands.len() as u64 * MIB_BLOCKS, islands }
     }
 }
 
@@ -68,9 +74,8 @@ pub struct Plan {
     pub kind: Kind,
     pub level: Level,
     pub drives: usize,
-    /// Drives that are added later, if it comes to that.
-    pub spares: usize,
-    pub drive_bytes: u64,
+    /// The size of each, those behind them included, which are added later if it comes to that.
+    pub drive_bytes: Vec<u64>,
     pub chunk_bytes: u32,
     /// As few as there may be, or as many.
     pub segment_numbers: Option<u32>,
@@ -112,6 +117,8 @@ pub struct Plan {
     pub shrinks: bool,
     /// Starts.
     pub starts: u64,
+    /// Hosts now and then write their volumes from start to end.
+    pub fills: bool,
     /// One of so many operations goes to any island, the others to the first eighth of them; likewise within an island.
     /// What is cold enough outlives many segments.
     pub cold_once_in: u64,
@@ -125,17 +132,17 @@ impl Plan {
 
     /// A pool of good drives that is filled.
     pub fn full(rng: &mut XorShift) -> Self {
-        let (drives, chunks, chunk_bytes) = (5 + rng.below(2) as usize, 40 + rng.below(24), 256 << 10);
+        let (level, drives) = (Level::RAID5, 5 + rng.below(2) as usize);
+        let (chunks, chunk_bytes) = (40 + rng.below(24), 256 << 10);
         let drive_bytes = chunks * u64::from(chunk_bytes);
         Plan {
             kind: Kind::Full,
-            level: Level::RAID5,
+            level,
             drives,
-            spares: 0,
-            drive_bytes: (1 << 20) + drive_bytes,
+            drive_bytes: vec![METADATA_BYTES + drive_bytes; drives],
             chunk_bytes,
             segment_numbers: None,
-            volume: VolumePlan::compact(usable_blocks(Level::RAID5, drives, false, drive_bytes)),
+            volume: VolumePlan::compact(usable_blocks(level, drives, false, drive_bytes)),
             hosts: 8,
             map_memory_bytes: 1 << 20,
             sorted_segments_min: Options::default().sorted_segments_min,
@@ -155,46 +162,55 @@ impl Plan {
             drives_return: false,
             shrinks: false,
             starts: 1 + rng.below(3),
+            fills: false,
             cold_once_in: 2,
         }
     }
 
     /// A pool of drives that may fail.
     pub fn faults(rng: &mut XorShift) -> Self {
-        let (level, drives) = match rng.below(6) {
-            0 => (Level::RAID0, 1 + rng.below(3) as usize),
-            1 => copies(rng),
-            2 | 3 => (Level::RAID5, 3 + rng.below(4) as usize),
-            4 => (Level::RAID6, 4 + rng.below(4) as usize),
-            _ => parities(rng),
+        let (level, drives) = match rng.below(24) {
+            0..4 => (Level::RAID0, 1 + rng.below(4) as usize),
+            4..8 => copies(rng),
+            8..13 => (Level::RAID5, 3 + rng.below(4) as usize),
+            13 => (Level::RAID5, 7 + rng.below(4) as usize),
+            14..17 => (Level::RAID6, 4 + rng.below(4) as usize),
+            17 => (Level::RAID6, 8 + rng.below(4) as usize),
+            18..22 => parities(rng),
+            _ => wide(rng),
         };
         let chunk_bytes = match rng.below(16) {
-            0 => 1 << 20,
-            1..=4 => 128 << 10,
+            0 | 1 => 1 << 20,
+            2 | 3 => 512 << 10,
+            4 | 5 => 256 << 10,
+            6..9 => 128 << 10,
             _ => 64 << 10,
         };
-        let chunks = 40 + rng.below(24);
-        let drive_bytes = (1 << 20) + chunks * u64::from(chunk_bytes);
+        let chunks = if rng.below(6) == 0 { 130 + rng.below(70) } else { 40 + rng.below(24) };
         let spares = [0, 0, 1, 2][rng.below(4) as usize];
-        let chunks_max = drive_bytes / u64::from(chunk_bytes) * (drives + spares) as u64;
+        let drive_bytes = drive_sizes(rng, drives + spares, chunks, chunk_bytes.into());
+        let chunks_max = drive_bytes.iter().sum::<u64>() / u64::from(chunk_bytes);
         let segments_max = chunks_max / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
-        // From a nearly empty pool to one that is over-full when nothing compresses.
-        let used = 32 + rng.below(usable_blocks.min(20_000) * 9 / 20);
+        // From a nearly empty pool to one that is over-full when nothing compresses. Where all is written alike, the pool
+        // becomes as full as its volumes can make it.
+        let is_uniform = rng.below(6) == 0;
+        let used_max = usable_blocks.min(24_000) * 9 / 20;
+        let used = if is_uniform { used_max * 2 } else { 32 + rng.below(used_max) };
         let volume = match rng.below(5) {
+            _ if is_uniform => VolumePlan::compact(used),
             0 => VolumePlan::far_apart(used),
             1 => VolumePlan::scattered(used),
             _ => VolumePlan::compact(used),
         };
         // What is scattered is mostly cold, and soon in runs: what they say stays hidden for long.
-        let is_scattered = volume.islands.len() > 4;
+        let is_scattered = volume.shape == Shape::Scattered;
         let is_cold = is_scattered || rng.below(3) == 0;
         Plan {
             kind: Kind::Faults,
             level,
             drives,
-            spares,
             drive_bytes,
             chunk_bytes,
             segment_numbers: (rng.below(4) > 0).then_some(4 * segments_max as u32),
@@ -223,7 +239,9 @@ impl Plan {
             drives_return: failing && rng.below(2) == 0,
             shrinks: drives > 1 && rng.below(3) == 0,
             starts: 4 + rng.below(14),
+            fills: is_uniform,
             cold_once_in: match (is_scattered, is_cold) {
+                _ if is_uniform => 1,
                 (true, _) => 8,
                 (_, true) => 40,
                 _ => 2,
@@ -254,13 +272,24 @@ impl Plan {
 
     /// Blocks of the largest write that is never split.
     pub fn atomic_blocks(&self) -> u64 {
-        let rows = u64::from(self.chunk_bytes) / SECTOR_BYTES as u64;
-        (ATOMIC_BYTES_MAX / BLOCK_BYTES as u64).min(rows - ATOMIC_SPARE_ROWS)
+        unit_blocks_max(self.chunk_bytes / SECTOR_BYTES as u32) as u64
     }
 
     /// Whether drives may go, so that the pool takes less than it did, or nothing.
     pub fn may_lose_drives(&self) -> bool {
         self.failing || self.shrinks || !self.liars.is_empty()
+    }
+
+    /// Whether drives have different sizes.
+    pub fn has_mixed_sizes(&self) -> bool {
+        self.drive_bytes[..self.drives].iter().any(|bytes| *bytes != self.drive_bytes[0])
+    }
+
+    /// Segments that the drives have room for, more or less.
+    pub fn segments(&self) -> u64 {
+        let columns = self.level.data_columns(self.drives).expect("chosen to fit") + self.level.parity();
+        let chunks = self.drive_bytes[..self.drives].iter().sum::<u64>() / u64::from(self.chunk_bytes);
+        chunks / columns as u64
     }
 
     /// Whether drives take seconds for an answer now and then.
@@ -276,6 +305,12 @@ impl Plan {
     }
 }
 
+/// Drives of at least so many chunks: one seed in three has larger ones, too.
+fn drive_sizes(rng: &mut XorShift, drives: usize, chunks: u64, chunk_bytes: u64) -> Vec<u64> {
+    let more_max = if rng.below(3) == 0 { chunks } else { 0 };
+    (0..drives).map(|_| METADATA_BYTES + (chunks + rng.below(more_max + 1)) * chunk_bytes).collect()
+}
+
 /// What the pool can hold, if need be with as many drives lost as it survives.
 fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -> u64 {
     let parity = level.parity();
@@ -286,7 +321,7 @@ fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -
 
 /// Copies, on two drives more at most.
 fn copies(rng: &mut XorShift) -> (Level, usize) {
-    let parity = [1, 1, 2][rng.below(3) as usize];
+    let parity = [1, 1, 1, 2, 2, 3, 4][rng.below(7) as usize];
     (Level::of(1, parity).expect("copies"), parity + 1 + rng.below(3) as usize)
 }
 
@@ -295,6 +330,16 @@ fn parities(rng: &mut XorShift) -> (Level, usize) {
     let exact = Level::of(2 + rng.below(3) as usize, 1 + rng.below(4) as usize).expect("a level");
     let level = if rng.below(2) == 0 { Level::RAID7_3 } else { exact };
     (level, level.drives_min() + rng.below(3) as usize)
+}
+
+/// Stripes of up to as many columns as there may be, on two drives more at most; or many drives without redundancy.
+fn wide(rng: &mut XorShift) -> (Level, usize) {
+    let level = match rng.below(5) as usize {
+        0 => Level::RAID0,
+        parity => Level::of(5 + rng.below(16) as usize, parity).expect("a level"),
+    };
+    let drives_min = if level.parity() == 0 { 5 + rng.below(4) as usize } else { level.drives_min() };
+    (level, drives_min + rng.below(3) as usize)
 }
 
 fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {

@@ -10,6 +10,7 @@ use ashlar_block::{Clock, Nanos, XorShift};
 use ashlar_raid::Failure;
 use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
+use crate::coverage::Coverage;
 use crate::drives::{Drives, Held};
 use crate::hosts::{Known, Run};
 use crate::membership::Members;
@@ -38,6 +39,8 @@ const WALL_CLOCK_PERIOD: u64 = 16;
 struct Scenario {
     plan: Rc<Plan>,
     drives: Drives,
+    /// How often hosts were given the pool.
+    starts: u64,
     known: Rc<Known>,
     rng: XorShift,
     now: Nanos,
@@ -46,18 +49,28 @@ struct Scenario {
 
 /// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the simulation.
 pub fn run(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
+    run_covering(seed, plan).map(|(outcome, _)| outcome)
+}
+
+/// The same, with what its writes have met.
+pub fn run_covering(
+    seed: u64,
+    plan: impl FnOnce(&mut XorShift) -> Plan,
+) -> Result<(Outcome, Coverage), String> {
     let mut rng = XorShift::new(seed);
     let plan = Plan { beats: seed.is_multiple_of(BEATS_PERIOD), ..plan(&mut rng) };
     tracing::debug!(?plan, "seed {seed}");
     let mut scenario = Scenario {
         drives: Drives::new(&plan),
         plan: Rc::new(plan),
+        starts: 0,
         known: Rc::default(),
         rng,
         now: Nanos(0),
         wall: wall_clock_of(seed),
     };
-    scenario.whole().map_err(|error| format!("seed {seed}: {error}"))
+    let outcome = scenario.whole().map_err(|error| format!("seed {seed}: {error}"))?;
+    Ok((outcome, scenario.known.coverage.take()))
 }
 
 fn wall_clock_of(seed: u64) -> WallClock {
@@ -212,6 +225,8 @@ impl Scenario {
         let (numbers, spare) = (self.drives.numbers(), self.drives.spare(&world));
         let members = Members::new(numbers, spare, self.drives.present(&world));
         let run = Run::new(&world, &self.plan, &self.known, actions).with_members(members);
+        let run = run.for_start(self.starts);
+        self.starts += 1;
         let run = Rc::new(otherwise(run));
         let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, operations)?;

@@ -11,12 +11,37 @@ use crate::types::{
 /// The answer to a request, in time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ApiError>>;
 
+/// How often a host has connected and gone since somebody asked last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostVisits {
+    /// The host's name.
+    pub nqn: String,
+    /// Controllers that it has made.
+    pub connects: u64,
+    /// Controllers of it that have ended.
+    pub disconnects: u64,
+}
+
+/// A host name that two hosts use at once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedHostNqn {
+    /// The name.
+    pub nqn: String,
+    /// The identifiers of both, as UUIDs, and where they come from.
+    pub hosts: [(String, String); 2],
+}
+
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable.
 pub trait Appliance: Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
     fn hosts(&self) -> Answer<'_, Vec<Host>>;
+    /// The hosts that have connected or gone since this was asked last: the watcher asks, and
+    /// nobody else.
+    fn take_host_visits(&self) -> Vec<HostVisits>;
+    /// The host names that two hosts use at once.
+    fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
 
     /// All pools.
     fn pools(&self) -> Answer<'_, Vec<Pool>>;

@@ -14,7 +14,7 @@ mod routes;
 pub mod types;
 mod watch;
 
-pub use appliance::{Answer, Appliance};
+pub use appliance::{Answer, Appliance, HostVisits, SharedHostNqn};
 pub use error::{ApiError, ErrorBody, ErrorKind};
 pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};
 pub use listen::{ListenError, Socket};

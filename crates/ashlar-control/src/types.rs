@@ -37,6 +37,10 @@ pub struct Status {
     pub portals: Vec<Portal>,
     /// Controllers that hosts have now.
     pub hosts_connected: usize,
+    /// Controllers that hosts have made since the daemon started.
+    pub host_connects: u64,
+    /// Controllers of hosts that have ended since then.
+    pub host_disconnects: u64,
     /// All pools, those that could not be opened included.
     pub pools: Vec<Pool>,
     /// All volumes.

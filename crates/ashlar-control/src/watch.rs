@@ -1,7 +1,9 @@
 //! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an event.
 //!
-//! So no part of the node has to tell anything. What begins and ends between two looks is not seen, only what has become
-//! of it; each change by the API is followed by a look, and so is each question for events.
+//! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
+//! only what has become of it; each change by the API is followed by a look, and so is each
+//! question for events. Hosts are the exception: the node counts how often each has connected and
+//! gone, so that one that came and went in between is told of, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::appliance::Appliance;
+use crate::appliance::{Appliance, HostVisits, SharedHostNqn};
 use crate::events::EventLog;
 use crate::types::{Happening, Host, Pool, Severity};
 
@@ -32,6 +34,9 @@ pub struct Watcher {
 struct Seen {
     pools: Vec<Pool>,
     hosts: Vec<Host>,
+    /// What hosts have done since the look before.
+    visits: Vec<HostVisits>,
+    shared_nqns: Vec<SharedHostNqn>,
     /// Rebuilds and evacuations, by the pools' UUIDs.
     moving: BTreeMap<String, Moving>,
     /// Rebalances, by the pools' UUIDs.
@@ -58,11 +63,14 @@ enum What {
 }
 
 impl Watcher {
-    /// A watcher of a node that has just been started.
-    pub fn new(appliance: Arc<dyn Appliance>) -> Self {
+    /// A watcher of a node that has just been started, and has to tell this of its start: warnings,
+    /// by their kinds.
+    pub fn new(appliance: Arc<dyn Appliance>, warnings: Vec<(&'static str, String)>) -> Self {
         let log = Arc::new(EventLog::new());
         let version = env!("CARGO_PKG_VERSION");
-        log.add(vec![Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"))]);
+        let started = Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
+        let warnings = warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
+        log.add(std::iter::once(started).chain(warnings).collect());
         Watcher { appliance, log, seen: Mutex::default() }
     }
 
@@ -80,7 +88,9 @@ impl Watcher {
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.appliance.pools().await else { return };
         let Ok(hosts) = self.appliance.hosts().await else { return };
-        let mut now = Seen { pools, hosts, ..Seen::default() };
+        let visits = self.appliance.take_host_visits();
+        let shared_nqns = self.appliance.shared_host_nqns();
+        let mut now = Seen { pools, hosts, visits, shared_nqns, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
     }

@@ -96,13 +96,16 @@ pub enum IoCommand {
 
 const FUA: u32 = 1 << 30;
 const DEAC: u32 = 1 << 25;
+const NAMESPACE_ZEROES: u32 = 1 << 23;
 const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 
 impl IoCommand {
     /// Reads the command out of `sqe`.
     ///
     /// # Errors
-    /// Invalid Opcode for commands that are not of this set or not supported.
+    /// Invalid Opcode for commands that are not of this set or not supported; Invalid Field for a
+    /// Write Zeroes of the whole namespace (NSZ), which ONCS does not offer: its range says
+    /// nothing.
     pub fn parse(sqe: &Sqe) -> Result<Self, Rejection> {
         let range = BlockRange { start: sqe.cdw_10_11(), count: (sqe.cdw(12) & 0xffff) + 1 };
         let force_unit_access = sqe.cdw(12) & FUA != 0;
@@ -111,6 +114,7 @@ impl IoCommand {
             opcode::READ => IoCommand::Read(range),
             opcode::WRITE => IoCommand::Write { range, force_unit_access },
             opcode::COMPARE => IoCommand::Compare(range),
+            opcode::WRITE_ZEROES if sqe.cdw(12) & NAMESPACE_ZEROES != 0 => return Err(Rejection::field(50)),
             opcode::WRITE_ZEROES => {
                 let deallocate = sqe.cdw(12) & DEAC != 0;
                 IoCommand::WriteZeroes { range, deallocate, force_unit_access }

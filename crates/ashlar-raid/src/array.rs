@@ -24,8 +24,6 @@ use answers::Patience;
 use permit::Permit;
 use recent::Recent;
 
-pub use reading::choices;
-
 /// Times that a column write is tried before its drive is given up.
 const WRITE_TRIES: usize = 2;
 

@@ -67,6 +67,16 @@ impl ColumnMask {
         ColumnMask(self.0 | 1 << column)
     }
 
+    /// The columns, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..COLUMNS_MAX).filter(move |column| self.has(*column))
+    }
+
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        ColumnMask(self.0 & other.0)
+    }
+
     /// How many there are.
     pub const fn count(self) -> usize {
         self.0.count_ones() as usize

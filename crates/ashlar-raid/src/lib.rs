@@ -12,9 +12,11 @@ mod level;
 pub mod parity;
 mod silence;
 mod slow;
+mod ways;
 
-pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe, choices};
+pub use array::{Array, Member, MissingColumns, ReadError, Source, Unsafe};
 pub use faults::{FAULT_WINDOW, Failure};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};
 pub use silence::LOOK_INTERVAL;
+pub use ways::{Recipes, Ways};

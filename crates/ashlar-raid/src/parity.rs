@@ -4,6 +4,8 @@
 //! three of them, and with four over up to [`crate::DATA_COLUMNS_MAX`] data columns, any as many lost columns as there are
 //! parities can be solved for; over more data columns four parities have patterns that cannot.
 
+use smallvec::SmallVec;
+
 use crate::field::{exp, inverse, multiply};
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
 pub use crate::kernels::{Kernel, TILE_BYTES};
@@ -67,39 +69,95 @@ pub fn reconstruct_with(
     kernel.combine(&read[..data_columns], |target, source| factors[target][source], outs);
 }
 
-/// How much of each of the columns `chosen` each target is: the rows of the generator matrix that belong to the chosen ones are
-/// inverted, and the target's row is expressed by them.
+/// How one column is made of certain others. Worth keeping where many rows are to be made alike.
+#[derive(Clone, Copy)]
+pub struct Recipe {
+    sources: ColumnMask,
+    /// By column; of no meaning where it is no source.
+    factors: [u8; COLUMNS_MAX],
+}
+
+impl Recipe {
+    /// How `target` is made of `sources`, as many as there are data columns.
+    pub fn new(data_columns: usize, sources: ColumnMask, target: usize) -> Self {
+        assert_eq!(sources.count(), data_columns, "as many sources as data columns");
+        let chosen: SmallVec<[usize; COLUMNS_MAX]> = sources.iter().collect();
+        let [solved, ..] = solve(data_columns, &chosen, &[target]);
+        let mut factors = [0; COLUMNS_MAX];
+        chosen.iter().zip(solved).for_each(|(column, factor)| factors[*column] = factor);
+        Recipe { sources, factors }
+    }
+
+    /// Whether what it makes of `columns` begins with `start`. Little is computed where it does not.
+    pub fn begins_with(&self, columns: &[&[u8]], start: &[u8]) -> bool {
+        let product = |column: usize, at: usize| multiply(self.factors[column], columns[column][at]);
+        let byte = |at: usize| self.sources.iter().fold(0, |sum, column| sum ^ product(column, at));
+        start.iter().enumerate().all(|(at, wanted)| byte(at) == *wanted)
+    }
+
+    /// Makes the column of `columns`.
+    pub fn make(&self, columns: &[&[u8]], out: &mut [u8]) {
+        let chosen: SmallVec<[usize; COLUMNS_MAX]> = self.sources.iter().collect();
+        let read: SmallVec<[&[u8]; COLUMNS_MAX]> = chosen.iter().map(|column| columns[*column]).collect();
+        Kernel::best().combine(&read, |_, source| self.factors[chosen[source]], &mut [out]);
+    }
+}
+
+/// How much of each of the columns `chosen` each target is.
+///
+/// Each chosen parity is a sum over all data columns. What is chosen of these is taken off it, and what is left are as many
+/// equations as there are data columns not chosen: at most [`PARITY_MAX`], however wide the stripe is.
 fn solve(data_columns: usize, chosen: &[usize], targets: &[usize]) -> [[u8; COLUMNS_MAX]; PARITY_MAX] {
-    let inverse = invert(chosen.iter().map(|column| generator_row(data_columns, *column)).collect());
+    let parities: Few = chosen.iter().filter_map(|column| column.checked_sub(data_columns)).collect();
+    let missing: Few = (0..data_columns).filter(|column| !chosen.contains(column)).collect();
+    let mut matrix = Square::default();
+    for (row, parity) in matrix.iter_mut().zip(&parities) {
+        row.iter_mut().zip(&missing).for_each(|(value, column)| *value = coefficient(*parity, *column));
+    }
+    let inverse = invert(matrix, missing.len());
+    let missing_of = |nth: usize, column: usize| match column.checked_sub(data_columns) {
+        Some(parity) => {
+            parities.iter().zip(inverse[nth]).find(|(own, _)| **own == parity).map_or(0, |own| own.1)
+        }
+        None => sum(parities
+            .iter()
+            .zip(inverse[nth])
+            .map(|(own, part)| multiply(part, coefficient(*own, column)))),
+    };
     let mut factors = [[0; COLUMNS_MAX]; PARITY_MAX];
     for (factors, target) in factors.iter_mut().zip(targets) {
-        let wanted = generator_row(data_columns, *target);
-        for (source, factor) in factors[..chosen.len()].iter_mut().enumerate() {
-            let products = (0..data_columns).map(|data| multiply(wanted[data], inverse[data][source]));
-            *factor = products.fold(0, |sum, product| sum ^ product);
+        let wanted = |data: usize| match target.checked_sub(data_columns) {
+            Some(parity) => coefficient(parity, data),
+            None => u8::from(data == *target),
+        };
+        for (factor, column) in factors.iter_mut().zip(chosen) {
+            let of_missing = missing.iter().enumerate().map(|(nth, data)| match wanted(*data) {
+                0 => 0,
+                part => multiply(part, missing_of(nth, *column)),
+            });
+            let itself = if *column < data_columns { wanted(*column) } else { 0 };
+            *factor = itself ^ sum(of_missing);
         }
     }
     factors
 }
 
-/// How `column` is made of the data columns.
-fn generator_row(data_columns: usize, column: usize) -> Vec<u8> {
-    (0..data_columns)
-        .map(|data| match column.checked_sub(data_columns) {
-            None => u8::from(data == column),
-            Some(parity) => coefficient(parity, data),
-        })
-        .collect()
+/// Columns of which there are as many as parities.
+type Few = SmallVec<[usize; PARITY_MAX]>;
+/// A matrix of which the first rows and columns are used.
+type Square = [[u8; PARITY_MAX]; PARITY_MAX];
+
+fn sum(values: impl Iterator<Item = u8>) -> u8 {
+    values.fold(0, |sum, value| sum ^ value)
 }
 
 /// Gauss-Jordan over GF(2⁸).
-fn invert(mut matrix: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    let size = matrix.len();
-    let mut result: Vec<Vec<u8>> =
-        (0..size).map(|row| (0..size).map(|c| u8::from(c == row)).collect()).collect();
+fn invert(mut matrix: Square, size: usize) -> Square {
+    let mut result = Square::default();
+    (0..size).for_each(|nth| result[nth][nth] = 1);
     for column in 0..size {
-        let pivot =
-            (column..size).find(|row| matrix[*row][column] != 0).expect("any d columns are independent");
+        let pivot = (column..size).find(|row| matrix[*row][column] != 0);
+        let pivot = pivot.expect("any as many columns as data columns are independent");
         matrix.swap(column, pivot);
         result.swap(column, pivot);
         let scale = inverse(matrix[column][column]);
@@ -118,11 +176,9 @@ fn scale_row(row: &mut [u8], factor: u8) {
     row.iter_mut().for_each(|value| *value = multiply(*value, factor));
 }
 
-fn subtract_row(matrix: &mut [Vec<u8>], row: usize, source: usize, factor: u8) {
-    for column in 0..matrix[row].len() {
-        let product = multiply(matrix[source][column], factor);
-        matrix[row][column] ^= product;
-    }
+fn subtract_row(matrix: &mut Square, row: usize, source: usize, factor: u8) {
+    let source = matrix[source];
+    matrix[row].iter_mut().zip(source).for_each(|(value, source)| *value ^= multiply(source, factor));
 }
 
 #[cfg(test)]

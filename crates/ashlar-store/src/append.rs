@@ -7,7 +7,7 @@ use ashlar_block::{DriveId, World};
 use ashlar_raid::{ColumnMask, Geometry};
 use tokio::sync::Mutex;
 
-use crate::batch::{ATOMIC_BLOCKS_MAX, BatchPlace, Columns, Item, Room, batch_rows_max, build, place};
+use crate::batch::{BatchPlace, Columns, Item, Room, batch_rows_max, build, place};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::table::SegmentKind;
 use crate::pool::Pool;
@@ -140,12 +140,6 @@ impl<W: World> Pool<W> {
             Shape::Striped => self.striped_data_columns(),
         };
         BatchRoom { data, rows_max: batch_rows_max(data, self.identity.segment_rows) }
-    }
-
-    /// Blocks that can always be committed as one, whatever drives are left.
-    pub fn atomic_blocks_max(&self) -> usize {
-        // In the narrowest segment: one data column, of which a header and the ends take some rows.
-        ATOMIC_BLOCKS_MAX.min(self.identity.segment_rows as usize - 4)
     }
 
     /// Data columns of the stripes that can be made of the drives that work.

@@ -23,13 +23,30 @@ const SLOTS_PER_SECTOR: usize = SECTOR_BYTES / SLOT_BYTES;
 /// Batches of one stream that may be in flight. Part of the format: recovery's search depends on it.
 pub const IN_FLIGHT_MAX: usize = 8;
 
-/// Blocks that are never split over two batches.
-pub const ATOMIC_BLOCKS_MAX: usize = 64;
+/// Blocks of the largest write that is atomic.
+const ATOMIC_BLOCKS_MAX: usize = 64;
 
-/// Rows of the largest batch in segments of `data` columns and `segment_rows` rows.
+/// Blocks of the largest unit, which is never split over two batches. A host's atomic write that does not begin at
+/// a block's first byte touches one block more than it has bytes for.
+pub const UNIT_BLOCKS_MAX: usize = ATOMIC_BLOCKS_MAX + 1;
+
+/// Rows that every batch may have, if its segment has them.
+const BATCH_ROWS_MIN: u32 = 32;
+
+/// Rows of the largest batch in segments of `data` columns and `segment_rows` rows. Part of the format, as
+/// [`IN_FLIGHT_MAX`] is.
+///
+/// A unit of [`unit_blocks_max`] blocks fits such a batch, whatever it holds: the second term makes room for
+/// [`UNIT_BLOCKS_MAX`] blocks, and where `segment_rows` cuts that off, [`unit_blocks_max`] is smaller.
 pub fn batch_rows_max(data: usize, segment_rows: u32) -> u32 {
-    // An atomic write of raw blocks and its header must fit.
-    (ATOMIC_BLOCKS_MAX + 2).div_ceil(data).max(32).min(segment_rows as usize) as u32
+    Room::of_unit(UNIT_BLOCKS_MAX).rows_enough(data).max(BATCH_ROWS_MIN).min(segment_rows)
+}
+
+/// Blocks of the largest unit of a pool whose segments have `segment_rows` rows. One data column is the narrowest
+/// segment: what fits that fits every other.
+pub fn unit_blocks_max(segment_rows: u32) -> usize {
+    let fits = |blocks: &usize| Room::of_unit(*blocks).rows_enough(1) <= segment_rows;
+    (1..=UNIT_BLOCKS_MAX).rev().find(fits).expect("a segment has rows for one block and its header")
 }
 
 /// Columns that are listed without an allocation.
@@ -60,7 +77,10 @@ impl Room {
         self.records += 1;
         match &item.fragment {
             Some(fragment) if takes_sector(fragment) => self.raw_sectors += 1,
-            Some(fragment) => self.slots += fragment.slots(),
+            Some(fragment) => {
+                assert!(fragment.slots() <= SLOTS_PER_SECTOR, "a fragment is no larger than its block");
+                self.slots += fragment.slots();
+            }
             None => {}
         }
     }
@@ -69,6 +89,15 @@ impl Room {
     pub fn with(mut self, items: &[Item]) -> Self {
         items.iter().for_each(|item| self.add(item));
         self
+    }
+
+    /// The room that both take together.
+    pub fn and(self, other: Room) -> Self {
+        Room {
+            records: self.records + other.records,
+            slots: self.slots + other.slots,
+            raw_sectors: self.raw_sectors + other.raw_sectors,
+        }
     }
 
     /// The room without a part of it.
@@ -86,14 +115,32 @@ impl Room {
         self.records
     }
 
-    /// Whether a batch of `rows_max` rows of `data` columns has room for it, whatever the order of fragments.
-    pub fn surely_fits(self, data: usize, rows_max: u32) -> bool {
-        // The end of each column may be too small for the next fragment: all ends together are less than a row.
-        let ends = u32::from(self.slots > 0);
-        self.records <= RECORDS_MAX && self.rows_min(data) + ends <= rows_max
+    /// The most room that a unit of so many blocks can take: none of them is compressed, and each is placed like one
+    /// that is.
+    const fn of_unit(blocks: usize) -> Self {
+        Room { records: blocks, slots: blocks * SLOTS_PER_SECTOR, raw_sectors: 0 }
     }
 
-    /// Fewest rows of `data` columns that could hold it; one more may be needed.
+    /// Whether [`place`] places it in a batch of `rows_max` rows of `data` columns, whatever the order of fragments.
+    pub fn surely_fits(self, data: usize, rows_max: u32) -> bool {
+        self.records <= RECORDS_MAX && self.rows_enough(data) <= rows_max
+    }
+
+    /// Rows of `data` columns in which [`place`] always finds a place for every fragment: the fewest that could hold
+    /// them, and one more if any fragment is smaller than a sector. Proof:
+    ///
+    /// - *Sectors.* Fragments of a whole sector take sectors that the header leaves free. Header and fragments
+    ///   together are no larger than the fewest rows, so there are enough of these.
+    /// - *Slots.* Say that [`place`] finds no gap for a fragment of `s` slots. Then each gap has at most `s - 1` slots,
+    ///   and there are at most `data + 1` gaps: one behind the header and one at the end of each column. So at most
+    ///   `(data + 1) * (s - 1)` slots are free. But one row more than the fewest leaves at least one row's slots and the
+    ///   fragment's own free: `data * 64 + s`. The second less the first is `data * (65 - s) + 1`, which is above zero
+    ///   because no fragment has more than 64 slots: a contradiction.
+    pub fn rows_enough(self, data: usize) -> u32 {
+        self.rows_min(data) + u32::from(self.slots > 0)
+    }
+
+    /// Fewest rows of `data` columns that could hold it.
     pub fn rows_min(self, data: usize) -> u32 {
         self.rows_with_header(header_bytes(self.records, None) + GEOMETRY_BYTES_MAX, data)
     }
@@ -168,15 +215,19 @@ pub struct Placement {
     gaps: Gaps,
 }
 
-/// Places `items` in the fewest rows up to `rows_max`. `None` if they do not fit.
+/// Places `items` in the fewest rows that hold them, up to `rows_max`. Where [`Room::surely_fits`] says yes, it does;
+/// where that says no, it may still find a place, or return `None`.
 pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geometry>) -> Option<Placement> {
-    let header = header_bytes(items.len(), geometry);
     let room = Room::default().with(items);
     if room.records > RECORDS_MAX {
         return None;
     }
-    let rows_min = room.rows_with_header(header, data);
-    (rows_min..=rows_max).find_map(|rows| place_in(items, data, rows as usize, header))
+    let (header, rows_enough) = (header_bytes(items.len(), geometry), room.rows_enough(data));
+    let placement = (room.rows_with_header(header, data)..=rows_enough.min(rows_max))
+        .find_map(|rows| place_in(items, data, rows as usize, header));
+    let is_promised = rows_enough <= rows_max;
+    assert!(placement.is_some() || !is_promised, "see Room::rows_enough: {room:?} in {data} columns");
+    placement
 }
 
 fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<Placement> {

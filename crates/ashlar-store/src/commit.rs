@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::recycle::Recycled;
 use crate::segments::Claim;
 use crate::types::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
-use ashlar_block::{Cause, Lba, World};
+use ashlar_block::{Cause, IoError, Lba, World};
 use futures_util::future::select;
 
 mod answers;
@@ -39,14 +39,17 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 }
 
 impl<W: World> Pool<W> {
-    /// Commits `items`, of which at most [`crate::batch::ATOMIC_BLOCKS_MAX`] have a fragment, as one: durable and
-    /// in the maps when it returns.
+    /// Commits `items`, at most [`crate::batch::unit_blocks_max`], as one: durable and in the maps when it returns.
     pub async fn commit(&self, items: Recycled<Item>) -> Answer {
         self.running()?;
+        let room = Room::default().with(&items);
+        if !room.surely_fits(1, self.identity.segment_rows) {
+            return Err(IoError::new(Cause::Internal, "a write has more records than fit a batch"));
+        }
         if self.commit.stopping.get() {
             return Err(Cause::NotReady.into());
         }
-        self.commit.waiting_room.set(self.commit.waiting_room.get().with(&items));
+        self.commit.waiting_room.set(self.commit.waiting_room.get().and(room));
         self.commit.pending_bytes.set(self.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.commit.answers.expect();
         let hot = self.is_hot(&items);

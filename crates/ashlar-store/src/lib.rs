@@ -63,6 +63,7 @@ pub use compress::codec;
 
 pub use ashlar_raid::Failure;
 pub use audit::Audit;
+pub use batch::unit_blocks_max;
 pub use capacity::Space;
 pub use catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};

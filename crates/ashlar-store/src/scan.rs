@@ -3,9 +3,10 @@
 mod content;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES, World};
-use ashlar_raid::{ColumnMask, Geometry, parity};
+use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
 use crate::batch::{IN_FLIGHT_MAX, batch_rows_max};
 use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX};
@@ -14,6 +15,9 @@ use crate::format::superblock::Secret;
 use crate::pool::Pool;
 use crate::types::{Incarnation, Lsn};
 use content::Content;
+
+/// Column of every header.
+const HEADER_COLUMN: usize = 0;
 
 /// Rows that are read at a time where nobody waits, at a start for instance.
 const ROWS_AT_A_TIME: u32 = 64;
@@ -27,6 +31,7 @@ pub(crate) struct Image<'a, W: World> {
     geometry: &'a Geometry,
     rows: u32,
     rows_at_a_time: u32,
+    header_recipes: Recipes,
     /// By column and number of the piece.
     pieces: BTreeMap<u32, Vec<Column>>,
 }
@@ -50,7 +55,8 @@ impl<'a, W: World> Image<'a, W> {
     /// The image of a segment with this geometry.
     pub fn new(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
         let (rows, rows_at_a_time) = (pool.identity.segment_rows, ROWS_AT_A_TIME);
-        Image { pool, geometry, rows, rows_at_a_time, pieces: BTreeMap::new() }
+        let header_recipes = Recipes::new(geometry.data(), HEADER_COLUMN);
+        Image { pool, geometry, rows, rows_at_a_time, header_recipes, pieces: BTreeMap::new() }
     }
 
     /// The same for whoever reads while hosts are served.
@@ -93,20 +99,13 @@ impl<'a, W: World> Image<'a, W> {
         self.pieces[&(row / self.rows_at_a_time)][column].sector((row % self.rows_at_a_time) as usize)
     }
 
-    /// Every way to have the sector of `column` at `row`: as it is, then reconstructed from others.
-    fn variants(&self, column: usize, row: u32) -> Vec<Vec<u8>> {
-        let direct = self.sector(column, row).map(<[u8]>::to_vec);
-        let columns: Vec<&[u8]> = (0..self.geometry.columns.len())
-            .map(|other| self.sector(other, row).unwrap_or_default())
-            .collect();
-        let is_readable = |other: &usize| *other != column && !columns[*other].is_empty();
-        let readable: ColumnMask = (0..columns.len()).filter(is_readable).collect();
-        let reconstructed = ashlar_raid::choices(readable, self.geometry.data()).map(|sources| {
-            let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(self.geometry.data(), sources, &columns, &[column], &mut [&mut out]);
-            out
-        });
-        direct.into_iter().chain(reconstructed).collect()
+    /// Every way to have the sectors of the column of headers in `rows`.
+    fn header_ways(&self, rows: Range<u32>) -> Ways<'_> {
+        let mut ways = Ways::new(&self.header_recipes);
+        let columns = 0..self.geometry.columns.len();
+        let sector = |column, row| self.sector(column, row).unwrap_or_default();
+        rows.for_each(|row| ways.add_row(columns.clone().map(|column| sector(column, row))));
+        ways
     }
 
     /// The header that begins at `row`, if there is one in any way that it can be had.
@@ -117,30 +116,35 @@ impl<'a, W: World> Image<'a, W> {
                 && self.pool.is_of_a_root(header.incarnation)
                 && header.fits(self.geometry.data(), self.rows)
         };
-        for first in self.variants(0, row) {
-            let Some(sectors) = BatchHeader::claimed_sectors(&first) else { continue };
-            if row + sectors as u32 > self.rows {
-                continue;
-            }
-            for bytes in self.continued(first, row + 1, sectors - 1) {
-                if let Some(header) = BatchHeader::decode(expected.secret, &bytes).ok().filter(is_right) {
-                    let header_bytes = bytes[..header.bytes()].to_vec();
-                    return Some((header, header_bytes));
-                }
-            }
-        }
-        None
+        let decode = |bytes: &[u8]| BatchHeader::decode(expected.secret, bytes).ok().filter(is_right);
+        let header_from = |first: &[u8]| {
+            let sectors = BatchHeader::claimed_sectors(first)? as u32;
+            let bytes = self.continued(first, row + 1..row + sectors, |bytes| decode(bytes).is_some())?;
+            let header = decode(&bytes)?;
+            let header_bytes = bytes[..header.bytes()].to_vec();
+            Some((header, header_bytes))
+        };
+        let ways = self.header_ways(row..row + 1);
+        // Mostly it is there as it was written.
+        let found = ways.first_sector(BatchHeader::MAGIC).and_then(header_from);
+        found.or_else(|| ways.first_sectors(BatchHeader::MAGIC).iter().find_map(|first| header_from(first)))
     }
 
-    /// `first` with every variant of the next `more` sectors of the header's column behind it.
-    fn continued(&self, first: Vec<u8>, row: u32, more: usize) -> Vec<Vec<u8>> {
-        (0..more).fold(vec![first], |starts, nth| {
-            let next = self.variants(0, row + nth as u32);
-            starts
-                .iter()
-                .flat_map(|start| next.iter().map(move |sector| [start.as_slice(), sector].concat()))
-                .collect()
-        })
+    /// `first` with the sectors in `rows` behind it, in the first way that `is_header` accepts.
+    fn continued(
+        &self,
+        first: &[u8],
+        rows: Range<u32>,
+        is_header: impl Fn(&[u8]) -> bool,
+    ) -> Option<Vec<u8>> {
+        if rows.end > self.rows {
+            return None;
+        }
+        if rows.is_empty() {
+            return is_header(first).then(|| first.to_vec());
+        }
+        let whole = |rest: &[u8]| [first, rest].concat();
+        self.header_ways(rows).find(|rest| is_header(&whole(rest))).map(|rest| whole(&rest))
     }
 
     /// All batches of the expected incarnation, in order. After the last one that is found the search goes on for as

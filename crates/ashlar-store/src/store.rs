@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use smallvec::{SmallVec, smallvec};
 
-use crate::batch::Item;
+use crate::batch::{Item, unit_blocks_max};
 use crate::capacity::Request;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
 use crate::comeback::{ReturnError, Returned};
@@ -345,7 +345,7 @@ impl<W: World> Store<W> {
             counters.blocks_written += count as u64;
             counters.bytes_stored += stored.slots * SLOT_BYTES as u64;
         });
-        let mut units = cut(items, self.pool.atomic_blocks_max(), &self.pool.lists.items);
+        let mut units = cut(items, self.unit_blocks_max(), &self.pool.lists.items);
         let last = units.pop().expect("a write has blocks");
         if units.is_empty() {
             return self.pool.commit(last).await;
@@ -358,7 +358,12 @@ impl<W: World> Store<W> {
     /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all:
     /// 256 KiB, less where chunks are small.
     pub fn atomic_write_bytes(&self) -> u32 {
-        (self.pool.atomic_blocks_max() * BLOCK_BYTES) as u32
+        // Not all of a unit: a write that does not begin at a block's first byte touches one block more.
+        ((self.unit_blocks_max() - 1) * BLOCK_BYTES) as u32
+    }
+
+    fn unit_blocks_max(&self) -> usize {
+        unit_blocks_max(self.pool.identity.segment_rows)
     }
 
     /// Makes blocks read as zeros and gives their space back; durable when it returns.
@@ -449,24 +454,26 @@ fn add_items(items: &mut Vec<Item>, first: Key, fragments: impl Iterator<Item = 
     }
 }
 
-/// Cuts the records of one write into units: one if it is small enough to be atomic, else at boundaries that the
-/// blocks have by themselves.
+/// Cuts the records of one write into units: one if it has no more than `unit_blocks_max` blocks, else at boundaries
+/// that the blocks have by themselves.
 fn cut(
     mut items: Recycled<Item>,
-    blocks_max: usize,
+    unit_blocks_max: usize,
     lists: &Recycler<Item>,
 ) -> SmallVec<[Recycled<Item>; 1]> {
     let blocks = |item: &Item| match item.kind {
         RecordKind::ZeroRange { blocks } => blocks,
         _ => 1,
     };
-    if items.iter().map(blocks).sum::<u64>() <= blocks_max as u64 {
+    if items.iter().map(blocks).sum::<u64>() <= unit_blocks_max as u64 {
         return smallvec![items];
     }
+    // Aligned writes of the atomic size lie beside each other without a cut.
+    let part_blocks = unit_blocks_max as u64 - 1;
     let mut units = SmallVec::<[Recycled<Item>; 1]>::new();
     let mut current = None;
     for item in items.drain(..) {
-        let part = item.key.lba.0 / blocks_max as u64;
+        let part = item.key.lba.0 / part_blocks;
         if current.replace(part) != Some(part) {
             units.push(lists.list());
         }

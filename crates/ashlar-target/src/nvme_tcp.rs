@@ -24,6 +24,8 @@
 //! | `io`, `fused` | the NVM command set |
 //! | `status` | what a cause of the volume's is to a host: pure |
 //! | `traffic` | what was transferred, counted |
+//! | `shared_nqn` | names that two hosts use at once: pure |
+//! | `visits` | how often hosts have connected and gone, counted |
 //! | `told` | what the log is told of only now and then |
 
 mod admin;
@@ -46,6 +48,7 @@ mod output;
 mod patience;
 mod portal;
 mod registry;
+mod shared_nqn;
 mod signal;
 mod status;
 mod target;
@@ -53,8 +56,11 @@ mod ticket;
 mod told;
 mod traffic;
 mod transfer;
+mod visits;
 
 pub use limits::{Limits, LimitsError};
 pub use portal::{BindError, Portal, PortalKind};
-pub use registry::ConnectedHost;
+pub use registry::{ConnectedHost, HostId};
+pub use shared_nqn::SharedNqn;
 pub use target::{Service, Target, TargetConfig};
+pub use visits::{HostVisits, VISITING_HOSTS_MAX, VisitTotals};

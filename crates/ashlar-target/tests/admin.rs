@@ -11,7 +11,7 @@ use ashlar_nvme::identify::{
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::log::{ErrorLogEntry, SmartLog, page};
 use ashlar_nvme::sgl::SglDescriptor;
-use ashlar_nvme::sqe::{Fuse, NSID_ALL};
+use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::text::ascii_trimmed;
 use ashlar_nvme::zerocopy::FromBytes;
@@ -422,15 +422,43 @@ fn a_format_changes_the_sector_size_and_empties_the_namespace() {
     let format = |lba_format, metadata_settings, secure_erase| {
         AdminCommand::Format(FormatNvm { lba_format, metadata_settings, secure_erase })
     };
-    assert_eq!(admin.admin_command(format(0, 0, 1), 1, 0).0, Status::SUCCESS);
+    assert_eq!(admin.admin_command(format(0, 0, 0), 1, 0).0, Status::SUCCESS);
     assert_eq!(namespace(&mut admin, 1).size.get(), VOLUME_BYTES / 512);
     assert_eq!(admin.admin_command(format(1, 0, 0), 1, 0).0, Status::SUCCESS);
     assert_eq!(io.read(0, 1).1, [0; 4096]);
     assert_eq!(admin.admin_command(format(2, 0, 0), 1, 0).0.code(), Status::INVALID_FORMAT);
     assert_eq!(admin.admin_command(format(1, 1, 0), 1, 0).0.code(), Status::INVALID_FORMAT);
-    assert_eq!(admin.admin_command(format(1, 0, 2), 1, 0).0.code(), Status::INVALID_FIELD);
     assert_eq!(admin.admin_command(format(1, 0, 0), 5, 0).0.code(), Status::INVALID_NAMESPACE);
     assert_eq!(admin.admin_command(format(1, 0, 0), NSID_ALL, 0).0.code(), Status::INVALID_NAMESPACE);
+}
+
+#[test]
+fn what_asks_for_an_erase_is_refused_and_changes_nothing() {
+    let rig = Rig::start();
+    let (mut admin, mut io) = rig.host();
+    assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+    for secure_erase in 1..8 {
+        let format = FormatNvm { lba_format: 0, metadata_settings: 0, secure_erase };
+        let (status, _, _) = admin.admin_command(AdminCommand::Format(format), 1, 0);
+        assert_eq!(status.code(), Status::INVALID_FIELD, "SES {secure_erase}");
+    }
+    const SANITIZE: u8 = 0x84;
+    let mut sanitize = AdminCommand::KeepAlive.to_sqe(admin.cid(), 0);
+    sanitize.opcode = SANITIZE;
+    assert_eq!(admin.exchange(sanitize, &[]).0.status().code(), Status::INVALID_OPCODE);
+    const SANITIZE_STATUS: u8 = 0x81;
+    assert_eq!(admin.log(SANITIZE_STATUS, 512, 0).0.code(), Status::INVALID_LOG_PAGE);
+    const NAMESPACE_ZEROES: u32 = 1 << 23;
+    for flags in [NAMESPACE_ZEROES, NAMESPACE_ZEROES | 1 << 25] {
+        let mut zeroes = Sqe::new(0x08, io.cid(), 1);
+        zeroes.set_cdw(12, flags);
+        assert_eq!(io.exchange(zeroes, &[]).0.status().code(), Status::INVALID_FIELD);
+    }
+    assert_eq!(io.read(0, 1).1, [1; 4096]);
+    assert_eq!(namespace(&mut admin, 1).size.get(), VOLUME_BYTES / 4096);
+    let controller = controller(&mut admin);
+    assert_eq!(controller.sanitize.get(), 0, "SANICAP");
+    assert_eq!(controller.format_attributes, 0b1000, "FNA: no cryptographic erase, no broadcast");
 }
 
 #[test]

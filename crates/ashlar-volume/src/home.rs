@@ -420,13 +420,6 @@ impl<B: DriveBay> OpenVolume<B> {
     }
 }
 
-/// A write that begins or ends within a block takes that block with it: a volume of small sectors promises
-/// atomicity of half of what the store keeps.
-fn atomic_write_bytes_max(stored_bytes: u32, lba_bytes: u32) -> u32 {
-    let small_sectors = (lba_bytes as usize) < BLOCK_BYTES;
-    if small_sectors { stored_bytes / 2 } else { stored_bytes }
-}
-
 fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceInfo {
     let attributes = volume.attributes();
     NamespaceInfo {
@@ -435,7 +428,7 @@ fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceI
         size_bytes: volume.size_bytes(),
         lba_bytes: attributes.lba_bytes,
         used_bytes: 0,
-        atomic_write_bytes_max: atomic_write_bytes_max(volume.atomic_write_bytes(), attributes.lba_bytes),
+        atomic_write_bytes_max: volume.atomic_write_bytes(),
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
         write_protected: attributes.write_protected,
         generation: 0,

@@ -100,7 +100,7 @@ impl Span {
 
 impl<W: World> StoreVolume<W> {
     /// The volume `id` of `store`, which has `blocks` blocks.
-    pub(crate) fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
+    pub fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
         let core = Core {
             store,
             id,

@@ -1,6 +1,7 @@
 //! The command line as people write it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -30,8 +31,23 @@ pub struct Arguments {
     /// How to print what was asked for
     #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
     pub output: Output,
+    /// How long each answer of the daemon is waited for: as 30s, 5m, or off. Without it 30s, and
+    /// longer for changes as long as the daemon answers questions meanwhile
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_timeout)]
+    pub timeout: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// A time to wait; a number without a unit is of seconds.
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    if text == "off" {
+        return Ok(Duration::MAX);
+    }
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let time = seconds.or_else(|| humantime::parse_duration(text).ok());
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or_else(|| format!("'{text}' is no time to wait: write 30s, 5m, 500ms or off"))
 }
 
 /// How to print.
@@ -121,13 +137,16 @@ The daemon keeps its newest 1024 events, from its start on.")]
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
+  ashlar serve --state ./data --listen 0.0.0.0:4420 --listen [::]:4420
   ashlar serve --state ./data --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds; and two more: drive_directories, a list of paths in which
-drives that are files are looked for as well, and auto_rejoin, whether drives
-that were away come back to open pools by themselves (true).
+member_wait_seconds; and three more: drive_directories, a list of paths in which
+drives that are files are looked for as well; auto_rejoin, whether drives
+that were away come back to open pools by themselves (true); and log, as in
+log = 'info,ashlar_store=debug', which is taken at once when SIGHUP has the
+file read again; RUST_LOG goes before it.
 What hosts may take is in its table [limits]:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
@@ -142,12 +161,14 @@ pub struct ServeArguments {
     /// A configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where hosts connect, as IP:PORT; repeatable [default: 127.0.0.1:4420]
+    /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the
+    /// machine, [::] all of IPv6 [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDR")]
     pub listen: Vec<String>,
-    /// Where the discovery service listens in addition, as IP:PORT, or none [default: 127.0.0.1:8009]
+    /// Where the discovery service listens in addition, as IP:PORT, repeatable; or none [default:
+    /// 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
-    pub discovery: Option<String>,
+    pub discovery: Vec<String>,
     /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are pools gain nothing
     /// [default: 1]
     #[arg(long, value_name = "N")]
@@ -366,9 +387,11 @@ pub enum HostCommand {
     List,
 }
 
-/// Prints the completion script of a shell.
-pub fn print_completions(shell: clap_complete::Shell) {
-    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut std::io::stdout());
+/// The completion script of a shell.
+pub fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 #[cfg(test)]

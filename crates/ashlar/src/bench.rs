@@ -40,6 +40,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::args::{BenchArguments, Output};
+use crate::stdio::print_line;
 use machine::Machine;
 use targets::Verdict;
 
@@ -232,7 +233,7 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     interrupt::listen()?;
     let mut report = Report::new()?;
     if output == Output::Table {
-        println!("Ashlar {}, {}\n", report.version, report.machine);
+        print_line(format_args!("Ashlar {}, {}\n", report.version, report.machine))?;
     }
     for (section, settings) in &sections {
         let measured = report.measure(*section, settings);
@@ -240,11 +241,11 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
         interrupt::check()?;
         let table = measured.with_context(|| format!("measuring {section:?}"))?;
         if output == Output::Table {
-            println!("{table}\n");
+            print_line(format_args!("{table}\n"))?;
         }
     }
     if output == Output::Table && sections.len() > 1 {
-        println!("{}\n", targets::summary(&report.verdicts));
+        print_line(format_args!("{}\n", targets::summary(&report.verdicts)))?;
     }
     show(&report, arguments.json_file.as_deref(), output)?;
     // Last: a picture that cannot be written must not cost the figures.
@@ -267,12 +268,12 @@ fn sections(only: &[Section]) -> anyhow::Result<Vec<Section>> {
 fn show(report: &Report, file: Option<&Path>, output: Output) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(report)?;
     if output == Output::Json {
-        println!("{json}");
+        print_line(&json)?;
     }
     let Some(file) = file else { return Ok(()) };
     std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
     if output == Output::Table {
-        println!("The same as JSON: {}", file.display());
+        print_line(format_args!("The same as JSON: {}", file.display()))?;
     }
     Ok(())
 }

@@ -15,14 +15,19 @@ use std::path::PathBuf;
 
 use crate::args::{ClientCommand, Output};
 
-pub use client::{Client, Refused};
+pub use client::{Client, Patience, Refused};
 pub use settings::SETTINGS;
 
 /// Does what a verb says.
-pub fn run(command: ClientCommand, socket: Option<PathBuf>, output: Output) -> anyhow::Result<()> {
+pub fn run(
+    command: ClientCommand,
+    socket: Option<PathBuf>,
+    patience: Patience,
+    output: Output,
+) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::new(socket)?;
+        let client = Client::new(socket, patience)?;
         verbs::run(&client, command, output).await
     })
 }

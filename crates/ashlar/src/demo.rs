@@ -14,28 +14,32 @@ use anyhow::{Context, ensure};
 use ashlar_target::nvme_tcp::PortalKind;
 
 use crate::args::{DemoArguments, ServeArguments};
+use crate::logging::Log;
 use crate::serve::{self, Config, Running, Signals};
+use crate::stdio::print_line;
 use workload::Workload;
 
 /// `ashlar demo`.
 pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
     ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
-    serve::init_logging("warn");
+    let _log = Log::start("warn")?;
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
     let config = Config::resolve(&serve_arguments(arguments, state.clone()), socket)?;
     serve::on_runtime(async {
-        let mut signals = Signals::listen()?;
+        let mut signals = Signals::that_end()?;
+        serve::ignore_the_other_signals()?;
         let Some(running) = serve::unless(&mut signals, serve::assemble(&config)).await.transpose()? else {
             return Ok(());
         };
         let shown = show(arguments, &state, &running, &mut signals).await;
-        println!("\nStopping …");
+        let said = print_line("\nStopping …");
         let stopped = serve::unless(&mut signals, running.stop()).await;
         ensure!(
             stopped.is_some(),
             "stopped before the pool was closed: the next start replays what is missing"
         );
-        shown
+        shown?;
+        Ok(said?)
     })
 }
 
@@ -44,7 +48,7 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         state,
         config: None,
         listen: vec![arguments.listen.clone()],
-        discovery: Some(arguments.discovery.clone()),
+        discovery: vec![arguments.discovery.clone()],
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,
@@ -75,8 +79,8 @@ async fn show(
     if arguments.once {
         return Ok(());
     }
-    println!("\nServing until Ctrl-C …");
-    signals.next().await;
+    print_line("\nServing until Ctrl-C …")?;
+    signals.end().await;
     Ok(())
 }
 

@@ -3,18 +3,24 @@
 //! `serve` assembles a node in one function (`serve::assemble`); all other verbs speak to a daemon over its
 //! socket, with the REST API that is open to everybody.
 
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads: see stdio")]
+
 mod args;
 mod bench;
 mod causes;
 mod cli;
+mod colours;
 mod demo;
+mod logging;
 mod serve;
+mod stdio;
 mod usage;
 
 use std::process::ExitCode;
 
 use args::{Arguments, Command, Output};
-use cli::Refused;
+use cli::{Patience, Refused};
+use stdio::StdoutError;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
@@ -25,8 +31,9 @@ pub fn main() -> ExitCode {
     let output = arguments.output;
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.downcast_ref().is_some_and(StdoutError::is_closed_pipe) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", refusal(&error, output));
+            stdio::note(refusal(&error, output));
             ExitCode::FAILURE
         }
     }
@@ -54,10 +61,12 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Demo(options) => demo::run(&options, arguments.socket),
         Command::Bench(options) => bench::run(&options, arguments.output),
         Command::Completions { shell } => {
-            args::print_completions(shell);
+            stdio::print(args::completions(shell))?;
             Ok(())
         }
-        Command::Client(verb) => cli::run(verb, arguments.socket, arguments.output),
+        Command::Client(verb) => {
+            cli::run(verb, arguments.socket, Patience::of(arguments.timeout), arguments.output)
+        }
     }
 }
 

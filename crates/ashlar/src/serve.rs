@@ -10,8 +10,10 @@ mod finder;
 mod memory;
 mod notify;
 mod reactors;
+mod reload;
 mod requests;
 mod returns;
+mod signals;
 mod spares;
 mod state;
 
@@ -26,16 +28,19 @@ use ashlar_drive::Machine;
 use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
 use ashlar_volume::{Node, Table};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
+use crate::logging::{self, Log};
 use appliance::NodeAppliance;
 use bay::MachineBay;
 pub use config::Config;
+use config::LOG_USUAL;
 use finder::Finder;
 use reactors::{Reactors, Threads};
+use signals::Order;
+pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
 use state::StateDir;
 
 /// A node of this machine.
@@ -64,6 +69,7 @@ pub struct Running {
 /// Why it cannot serve.
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let state = StateDir::open(&config.state)?;
+    let warnings = warnings_of(&state);
     let socket = Socket::bind(&config.socket)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let target = Target::new(TargetConfig {
@@ -88,13 +94,19 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
-    let watcher = Arc::new(Watcher::new(appliance.clone()));
+    let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
     let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stop));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
     });
     Ok(Running { appliance, node, reactors, threads, watcher, watching, stop_api, api })
+}
+
+/// What the node's directory has to be warned of, in the log and by an event of that kind.
+fn warnings_of(state: &StateDir) -> Vec<(&'static str, String)> {
+    let moved = state.moved().inspect(|why| tracing::warn!("{why}"));
+    moved.map(|why| ("node_moved", why)).into_iter().collect()
 }
 
 async fn close_pools(node: &MachineNode) {
@@ -130,44 +142,21 @@ impl Running {
     }
 }
 
-/// The signals that end the daemon.
-pub struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    /// Listens for SIGTERM and SIGINT from now on.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
-    pub fn listen() -> std::io::Result<Self> {
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// The next one of them.
-    pub async fn next(&mut self) {
-        let (terminate, interrupt) = (self.terminate.recv(), self.interrupt.recv());
-        futures_util::pin_mut!(terminate, interrupt);
-        futures_util::future::select(terminate, interrupt).await;
-    }
-}
-
 /// `ashlar serve`.
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
-    init_logging("info");
-    let config = Config::resolve(arguments, socket)?;
+    let log = Log::start(LOG_USUAL)?;
+    let config = Config::resolve(arguments, socket.clone())?;
+    log.set_filter(&config.log)?;
     raise_open_files();
     on_runtime(async {
-        let mut signals = Signals::listen()?;
+        let mut signals = Signals::of_daemon()?;
+        signals::ignore_the_others()?;
         let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else { return Ok(()) };
         announce(&running.appliance);
         notify::ready();
-        signals.next().await;
-        tracing::info!("stopping; a second signal ends the daemon at once");
+        let reload = || Config::resolve(arguments, socket.clone());
+        let name = serve_until_end(&mut signals, config, reload, &log).await;
+        tracing::info!("{name}: stopping; a second signal ends the daemon at once");
         notify::stopping();
         if unless(&mut signals, running.stop()).await.is_none() {
             std::process::exit(130);
@@ -177,16 +166,38 @@ pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Resul
     })
 }
 
+/// Obeys signals until one says to end. Returns its name.
+async fn serve_until_end(
+    signals: &mut Signals,
+    mut config: Config,
+    read_again: impl Fn() -> anyhow::Result<Config>,
+    log: &Log,
+) -> &'static str {
+    loop {
+        match signals.next().await {
+            Order::End(name) => return name,
+            Order::Reload => {
+                notify::reloading();
+                let taken = read_again().and_then(|now| reload::take(&mut config, &now, log));
+                if let Err(error) = taken {
+                    tracing::error!("the configuration cannot be read again, and stays as it was: {error:#}");
+                }
+                notify::ready();
+            }
+        }
+    }
+}
+
 /// Runs the control plane on this thread.
 pub fn on_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    end_with_any_panic();
+    logging::end_with_any_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("cannot start the control plane")?.block_on(work)
 }
 
 /// The output of `work`, or nothing if a signal comes first.
 pub async fn unless<T>(signals: &mut Signals, work: impl Future<Output = T>) -> Option<T> {
-    let signal = signals.next();
+    let signal = signals.end();
     futures_util::pin_mut!(work, signal);
     match futures_util::future::select(work, signal).await {
         futures_util::future::Either::Left((output, _)) => Some(output),
@@ -202,23 +213,6 @@ fn raise_open_files() {
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
         tracing::warn!(%error, files = limit.current, "the limit of open files cannot be raised");
     }
-}
-
-/// A store whose invariant failed must not go on, whatever thread it runs on.
-fn end_with_any_panic() {
-    let print = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        print(info);
-        std::process::abort();
-    }));
-}
-
-/// Logs go to standard error; RUST_LOG chooses which, instead of `default`.
-pub fn init_logging(default: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
-    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let _ = subscriber.with_ansi(is_terminal).try_init();
 }
 
 fn announce(appliance: &NodeAppliance) {

@@ -1,6 +1,7 @@
 //! A command line that is not understood, as people or programs are told of it.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -9,6 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::args::Arguments;
 use crate::cli::SETTINGS;
+use crate::stdio::{self, StdoutError};
 
 /// What ends with it that a command line is not understood.
 const USAGE: u8 = 2;
@@ -24,13 +26,29 @@ pub fn parse(words: Vec<OsString>) -> Result<Arguments, ExitCode> {
     };
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let error = with_meant_setting(error, &words);
-    if error.use_stderr() && asks_for_json(&words) {
-        eprintln!("{}", in_json(&error));
+    if !error.use_stderr() {
+        return Err(print_help(&error));
+    }
+    if asks_for_json(&words) {
+        stdio::note(in_json(&error));
     } else {
         // Nobody is left to be told that it cannot be printed.
         let _ = error.print();
     }
-    Err(if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS })
+    Err(ExitCode::from(USAGE))
+}
+
+/// Prints what was asked for: help, or the version.
+fn print_help(help: &clap::Error) -> ExitCode {
+    let printed = help.print().and_then(|()| std::io::stdout().flush()).map_err(StdoutError::from);
+    match printed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            stdio::note(format_args!("ashlar: {error}"));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Whether errors are for programs. Of a command line that is not understood no more can be known.

@@ -23,13 +23,13 @@ use ashlar_block::XorShift;
 use hosts::{Load, Volume};
 use support::{Daemon, Place};
 
-/// Drives of the pool, of 48 MiB each.
-const DRIVES: usize = 5;
+/// Drives of the pool, of 48 MiB each: two data columns.
+const DRIVES: usize = 3;
 /// Volumes that stay, with their options: together, when they are full, what the pool can take.
 const LASTING: [(&str, &[&str]); 3] =
     [("tank/plain", &["--no-compression"]), ("tank/packed", &[]), ("tank/sectors", &["--lba-size", "512"])];
-/// Blocks of a volume that stays: 24 MiB.
-const LASTING_BLOCKS: u64 = 6144;
+/// Blocks of a volume that stays: 12 MiB.
+const LASTING_BLOCKS: u64 = 3072;
 /// Blocks of a volume that comes and goes: 4 MiB.
 const PASSING_BLOCKS: u64 = 1024;
 /// Volumes that come and go, at a time.

@@ -557,7 +557,8 @@ fn block_devices_are_found_in_any_order_and_beside_a_foreign_one() {
         assert_eq!(place.pool_states("tank"), ["online"], "{}", shown(&place, "tank"));
         let mut found = places(&place, "tank");
         let mut there: Vec<String> = devices.iter().map(|device| device.0.clone()).collect();
-        (found.sort(), there.sort());
+        found.sort();
+        there.sort();
         assert_eq!(found, there);
         volumes = checked(&place, volumes, seed);
         daemon.kill();

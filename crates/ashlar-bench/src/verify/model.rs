@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::{AlignedBuf, XorShift};
 
 use super::sources::Sources;
 
@@ -20,6 +20,12 @@ pub(super) const ZEROS: Word = 0;
 const STAMP: u32 = 0x4153_4852;
 /// The stamp: address, version, mark.
 const STAMP_BYTES: usize = 16;
+
+/// One of so many versions does not compress, but for a block here and there. Files of one machine hardly have such
+/// blocks side by side, and archives do.
+const NOISE_ONCE_IN: Word = 8;
+/// One of so many blocks of such a version is one of a file.
+const NOISE_FOR_ONE_OTHER: u64 = 64;
 
 /// The expected content of a volume's first blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -111,7 +117,14 @@ impl Model {
     pub(super) fn fill(&self, block: u64, version: Word, content: &mut [u8]) {
         let mixed =
             (self.seed ^ block.rotate_left(32) ^ u64::from(version)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        content.copy_from_slice(self.sources.block(mixed >> 20));
+        if version.is_multiple_of(NOISE_ONCE_IN) && !(mixed >> 40).is_multiple_of(NOISE_FOR_ONE_OTHER) {
+            let mut noise = XorShift::new(mixed | 1);
+            content
+                .chunks_exact_mut(8)
+                .for_each(|word| word.copy_from_slice(&noise.next_u64().to_le_bytes()));
+        } else {
+            content.copy_from_slice(self.sources.block(mixed >> 20));
+        }
         content[..8].copy_from_slice(&block.to_le_bytes());
         content[8..12].copy_from_slice(&version.to_le_bytes());
         content[12..STAMP_BYTES].copy_from_slice(&(STAMP ^ self.seed as u32).to_le_bytes());

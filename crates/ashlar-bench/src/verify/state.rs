@@ -9,7 +9,7 @@ use ashlar_nvme::pdu::crc32c;
 use super::model::{Model, Word};
 use super::sources::Sources;
 
-const MAGIC: &[u8; 8] = b"ASHLVRF1";
+const MAGIC: &[u8; 8] = b"ASHLVRF2";
 
 /// Why a model could not be saved or taken up.
 #[derive(Debug, thiserror::Error)]

@@ -35,6 +35,18 @@ fn only_the_version_written_last_is_right() {
 }
 
 #[test]
+fn some_versions_do_not_compress_but_for_a_block_here_and_there() {
+    let model = Model::new(7, 4096, sources());
+    let is_of_a_source = |block: u64, version| {
+        let (content, patterned) = (content(&model, block, version), sources());
+        (0..8).any(|nth| patterned.block(nth)[16..] == content[16..])
+    };
+    let of_sources = |version| (0..4096).filter(|block| is_of_a_source(*block, version)).count();
+    assert_eq!(of_sources(7), 4096);
+    assert!((16..256).contains(&of_sources(8)), "{} of 4096", of_sources(8));
+}
+
+#[test]
 fn every_damaged_byte_is_seen() {
     let mut model = Model::new(7, 16, sources());
     model.begin(3, 1);

@@ -1,15 +1,13 @@
 //! What has happened between two looks. Pure.
 
-use std::collections::BTreeSet;
-
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
 use crate::outlook::Outlook;
 use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
 
-/// Events about hosts of one look: many that come and go do not push everything else out of the log.
-const HOST_EVENTS_MAX: usize = 16;
+mod hosts;
+
 /// States of pools that say nothing on their own, or that other events tell of.
 const SILENT_STATES: [&str; 6] = ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile", OPENING];
 const OPENING: &str = "opening";
@@ -38,7 +36,7 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         now.rebalancing.extend(rebalancing.map(|moving| (pool.uuid.clone(), moving)));
         all.extend(of_pool(old(pool), pool, moved.into_iter().chain(spread)));
     }
-    all.extend(of_hosts(before, now));
+    all.extend(hosts::happenings(before, now));
     all
 }
 
@@ -281,28 +279,6 @@ impl What {
             What::Rebalance => "rebalancing",
         }
     }
-}
-
-fn of_hosts(before: &Seen, now: &Seen) -> Vec<Happening> {
-    let names = |seen: &Seen| -> BTreeSet<String> {
-        seen.hosts.iter().filter(|host| host.kind == "io").map(|host| host.nqn.clone()).collect()
-    };
-    let (before, now) = (names(before), names(now));
-    let event = |kind: &str, how: &str, nqn: &String| {
-        let message = format!("host {nqn} {how}");
-        Happening { host: Some(nqn.clone()), ..Happening::new(Severity::Info, kind, message) }
-    };
-    let gone =
-        before.difference(&now).map(|nqn| event("host_disconnected", "has no connection any more", nqn));
-    let come = now.difference(&before).map(|nqn| event("host_connected", "is connected", nqn));
-    let mut all: Vec<Happening> = gone.chain(come).collect();
-    if all.len() > HOST_EVENTS_MAX {
-        let more = all.len() - HOST_EVENTS_MAX;
-        all.truncate(HOST_EVENTS_MAX);
-        let message = format!("{more} more hosts have come or gone");
-        all.push(Happening::new(Severity::Info, "hosts", message));
-    }
-    all
 }
 
 #[cfg(test)]

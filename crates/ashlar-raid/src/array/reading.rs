@@ -8,9 +8,10 @@ use futures_util::future::join_all;
 use super::answers::Patience;
 use super::recent::Next;
 use super::{Array, Member, ReadError, Source};
-use crate::geometry::{COLUMNS_MAX, ColumnMask, Geometry};
+use crate::geometry::{ColumnMask, Geometry};
 use crate::parity;
 use crate::slow::{WINDOW, slow_ones};
+use crate::ways::{Recipes, Ways, choices};
 
 /// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
 const PIECEWISE_SECTORS_MAX: usize = 3;
@@ -286,33 +287,24 @@ impl<D: Device> Array<D> {
         sectors: &Range<u32>,
         check: impl Fn(&[u8]) -> bool,
     ) -> Option<AlignedBuf> {
-        let mut whole: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut rows = Vec::new();
         for row in sectors.clone() {
-            let variants = self.sector_variants(geometry, column, row).await;
-            let with = |start: &Vec<u8>| {
-                variants.iter().map(|sector| [start.as_slice(), sector].concat()).collect::<Vec<_>>()
-            };
-            whole = whole.iter().flat_map(with).collect();
+            rows.push(self.read_row(geometry, row).await);
         }
-        whole.into_iter().find(|bytes| check(bytes)).map(|bytes| AlignedBuf::copy_of(&bytes))
+        let recipes = Recipes::new(geometry.data(), column);
+        let mut ways = Ways::new(&recipes);
+        for row in &rows {
+            ways.add_row(row.iter().map(|sector| sector.as_deref().unwrap_or_default()));
+        }
+        ways.find(check).map(|bytes| AlignedBuf::copy_of(&bytes))
     }
 
-    /// Every way to have one sector: as it is, then reconstructed.
-    async fn sector_variants(&self, geometry: &Geometry, column: usize, row: u32) -> Vec<Vec<u8>> {
+    /// One sector of each column.
+    async fn read_row(&self, geometry: &Geometry, row: u32) -> Vec<Result<AlignedBuf, DeviceError>> {
         let one = row..row + 1;
-        let read = join_all(
-            (0..geometry.columns.len())
-                .map(|column| self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known)),
-        )
-        .await;
-        let others: ColumnMask = (0..read.len()).filter(|o| *o != column && read[*o].is_ok()).collect();
-        let columns: Vec<&[u8]> = read.iter().map(|sector| sector.as_deref().unwrap_or_default()).collect();
-        let reconstructed = choices(others, geometry.data()).map(|sources| {
-            let mut out = vec![0; SECTOR_BYTES];
-            parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
-            out
-        });
-        read[column].iter().map(|sector| sector.to_vec()).chain(reconstructed).collect()
+        let columns = 0..geometry.columns.len();
+        let read = |column| self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known);
+        join_all(columns.map(read)).await
     }
 }
 
@@ -346,24 +338,4 @@ fn reconstructed(
         }
     }
     Err(ReadError::Wrong { column })
-}
-
-/// Every choice of `count` columns among `readable`; none if there are fewer.
-pub fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
-    let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
-    let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
-    left_out.into_iter().flatten().map(move |left_out| {
-        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).map(|nth| columns[nth]).collect()
-    })
-}
-
-/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A, 7.1.3: the next
-/// larger word with as many ones).
-fn subsets(of: usize, size: usize) -> impl Iterator<Item = u64> {
-    let next = |set: &u64| {
-        let lowest = set & set.wrapping_neg();
-        let ripple = set + lowest;
-        (lowest > 0).then(|| ripple | (((set ^ ripple) >> 2) / lowest))
-    };
-    std::iter::successors(Some((1u64 << size) - 1), next).take_while(move |set| *set < 1 << of)
 }

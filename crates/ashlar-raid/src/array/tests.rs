@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use ashlar_block::{DeviceOp, MemoryDevice, wait_for};
 
 use super::*;
-use crate::geometry::{COLUMNS_MAX, ChunkAddr};
+use crate::geometry::ChunkAddr;
 use crate::parity;
 use quirky::{Quirk, Quirky};
 
@@ -107,21 +107,6 @@ fn neighbouring_rows_may_have_lost_different_columns() {
     let (read, source) = now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right))
         .expect("each row has lost one column");
     assert_eq!((&read[..], source), (&right[..], Source::Lie));
-}
-
-#[test]
-fn choices_are_all_the_ways_to_leave_columns_out() {
-    let mask = |columns: &[usize]| {
-        let mut mask = ColumnMask::default();
-        columns.iter().for_each(|column| mask.add(*column));
-        mask
-    };
-    let of = |columns: &[usize], count| choices(mask(columns), count).collect::<Vec<_>>();
-    assert_eq!(of(&[0, 3, 5], 3), [mask(&[0, 3, 5])]);
-    assert_eq!(of(&[0, 3, 5], 2), [mask(&[3, 5]), mask(&[0, 5]), mask(&[0, 3])]);
-    assert_eq!(of(&[0, 3], 3), []);
-    let widest: Vec<usize> = (0..COLUMNS_MAX).collect();
-    assert_eq!(choices(mask(&widest), COLUMNS_MAX - 2).count(), 32 * 31 / 2);
 }
 
 /// A drive that has lost what was in its cache, says so once, and then that all is well.

@@ -35,15 +35,13 @@ const UNACKNOWLEDGED_MAX: Duration =
 pub struct BindOptions {
     /// Lets several reactors listen on one address, each taking a share of the connections (SO_REUSEPORT).
     pub reuse_port: bool,
-    /// Whether an IPv6 address takes IPv6 alone, or IPv4 connections as well. Means nothing for IPv4.
-    pub v6_only: bool,
     /// Connections that may wait to be accepted; the kernel bounds it further (net.core.somaxconn).
     pub backlog: i32,
 }
 
 impl Default for BindOptions {
     fn default() -> Self {
-        BindOptions { reuse_port: false, v6_only: false, backlog: 1024 }
+        BindOptions { reuse_port: false, backlog: 1024 }
     }
 }
 
@@ -59,25 +57,27 @@ pub struct TcpListener {
 
 impl TcpListener {
     /// Listens on `address`; port 0 takes a free one. Blocks no longer than its few system calls.
+    /// An IPv6 address takes IPv6 alone: IPv4 has a listener of its own, on the same port if need
+    /// be.
     ///
     /// # Errors
     /// What the operating system reports: the address in use, not this machine's, not permitted.
     pub fn bind(address: SocketAddr, options: &BindOptions) -> io::Result<Self> {
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        if options.reuse_port {
-            sockopt::set_socket_reuseport(&socket, true)?;
-        }
-        if address.is_ipv6() {
-            sockopt::set_ipv6_v6only(&socket, options.v6_only)?;
-        }
+        let socket = bound(address, options.reuse_port)?;
         notice_who_is_gone(&socket)?;
-        rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, options.backlog)?;
         let local = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
         let reactor = reactor::current();
         Ok(TcpListener { reactor, socket: Some(socket), local, accept: RefCell::default() })
+    }
+
+    /// Whether nobody listens on `address`, not even who would let others listen there as well
+    /// (SO_REUSEPORT).
+    ///
+    /// # Errors
+    /// As of [`Self::bind`].
+    pub fn check_free(address: SocketAddr) -> io::Result<()> {
+        bound(address, false).map(drop)
     }
 
     /// The address listened on, with the port that was taken.
@@ -120,6 +120,20 @@ impl TcpListener {
         // SAFETY: it names no memory, and `drop` closes the socket through the reactor.
         unsafe { self.reactor.begin(entry, Owned::NewDescriptor, OnDrop::Cancel) }
     }
+}
+
+fn bound(address: SocketAddr, reuse_port: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if reuse_port {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
 }
 
 /// Has the kernel break connections whose peer is gone. What is accepted inherits it.

@@ -90,13 +90,38 @@ async fn recv_until(stream: &TcpStream, len: usize) -> Vec<u8> {
     received
 }
 
+/// Somebody else may have the port that one of them is given by the other family: then another one
+/// is tried.
+fn listeners_on_one_port() -> (TcpListener, TcpListener) {
+    let bind = |address| TcpListener::bind(address, &BindOptions::default());
+    let mut pairs = (0..20).map(|_| {
+        let v6 = bind(([0u16; 8], 0).into()).unwrap();
+        Some((bind(([0; 4], v6.local_addr().port()).into()).ok()?, v6))
+    });
+    pairs.find_map(|pair| pair).expect("a port that is free by both families")
+}
+
 #[test]
-fn ipv6_and_ipv4_reach_a_listener_for_both() {
+fn an_address_is_free_unless_somebody_listens_there_and_would_share_it_or_not() {
     run(Config::default(), async {
-        let any = SocketAddr::from(([0u16; 8], 0));
-        let listener = TcpListener::bind(any, &BindOptions::default()).unwrap();
-        let port = listener.local_addr().port();
-        for target in [SocketAddr::from(([127, 0, 0, 1], port)), ([0, 0, 0, 0, 0, 0, 0, 1], port).into()] {
+        for reuse_port in [false, true] {
+            let options = BindOptions { reuse_port, ..BindOptions::default() };
+            let listener = TcpListener::bind(localhost(), &options).unwrap();
+            let taken = TcpListener::check_free(listener.local_addr()).unwrap_err();
+            assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+        }
+        TcpListener::check_free(localhost()).unwrap();
+    })
+    .unwrap();
+}
+
+#[test]
+fn ipv4_and_ipv6_have_listeners_of_their_own_on_one_port() {
+    run(Config::default(), async {
+        let (v4, v6) = listeners_on_one_port();
+        let port = v4.local_addr().port();
+        let loopback = [([127, 0, 0, 1], port).into(), ([0, 0, 0, 0, 0, 0, 0, 1], port).into()];
+        for (listener, target) in [v4, v6].into_iter().zip(loopback) {
             let client = TcpStream::connect(target).await.unwrap();
             let (server, peer) = listener.accept().await.unwrap();
             assert_eq!(peer.port(), client.local_addr().unwrap().port());

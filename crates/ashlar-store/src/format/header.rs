@@ -127,6 +127,9 @@ impl<R: Deref<Target = [Record]>> BatchHeader<R> {
 }
 
 impl BatchHeader {
+    /// What every header begins with.
+    pub const MAGIC: &[u8] = MAGIC;
+
     /// Whether the batch lies in a segment of so many data columns and rows, and all that it names in its own rows. A checksum says
     /// who wrote a header, not that it is sound.
     pub fn fits(&self, data_columns: usize, segment_rows: u32) -> bool {

@@ -7,6 +7,7 @@ use ashlar_nvme::admin::{AdminCommand, FormatNvm, GetLogPage, opcode};
 use ashlar_nvme::sgl::DataLocation;
 use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_reactor::now;
 use ashlar_volume::{Door, FormatRequest, Nsid};
 
 use super::controller::Controller;
@@ -120,7 +121,10 @@ impl<D: Door> Controller<D> {
         match self.service.door.format(&self.host().nqn, nsid, request).await {
             Ok(()) => ticket.succeed(),
             Err(error) => {
-                tracing::warn!(%error, nsid = nsid.0, "Format failed");
+                if let Some(times) = self.service.told.failure.count(now()) {
+                    let host = &self.host().nqn;
+                    tracing::warn!(times, %error, %host, nsid = nsid.0, "Format failed");
+                }
                 ticket.reject(of_cause(error.cause, false));
             }
         }
@@ -138,8 +142,9 @@ impl<D: Door> Controller<D> {
         if format.metadata_settings != 0 {
             return Err(at_cdw10(Status::INVALID_FORMAT));
         }
-        // 1 erases user data, which every format does. Cryptographic erase is not offered.
-        if format.secure_erase > 1 {
+        // SES. The store appends: what a volume held stays on the drives until its segments are
+        // reused. A host that asks for an erase must not be told that there was one.
+        if format.secure_erase != 0 {
             return Err(Rejection::field(41));
         }
         Ok(FormatRequest { lba_bytes })

@@ -18,31 +18,18 @@ use super::controller::Controller;
 use super::io::IoQueue;
 use super::limits::Limits;
 use super::portal::PortalKind;
-use super::registry::{Association, HostKey, JoinError, Life, drained};
+use super::registry::{Association, HostId, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
-use super::told::Tally;
 use super::transfer::fetch_into_held;
 
 /// A Connect that is refused.
 enum Refusal {
-    /// A parameter is not valid.
-    Parameter(ConnectParameter),
-    /// Something else is in the way.
-    Status(Status),
+    /// A parameter is not valid; and why, for the log.
+    Parameter(ConnectParameter, &'static str),
+    /// Something else is in the way; and what, for the log.
+    Status(Status, &'static str),
     /// The connection is ending.
     Abandoned,
-}
-
-impl From<ConnectParameter> for Refusal {
-    fn from(parameter: ConnectParameter) -> Self {
-        Refusal::Parameter(parameter)
-    }
-}
-
-impl From<Status> for Refusal {
-    fn from(status: Status) -> Self {
-        Refusal::Status(status)
-    }
 }
 
 /// Answers a Connect.
@@ -61,28 +48,38 @@ pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: 
         Ok(association) => ticket.complete(Status::SUCCESS, association.controller_id.into()),
         Err(refusal) => {
             connection.set_role(Role::Fresh);
-            refuse(&connection.service.told.refusal, ticket, refusal);
+            refuse(&connection, ticket, &data, refusal);
         }
     }
 }
 
-fn refuse(told: &Tally, ticket: Ticket, refusal: Refusal) {
+fn refuse<D: Door>(connection: &Connection<D>, ticket: Ticket, data: &ConnectData, refusal: Refusal) {
     match refusal {
-        Refusal::Parameter(parameter) => {
-            if let Some(times) = told.count(now()) {
-                tracing::info!(times, ?parameter, "Connect refused");
-            }
+        Refusal::Parameter(parameter, why) => {
             let status = Status::CONNECT_INVALID_PARAMETERS.dnr();
+            tell_refusal(connection, data, status, why);
             ticket.reject_with_result(status, parameter.result().into());
         }
-        Refusal::Status(status) => {
-            if let Some(times) = told.count(now()) {
-                tracing::info!(times, %status, "Connect refused");
-            }
+        Refusal::Status(status, why) => {
+            tell_refusal(connection, data, status, why);
             ticket.reject(Rejection::new(status));
         }
         Refusal::Abandoned => ticket.stop(Stop::Abandon),
     }
+}
+
+fn tell_refusal<D: Door>(connection: &Connection<D>, data: &ConnectData, status: Status, why: &str) {
+    if let Some(times) = connection.service.told.refusal.count(now()) {
+        let (host, subsystem) = (field_text(&data.host_nqn), field_text(&data.subsystem_nqn));
+        let (host_id, peer) = (HostId(data.host_id), connection.wire.peer);
+        tracing::warn!(times, %host, %host_id, %peer, %subsystem, %status, "Connect refused: {why}");
+    }
+}
+
+/// What stands in the field of a name, whatever it is.
+fn field_text(field: &[u8; 256]) -> String {
+    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+    field[..end].escape_ascii().to_string()
 }
 
 async fn establish<D: Door>(
@@ -102,14 +99,17 @@ async fn establish<D: Door>(
 /// The parameters that stand in the command.
 fn check_command(limits: &Limits, command: &Connect) -> Result<QueueShape, Refusal> {
     if command.record_format != 0 {
-        return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.dnr().into());
+        let status = Status::CONNECT_INCOMPATIBLE_FORMAT.dnr();
+        return Err(Refusal::Status(status, "its record format is not known"));
     }
     let size_max = limits.max_queue_size();
     if command.sq_size == 0 || command.sq_size > size_max {
-        return Err(ConnectParameter::SqSize.into());
+        let why = "it asks for a queue of no entries, or of more than queue_entries_max";
+        return Err(Refusal::Parameter(ConnectParameter::SqSize, why));
     }
     if command.queue_id > limits.io_queues_max {
-        return Err(ConnectParameter::QueueId.into());
+        let why = "the number of its queue is above io_queues_max";
+        return Err(Refusal::Parameter(ConnectParameter::QueueId, why));
     }
     Ok(QueueShape {
         id: command.queue_id,
@@ -120,24 +120,33 @@ fn check_command(limits: &Limits, command: &Connect) -> Result<QueueShape, Refus
 
 fn check_host(data: &ConnectData) -> Result<HostKey, Refusal> {
     let name = nqn_of_field(&data.host_nqn).and_then(|name| HostNqn::new(name).ok());
-    let nqn = name.ok_or(ConnectParameter::HostNqn)?;
+    let why = "the name of the host is no NVMe qualified name";
+    let nqn = name.ok_or(Refusal::Parameter(ConnectParameter::HostNqn, why))?;
     if data.host_id == [0; 16] {
-        return Err(ConnectParameter::HostId.into());
+        return Err(Refusal::Parameter(ConnectParameter::HostId, "its host identifier is zero"));
     }
     Ok(HostKey { nqn, id: data.host_id })
 }
 
 /// Whether the subsystem is the discovery service.
 fn check_subsystem<D: Door>(connection: &Connection<D>, data: &ConnectData) -> Result<bool, Refusal> {
-    let name = nqn_of_field(&data.subsystem_nqn).ok_or(ConnectParameter::SubsystemNqn)?;
-    if name == DISCOVERY_NQN {
+    let name = nqn_of_field(&data.subsystem_nqn);
+    if name == Some(DISCOVERY_NQN) {
         return Ok(true);
     }
+    let is_ours = name.is_some_and(|name| name == connection.service.door.subsystem().nqn);
     let kind = connection.service.target.portals()[connection.portal].kind;
-    if kind == PortalKind::Io && name == connection.service.door.subsystem().nqn {
-        return Ok(false);
+    match (is_ours, kind) {
+        (true, PortalKind::Io) => Ok(false),
+        (true, PortalKind::Discovery) => {
+            let why = "it asks the portal of the discovery service for volumes";
+            Err(Refusal::Parameter(ConnectParameter::SubsystemNqn, why))
+        }
+        (false, _) => {
+            let why = "the subsystem that it asks for is not this one";
+            Err(Refusal::Parameter(ConnectParameter::SubsystemNqn, why))
+        }
     }
-    Err(ConnectParameter::SubsystemNqn.into())
 }
 
 async fn establish_admin<D: Door>(
@@ -149,22 +158,27 @@ async fn establish_admin<D: Door>(
     is_discovery: bool,
 ) -> Result<Arc<Association>, Refusal> {
     if data.controller_id.get() != CNTLID_DYNAMIC {
-        return Err(ConnectParameter::ControllerId.into());
+        let why = "it names a controller, and controllers are made when a host connects";
+        return Err(Refusal::Parameter(ConnectParameter::ControllerId, why));
     }
     let wire = &connection.wire;
-    let keep_alive = bound_keep_alive(&wire.limits, command.keep_alive_ms)?;
+    let too_long = |status| Refusal::Status(status, "its keep alive timeout is above keep_alive_max_seconds");
+    let keep_alive = bound_keep_alive(&wire.limits, command.keep_alive_ms).map_err(too_long)?;
     let registry = &connection.service.target.registry;
     // The discovery service applies nothing that could be late.
     let draining = || registry.draining_of_host(&host.nqn).filter(|_| !is_discovery);
     await_earlier_work(connection, draining).await?;
     let association = registry.admit(host, wire.peer, is_discovery, &wire.life);
-    let association = association.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
+    let none_left = Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, "all controller numbers are taken");
+    let association = association.ok_or(none_left)?;
     let host_budget = connection.service.hosts.of(&association.host.nqn);
     wire.set_queue(shape, association.clone(), host_budget, None);
-    tracing::info!(
-        host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
-        discovery = is_discovery, "host connected"
-    );
+    if let Some(times) = connection.service.told.arrival.count(now()) {
+        tracing::info!(
+            times, host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
+            discovery = is_discovery, "host connected"
+        );
+    }
     let controller =
         Controller::start(connection.service.clone(), wire.clone(), association.clone(), keep_alive);
     connection.set_role(Role::Admin(controller));
@@ -184,7 +198,10 @@ async fn await_earlier_work<D: Door>(
     match select(pin!(wire.life.stop.wait()), pin!(drained)).await {
         Either::Left(_) => Err(Refusal::Abandoned),
         Either::Right((Ok(()), _)) => Ok(()),
-        Either::Right((Err(_), _)) => Err(Status::CONNECT_CONTROLLER_BUSY.into()),
+        Either::Right((Err(_), _)) => {
+            let why = "commands of its earlier connections have not ended within connect_wait_seconds";
+            Err(Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, why))
+        }
     }
 }
 
@@ -208,8 +225,9 @@ async fn establish_io<D: Door>(
 ) -> Result<Arc<Association>, Refusal> {
     let (wire, service) = (&connection.wire, &connection.service);
     let in_capsule_bytes = u64::from(shape.entries) * u64::from(wire.limits.in_capsule_bytes_max);
-    let in_capsule =
-        service.in_capsule.try_reserve(in_capsule_bytes).ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
+    let no_memory = "in_capsule_total_bytes_max has no room for the data of another queue";
+    let no_memory = Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, no_memory);
+    let in_capsule = service.in_capsule.try_reserve(in_capsule_bytes).ok_or(no_memory)?;
     let registry = &service.target.registry;
     let controller_id = data.controller_id.get();
     let invitation = registry.invite(controller_id, host, shape.id)?;
@@ -222,12 +240,25 @@ async fn establish_io<D: Door>(
 
 impl From<JoinError> for Refusal {
     fn from(error: JoinError) -> Self {
+        use Refusal::Parameter;
+        let out_of_sequence = |why| Refusal::Status(Status::COMMAND_SEQUENCE_ERROR.dnr(), why);
         match error {
-            JoinError::NoController => ConnectParameter::ControllerId.into(),
-            JoinError::OtherHostNqn => ConnectParameter::HostNqn.into(),
-            JoinError::OtherHostId => ConnectParameter::HostId.into(),
-            JoinError::QueueIdTooHigh => ConnectParameter::QueueId.into(),
-            JoinError::NotEnabled | JoinError::QueueInUse => Status::COMMAND_SEQUENCE_ERROR.dnr().into(),
+            JoinError::NoController => {
+                Parameter(ConnectParameter::ControllerId, "the controller of its queue is not there")
+            }
+            JoinError::OtherHostNqn => Parameter(
+                ConnectParameter::HostNqn,
+                "the controller of its queue is of a host of another name",
+            ),
+            JoinError::OtherHostId => Parameter(
+                ConnectParameter::HostId,
+                "the controller of its queue is of a host of that name with another identifier",
+            ),
+            JoinError::QueueIdTooHigh => {
+                Parameter(ConnectParameter::QueueId, "its controller was not granted as many queues")
+            }
+            JoinError::NotEnabled => out_of_sequence("its controller is not enabled, or was reset meanwhile"),
+            JoinError::QueueInUse => out_of_sequence("its queue is connected already"),
         }
     }
 }

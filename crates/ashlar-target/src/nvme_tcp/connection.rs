@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use ashlar_nvme::fabrics::{FABRICS_OPCODE, FabricsCommand};
 use ashlar_nvme::pdu::{Pdu, PduFault, TermReq};
+use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_reactor::net::TcpStream;
 use ashlar_reactor::{JoinHandle, now, spawn_joined, timeout};
@@ -152,7 +153,8 @@ impl<D: Door> Connection<D> {
 
     /// Takes a command that has come whole.
     pub(super) fn dispatch(self: &Rc<Self>, capsule: Capsule) {
-        let Some(ticket) = Ticket::take(&self.wire, capsule) else { return };
+        let may_share = |sqe: &Sqe| self.is_of_forgotten_event_request(sqe);
+        let Some(ticket) = Ticket::take(&self.wire, capsule, may_share) else { return };
         if let Err(rejection) = ticket.sqe().check_data_pointer() {
             return ticket.reject(rejection);
         }
@@ -163,6 +165,23 @@ impl<D: Door> Connection<D> {
             Role::Admin(controller) => controller.dispatch(ticket),
             Role::Io(queue) => queue.dispatch(ticket),
             Role::Fresh | Role::Connecting => ticket.reject(Status::COMMAND_SEQUENCE_ERROR.dnr()),
+        }
+    }
+
+    /// Whether a command that has the identifier of another one is to be taken nevertheless. A
+    /// widespread user-space initiator forgets its Asynchronous Event Requests when it detaches,
+    /// and gives their identifiers to the property commands that shut the controller down. Refusing
+    /// those ends its connection without a shutdown. Every other command is held to the
+    /// specification.
+    fn is_of_forgotten_event_request(&self, sqe: &Sqe) -> bool {
+        let is_of_property = sqe.opcode == FABRICS_OPCODE
+            && matches!(
+                FabricsCommand::parse(sqe),
+                Ok(FabricsCommand::PropertyGet { .. } | FabricsCommand::PropertySet { .. })
+            );
+        match &*self.role.borrow() {
+            Role::Admin(controller) if is_of_property => controller.events.borrow_mut().forget(sqe.cid()),
+            _ => false,
         }
     }
 

@@ -109,7 +109,9 @@ impl<D: Door> Controller<D> {
 
     /// A command has come by the admin queue: the host is alive.
     pub(super) fn touch(&self) {
-        self.last_command.set(now());
+        let now = now();
+        self.last_command.set(now);
+        self.association.hear(now);
     }
 
     pub(super) fn keep_alive(&self) -> Option<Duration> {
@@ -245,9 +247,12 @@ impl<D: Door> Controller<D> {
 
     /// The admin queue's connection ends, and the controller with it.
     pub(super) fn end(&self) {
-        tracing::info!(
-            host = %self.host().nqn, controller = self.association.controller_id, "host disconnected"
-        );
+        if let Some(times) = self.service.told.departure.count(now()) {
+            tracing::info!(
+                times, host = %self.host().nqn, peer = %self.wire.peer,
+                controller = self.association.controller_id, "host disconnected"
+            );
+        }
         let tasks = self.watches.take().into_iter().chain(self.keep_alive_watch.take());
         tasks.chain(self.stopping.take()).for_each(JoinHandle::abort);
         self.association.enabled.store(false, Ordering::Release);

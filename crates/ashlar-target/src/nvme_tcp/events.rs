@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use ashlar_nvme::event::{AsyncEvent, EventKind};
 use ashlar_nvme::feature::event_bits;
+use ashlar_nvme::sqe::Cid;
 use ashlar_nvme::status::Status;
 
 use super::ticket::Ticket;
@@ -17,9 +18,28 @@ const CHANGED_MAX: usize = ashlar_nvme::log::CHANGED_NAMESPACES_MAX;
 /// Which events wait, and which requests wait for events.
 #[derive(Default)]
 pub(super) struct Events {
-    requests: VecDeque<Ticket>,
+    requests: VecDeque<Request>,
     queue: EventQueue,
     changed_namespaces: BTreeSet<u32>,
+}
+
+/// A request for an event.
+struct Request {
+    ticket: Ticket,
+    /// Its host has given its identifier, or that of a later request, to another command.
+    is_forgotten: bool,
+}
+
+impl Request {
+    /// Ends it without an event. Its host would take the answer to one that it has forgotten for
+    /// that of another command.
+    fn end_aborted(self) {
+        if self.is_forgotten {
+            self.ticket.abandon()
+        } else {
+            self.ticket.complete(Status::ABORT_REQUESTED, 0)
+        }
+    }
 }
 
 /// Events that are not told yet, and those that are not to be told now.
@@ -63,8 +83,19 @@ impl Events {
         if self.requests.len() >= EVENT_REQUESTS_MAX {
             return ticket.reject(Status::EVENT_REQUEST_LIMIT_EXCEEDED.dnr());
         }
-        self.requests.push_back(ticket);
+        self.requests.push_back(Request { ticket, is_forgotten: false });
         self.tell();
+    }
+
+    /// The host has given `cid` to another command. If a request has it, the host has forgotten
+    /// that one and all others that it has made so far. They stay: another host may still want the
+    /// events.
+    pub(super) fn forget(&mut self, cid: Cid) -> bool {
+        let is_forgotten = self.requests.iter().any(|request| request.ticket.cid() == cid);
+        if is_forgotten {
+            self.requests.iter_mut().for_each(|request| request.is_forgotten = true);
+        }
+        is_forgotten
     }
 
     /// Tells of an event, now or when a request comes; not if the host does not want to know.
@@ -99,32 +130,31 @@ impl Events {
     }
 
     /// Ends the request of that identifier with Command Abort Requested. False if there is none.
-    pub(super) fn abort(&mut self, cid: ashlar_nvme::sqe::Cid) -> bool {
-        let Some(place) = self.requests.iter().position(|request| request.cid() == cid) else {
-            return false;
-        };
-        if let Some(ticket) = self.requests.remove(place) {
-            ticket.complete(Status::ABORT_REQUESTED, 0);
-        }
-        true
+    pub(super) fn abort(&mut self, cid: Cid) -> bool {
+        let place = self.requests.iter().position(|request| request.ticket.cid() == cid);
+        let request = place.and_then(|place| self.requests.remove(place));
+        request.map(|request| request.ticket.complete(Status::ABORT_REQUESTED, 0)).is_some()
     }
 
     /// Forgets everything: the connection ends.
     pub(super) fn abandon(&mut self) {
-        self.requests.drain(..).for_each(Ticket::abandon);
+        self.requests.drain(..).for_each(|request| request.ticket.abandon());
         *self = Events::default();
     }
 
-    /// The controller was reset while its connection goes on: requests end with Command Abort Requested.
+    /// The controller was reset while its connection goes on: requests end with Command Abort
+    /// Requested, those that their host has forgotten without an answer.
     pub(super) fn abandon_with_answers(&mut self) {
-        self.requests.drain(..).for_each(|ticket| ticket.complete(Status::ABORT_REQUESTED, 0));
+        self.requests.drain(..).for_each(Request::end_aborted);
         *self = Events::default();
     }
 
     fn tell(&mut self) {
         while !self.requests.is_empty() {
             let Some(event) = self.queue.next() else { return };
-            if let Some(ticket) = self.requests.pop_front() {
+            // One that its host has not forgotten, if there is one.
+            let place = self.requests.iter().position(|request| !request.is_forgotten).unwrap_or(0);
+            if let Some(Request { ticket, .. }) = self.requests.remove(place) {
                 ticket.complete(Status::SUCCESS, event.result().into());
             }
         }

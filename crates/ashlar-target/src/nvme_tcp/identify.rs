@@ -192,6 +192,7 @@ fn describe_io(data: &mut IdentifyController, in_capsule_bytes: u32) {
         | identify_bits::ONCS_VERIFY)
         .into();
     data.fused_operations = identify_bits::FUSES_COMPARE_AND_WRITE.into();
+    // Neither this nor SANICAP (zero) offers an erase: Format takes no Secure Erase Settings.
     data.format_attributes = identify_bits::FNA_NO_BROADCAST;
     data.volatile_write_cache = identify_bits::VWC_FLUSH_ALL;
     data.write_protection = identify_bits::NWPC_WRITE_PROTECT;

@@ -11,7 +11,7 @@ use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
 use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::zerocopy::FromBytes;
-use ashlar_reactor::{WhenIdle, spawn, when_idle};
+use ashlar_reactor::{WhenIdle, now, spawn, when_idle};
 use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
 use bytes::Bytes;
 
@@ -297,10 +297,16 @@ impl<D: Door> IoQueue<D> {
         Ok((data, opened, held))
     }
 
+    fn tell_failure(&self, error: &IoError) {
+        if let Some(times) = self.service.told.failure.count(now()) {
+            tracing::warn!(times, %error, host = %self.association.host.nqn, "command failed");
+        }
+    }
+
     /// The answer to a failed volume, told to the log where it is a fault.
     pub(super) fn failure(&self, error: &IoError) -> Stop {
         if matches!(error.cause, Cause::Internal | Cause::Unrecovered | Cause::WriteFault) {
-            tracing::warn!(%error, host = %self.association.host.nqn, "command failed");
+            self.tell_failure(error);
         }
         of_cause(error.cause, self.association.retry_delays.load(Ordering::Acquire)).into()
     }

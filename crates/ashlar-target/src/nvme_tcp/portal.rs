@@ -1,10 +1,14 @@
 //! Where the target listens.
 
+mod user;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use ashlar_nvme::log::{DiscoveryEntry, discovery_flags, subsystem_type, transport_requirements};
 use ashlar_nvme::text::DISCOVERY_NQN;
+
+use user::PortUser;
 
 /// Which subsystems a portal leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,27 +30,40 @@ pub struct Portal {
 
 /// A portal that could not be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {}", reason(source, *address))]
+#[error("cannot listen on {address}: {}", reason(source, *address, user.as_ref()))]
 pub struct BindError {
     /// The portal's address.
     pub address: SocketAddr,
     /// What the operating system said.
     pub source: io::Error,
+    /// Who has the port, if that is why, and can be found.
+    user: Option<PortUser>,
 }
 
-fn reason(source: &io::Error, address: SocketAddr) -> String {
-    match source.kind() {
-        io::ErrorKind::AddrInUse => format!(
-            "port {} is in use there: end the program that has it (ss -ltnp shows which), or choose another \
-             port",
+impl BindError {
+    /// Why `address` could not be listened on. Looks for who has it.
+    pub(super) fn new(address: SocketAddr, source: io::Error) -> Self {
+        let is_in_use = source.kind() == io::ErrorKind::AddrInUse;
+        BindError { address, user: is_in_use.then(|| PortUser::of(address)).flatten(), source }
+    }
+}
+
+fn reason(source: &io::Error, address: SocketAddr, user: Option<&PortUser>) -> String {
+    match (source.kind(), user) {
+        (io::ErrorKind::AddrInUse, Some(user)) => {
+            format!("port {} is in use there by {user}: end that, or choose another port", address.port())
+        }
+        (io::ErrorKind::AddrInUse, None) => format!(
+            "port {} is in use there: end the program that has it (ss -ltnp, as root, shows which), or choose \
+             another port",
             address.port()
         ),
-        io::ErrorKind::PermissionDenied => format!(
+        (io::ErrorKind::PermissionDenied, _) => format!(
             "permission denied: ports below 1024 need CAP_NET_BIND_SERVICE; grant it, or choose a port above \
              {}",
             address.port().max(1023)
         ),
-        io::ErrorKind::AddrNotAvailable => {
+        (io::ErrorKind::AddrNotAvailable, _) => {
             format!("{} is not an address of this machine (ip address shows which are)", address.ip())
         }
         _ => source.to_string(),
@@ -85,9 +102,7 @@ pub(super) fn discovery_entry(
 pub(super) fn is_reachable(portal: Portal, reached: IpAddr) -> bool {
     let (ip, reached) = (portal.address.ip().to_canonical(), reached.to_canonical());
     match (ip.is_unspecified(), ip) {
-        // An IPv6 wildcard takes IPv4 as well; an IPv4 one does not take IPv6.
-        (true, IpAddr::V4(_)) => reached.is_ipv4(),
-        (true, IpAddr::V6(_)) => true,
+        (true, _) => ip.is_ipv4() == reached.is_ipv4(),
         (false, ip) => !ip.is_loopback() || reached.is_loopback(),
     }
 }

@@ -3,15 +3,20 @@
 //! Locked when a host comes or goes and when somebody asks, never for a command.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ashlar_block::Nanos;
+use ashlar_reactor::now;
 use ashlar_volume::HostNqn;
 
 use super::errors::ErrorLog;
+use super::shared_nqn::{self, SharedNqn, Sign};
 use super::signal::Once;
+use super::visits::{HostVisits, VisitTotals, Visits};
 
 /// Highest controller identifier (Base 2.1, section 3.1.3.3: FFF0h to FFFFh are reserved).
 const CONTROLLER_ID_MAX: u16 = 0xffef;
@@ -73,6 +78,20 @@ impl Life {
     }
 }
 
+/// A host's identifier, written as a UUID.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct HostId(pub [u8; 16]);
+
+impl fmt::Display for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            let dash = if [4, 6, 8, 10].contains(&index) { "-" } else { "" };
+            write!(f, "{dash}{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
 /// A host as the target tells hosts apart: name and identifier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HostKey {
@@ -87,6 +106,9 @@ pub(super) struct Association {
     pub(super) is_discovery: bool,
     address: SocketAddr,
     since_unix_seconds: u64,
+    connected: Nanos,
+    /// When its admin queue has brought a command last, in nanoseconds.
+    heard: AtomicU64,
     /// CC.EN is set: I/O queues may connect.
     pub(super) enabled: AtomicBool,
     /// The host honours Command Retry Delays.
@@ -97,6 +119,21 @@ pub(super) struct Association {
 }
 
 impl Association {
+    /// Its admin queue has brought a command.
+    pub(super) fn hear(&self, now: Nanos) {
+        self.heard.store(now.0, Ordering::Relaxed);
+    }
+
+    fn sign(&self) -> Sign {
+        Sign {
+            nqn: self.host.nqn.clone(),
+            id: HostId(self.host.id),
+            address: self.address,
+            connected: self.connected,
+            heard: Nanos(self.heard.load(Ordering::Relaxed)),
+        }
+    }
+
     pub(super) fn errors(&self) -> MutexGuard<'_, ErrorLog> {
         self.errors.lock().expect("no holder of the lock panics")
     }
@@ -140,6 +177,7 @@ struct State {
     controllers: BTreeMap<u16, Entry>,
     last_id: u16,
     lives: Vec<KnownLife>,
+    visits: Visits,
 }
 
 /// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a reset.
@@ -193,6 +231,8 @@ impl Registry {
             is_discovery,
             address,
             since_unix_seconds: unix_seconds(),
+            connected: now(),
+            heard: AtomicU64::new(now().0),
             enabled: AtomicBool::new(false),
             retry_delays: AtomicBool::new(false),
             io_queues: AtomicU16::new(0),
@@ -202,6 +242,9 @@ impl Registry {
         state
             .controllers
             .insert(controller_id, Entry { association: association.clone(), queues, resets: 0 });
+        if !is_discovery {
+            state.visits.connected(&host.nqn);
+        }
         state.remember(host.nqn, controller_id, life);
         Some(association)
     }
@@ -252,7 +295,11 @@ impl Registry {
         entry.queues.remove(&queue_id);
         if queue_id == 0 {
             entry.queues.values().for_each(|other| other.end(EndReason::AssociationEnded));
+            let association = entry.association.clone();
             state.controllers.remove(&controller_id);
+            if !association.is_discovery {
+                state.visits.disconnected(&association.host.nqn);
+            }
         }
     }
 
@@ -292,6 +339,23 @@ impl Registry {
     pub(super) fn connected_hosts(&self) -> Vec<ConnectedHost> {
         let state = self.state();
         state.controllers.values().map(Entry::connected_host).collect()
+    }
+
+    pub(super) fn shared_nqns(&self) -> Vec<SharedNqn> {
+        let state = self.state();
+        let associations = state.controllers.values().map(|entry| &entry.association);
+        let signs =
+            associations.filter(|association| !association.is_discovery).map(|it| it.sign()).collect();
+        drop(state);
+        shared_nqn::shared(signs)
+    }
+
+    pub(super) fn take_visits(&self) -> Vec<HostVisits> {
+        self.state().visits.take()
+    }
+
+    pub(super) fn visit_totals(&self) -> VisitTotals {
+        self.state().visits.totals()
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -19,9 +20,11 @@ use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
 use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
+use super::visits::{HostVisits, VisitTotals};
 
 /// What a target serves.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub(super) struct TargetShared {
     pub(super) limits: Arc<Limits>,
     pub(super) registry: Registry,
     several_reactors: bool,
+    /// One reactor listens, or has tried to.
+    is_listening: AtomicBool,
     portals: Mutex<Vec<Portal>>,
     traffic: Mutex<Vec<Arc<Traffic>>>,
     start: Nanos,
@@ -62,6 +67,7 @@ impl Target {
             limits: Arc::new(config.limits),
             registry: Registry::default(),
             several_reactors: config.several_reactors,
+            is_listening: AtomicBool::new(false),
             portals: Mutex::new(config.portals),
             traffic: Mutex::default(),
             start: now(),
@@ -113,6 +119,22 @@ impl Target {
     pub fn connected_hosts(&self) -> Vec<ConnectedHost> {
         self.shared.registry.connected_hosts()
     }
+
+    /// The host names that two hosts use at once. May be called on any thread.
+    pub fn shared_nqns(&self) -> Vec<SharedNqn> {
+        self.shared.registry.shared_nqns()
+    }
+
+    /// The hosts that have connected or gone since the last take: one caller sees each. May be
+    /// called on any thread.
+    pub fn take_visits(&self) -> Vec<HostVisits> {
+        self.shared.registry.take_visits()
+    }
+
+    /// How often hosts have connected and gone so far. May be called on any thread.
+    pub fn visit_totals(&self) -> VisitTotals {
+        self.shared.registry.visit_totals()
+    }
 }
 
 impl TargetShared {
@@ -137,9 +159,13 @@ impl TargetShared {
     fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
         let mut portals = self.portals();
         let options = BindOptions { reuse_port: self.several_reactors, ..BindOptions::default() };
+        let is_first = !self.is_listening.swap(true, Ordering::Relaxed);
         let bind = |portal: &Portal| {
-            TcpListener::bind(portal.address, &options)
-                .map_err(|source| BindError { address: portal.address, source })
+            // What several reactors of ours may share, another process of the same user may share
+            // with them.
+            let free = if is_first { TcpListener::check_free(portal.address) } else { Ok(()) };
+            let listener = free.and_then(|()| TcpListener::bind(portal.address, &options));
+            listener.map_err(|source| BindError::new(portal.address, source))
         };
         let listeners: Vec<_> = portals.iter().map(bind).collect::<Result<_, _>>()?;
         for (portal, listener) in portals.iter_mut().zip(&listeners) {

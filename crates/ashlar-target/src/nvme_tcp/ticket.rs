@@ -63,21 +63,29 @@ impl Outstanding {
         (usize::from(cid.0 / 64), 1 << (cid.0 % 64))
     }
 
-    /// Takes a command in; false if its identifier is taken.
-    fn begin(&self, cid: Cid) -> bool {
+    /// Takes a command in, if nobody has its identifier.
+    fn begin(&self, cid: Cid) -> Option<Claim> {
         let (word, bit) = Self::place(cid);
         let mut cids = self.cids.borrow_mut();
-        let is_free = cids[word] & bit == 0;
-        if is_free {
-            cids[word] |= bit;
-            self.count.set(self.count.get() + 1);
+        if cids[word] & bit != 0 {
+            return None;
         }
-        is_free
+        cids[word] |= bit;
+        self.count.set(self.count.get() + 1);
+        Some(Claim::Own)
     }
 
-    fn end(&self, cid: Cid) {
+    /// Takes a command in that has its identifier beside another one.
+    fn begin_beside(&self) -> Claim {
+        self.count.set(self.count.get() + 1);
+        Claim::Shared
+    }
+
+    fn end(&self, cid: Cid, claim: Claim) {
         let (word, bit) = Self::place(cid);
-        self.cids.borrow_mut()[word] &= !bit;
+        if claim == Claim::Own {
+            self.cids.borrow_mut()[word] &= !bit;
+        }
         self.count.set(self.count.get() - 1);
         if self.count.get() == 0
             && let Some(waker) = self.waiting.borrow_mut().take()
@@ -103,6 +111,15 @@ impl Outstanding {
     }
 }
 
+/// A command's right to its identifier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claim {
+    /// It is free once the command has ended.
+    Own,
+    /// Another command has it, and keeps it.
+    Shared,
+}
+
 /// A command taken from the wire.
 ///
 /// It is answered by [`Ticket::complete`], [`Ticket::reject`] or [`Ticket::complete_with_data`]. Where no
@@ -112,15 +129,22 @@ pub(super) struct Ticket {
     wire: Rc<Wire>,
     /// None once it is answered.
     capsule: Option<Box<Capsule>>,
+    claim: Claim,
 }
 
 impl Ticket {
-    /// Takes the command in; none if its identifier is in use, which has been answered then.
-    pub(super) fn take(wire: &Rc<Wire>, capsule: Capsule) -> Option<Self> {
+    /// Takes the command in; none if its identifier is in use, which has been answered then. One
+    /// that `may_share` the identifier is taken all the same.
+    pub(super) fn take(
+        wire: &Rc<Wire>,
+        capsule: Capsule,
+        may_share: impl FnOnce(&Sqe) -> bool,
+    ) -> Option<Self> {
         let sqe = &capsule.sqe;
-        if wire.outstanding.begin(sqe.cid()) {
+        let shared = || may_share(sqe).then(|| wire.outstanding.begin_beside());
+        if let Some(claim) = wire.outstanding.begin(sqe.cid()).or_else(shared) {
             let capsule = wire.outstanding.keep(capsule);
-            return Some(Ticket { wire: wire.clone(), capsule: Some(capsule) });
+            return Some(Ticket { wire: wire.clone(), capsule: Some(capsule), claim });
         }
         let status = wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
         wire.respond(sqe.cid(), status, 0);
@@ -152,12 +176,13 @@ impl Ticket {
         self.capsule.as_mut().map(|capsule| std::mem::take(&mut capsule.data)).unwrap_or_default()
     }
 
-    /// Ends the command. Returns its identifier, which is free again.
+    /// Ends the command. Returns its identifier, which is free again unless another command has it,
+    /// too.
     fn end(&mut self) -> Cid {
         let capsule = self.capsule.take().expect("a ticket is used up with its answer");
         let cid = capsule.sqe.cid();
         self.wire.outstanding.recycle(capsule);
-        self.wire.outstanding.end(cid);
+        self.wire.outstanding.end(cid, self.claim);
         cid
     }
 

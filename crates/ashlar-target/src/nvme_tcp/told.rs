@@ -1,35 +1,57 @@
-//! Lines of the log that anybody who reaches a port can cause: one is written, and then, for a while, only counted.
+//! A rate limit for lines of the log that anybody who reaches a port can cause.
+//!
+//! Of each kind a few lines are written within [`INTERVAL`]. What happens beyond that is counted,
+//! and the next line says how often it has happened. Nothing else depends on these lines: who is
+//! connected, and what has happened to hosts, is known from the registry.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use ashlar_block::Nanos;
 
-/// Pause between two lines of a kind.
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+/// For so long a kind's lines are counted.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Lines within it of hosts that come, go or are refused, each with its name: as many as the hosts
+/// of a small site.
+const HOST_LINES_MAX: u32 = 16;
 
 /// How often something of one kind has happened since the log was told.
-#[derive(Default)]
 pub(super) struct Tally {
-    told: Cell<Option<Nanos>>,
-    since_then: Cell<u64>,
+    lines_max: u32,
+    begun: Cell<Option<Nanos>>,
+    lines: Cell<u32>,
+    since_last_line: Cell<u64>,
 }
 
 impl Tally {
-    /// It has happened again. If it is time to say so: how often since the last line.
+    /// Writes at most `lines_max` lines within [`INTERVAL`].
+    const fn new(lines_max: u32) -> Self {
+        Tally { lines_max, begun: Cell::new(None), lines: Cell::new(0), since_last_line: Cell::new(0) }
+    }
+
+    /// It has happened again. If a line is to be written: how often since the last one.
     pub(super) fn count(&self, now: Nanos) -> Option<u64> {
-        self.since_then.set(self.since_then.get() + 1);
-        if self.told.get().is_some_and(|told| now.since(told) < TOLD_EVERY) {
+        self.since_last_line.set(self.since_last_line.get() + 1);
+        if self.begun.get().is_none_or(|begun| now.since(begun) >= INTERVAL) {
+            self.begun.set(Some(now));
+            self.lines.set(0);
+        }
+        if self.lines.get() == self.lines_max {
             return None;
         }
-        self.told.set(Some(now));
-        Some(self.since_then.take())
+        self.lines.set(self.lines.get() + 1);
+        Some(self.since_last_line.take())
     }
 }
 
 /// What one reactor tells the log of in that way, by kind.
-#[derive(Default)]
 pub(super) struct Told {
+    /// A host connects: its controller is made.
+    pub(super) arrival: Tally,
+    /// A host's controller goes.
+    pub(super) departure: Tally,
+    /// A host's keep alive timeout expires.
+    pub(super) silence: Tally,
     /// A connection finds no room.
     pub(super) shortage: Tally,
     /// A Connect is refused.
@@ -38,6 +60,23 @@ pub(super) struct Told {
     pub(super) termination: Tally,
     /// A host breaks the protocol.
     pub(super) fault: Tally,
+    /// A volume fails a host's command.
+    pub(super) failure: Tally,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Told {
+            arrival: Tally::new(HOST_LINES_MAX),
+            departure: Tally::new(HOST_LINES_MAX),
+            silence: Tally::new(HOST_LINES_MAX),
+            shortage: Tally::new(1),
+            refusal: Tally::new(HOST_LINES_MAX),
+            termination: Tally::new(1),
+            fault: Tally::new(1),
+            failure: Tally::new(1),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn atomicity_is_promised_for_what_is_written_as_one() {
             let of = |info: &NamespaceInfo| info.atomic_write_bytes_max >> 10;
             door.namespaces(&host("a")).iter().map(of).collect::<Vec<_>>()
         });
-        assert_eq!(atomic.await, [48, 256, 128]);
+        assert_eq!(atomic.await, [52, 256, 256]);
     });
 }
 

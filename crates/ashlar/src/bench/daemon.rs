@@ -16,7 +16,8 @@ use tokio::runtime::Runtime;
 
 use super::memory;
 use super::servers::Server;
-use crate::cli::Client;
+use crate::cli::{Client, Patience};
+use crate::stdio::note;
 
 /// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss itself costs.
 pub const RECON_PRIO_LEAST: u8 = 1;
@@ -47,7 +48,7 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Err(error) = fs::remove_dir_all(&self.state) {
-            eprintln!("{} is left: {error}", self.state.display());
+            note(format_args!("{} is left: {error}", self.state.display()));
         }
     }
 }
@@ -95,7 +96,7 @@ impl Daemon {
         let state = std::env::temp_dir().join(format!("ashlar-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let client = Client::new(Some(state.join("ashlar.sock")))?;
+        let client = Client::new(Some(state.join("ashlar.sock")), Patience::of(None))?;
         let process = Process { child: spawn(&state, arguments)?, state };
         let mut daemon = Daemon { runtime, client, process };
         daemon.await_answer()?;

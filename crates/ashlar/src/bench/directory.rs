@@ -7,6 +7,7 @@ use anyhow::Context;
 use ashlar_block::ByteSize;
 
 use super::daemon::DRIVES;
+use crate::stdio::note;
 
 /// A file system in memory, if there is one: drives in files there cost no device time.
 const MEMORY_DIRECTORY: &str = "/dev/shm";
@@ -37,7 +38,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("{} is left: {error}", self.0.display());
+            note(format_args!("{} is left: {error}", self.0.display()));
         }
     }
 }

@@ -40,7 +40,7 @@ fn start_pool(state: PathBuf) -> anyhow::Result<Server> {
         state,
         config: None,
         listen: vec!["127.0.0.1:0".to_owned()],
-        discovery: Some("none".to_owned()),
+        discovery: vec!["none".to_owned()],
         reactors: Some(1),
         spin_us: None,
         map_memory_bytes: None,

@@ -17,7 +17,7 @@ pub fn listen() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let signals = {
         let _inside = runtime.enter();
-        Signals::listen()?
+        Signals::that_end()?
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());
     thread.spawn(move || runtime.block_on(await_two(signals))).context("listening for signals")?;
@@ -25,9 +25,9 @@ pub fn listen() -> anyhow::Result<()> {
 }
 
 async fn await_two(mut signals: Signals) {
-    signals.next().await;
+    signals.end().await;
     INTERRUPTED.store(true, Ordering::Relaxed);
-    signals.next().await;
+    signals.end().await;
     std::process::exit(1);
 }
 

@@ -1,21 +1,39 @@
 //! The REST API over a daemon's socket.
 
+mod silence;
+
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use ashlar_control::{API_ROOT, ErrorBody};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
+use tokio::time::{sleep, timeout};
+
+use crate::stdio::note;
+use silence::{Asked, Listener, no_answer};
 
 /// Where a daemon's socket is looked for if nobody says.
 const USUAL_SOCKETS: [&str; 2] = ["./ashlar-data/ashlar.sock", "/run/ashlar/ashlar.sock"];
+
+/// How long an answer is waited for where nobody says.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a stream of events may be silent: several times as long as the daemon is before it says
+/// that there is nothing to say.
+const STREAM_SILENCE_MAX: Duration = Duration::from_secs(60);
+/// The pause between two attempts to reach a daemon that others wait for.
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a daemon has refused, as it has said it.
 #[derive(Debug)]
@@ -31,9 +49,25 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// How long an answer of the daemon is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    limit: Duration,
+    /// A change may take longer, as long as the daemon answers questions meanwhile.
+    is_longer_for_changes: bool,
+}
+
+impl Patience {
+    /// So long and no longer, or as usual where nobody says how long.
+    pub fn of(timeout: Option<Duration>) -> Self {
+        Patience { limit: timeout.unwrap_or(USUAL_TIMEOUT), is_longer_for_changes: timeout.is_none() }
+    }
+}
+
 /// A daemon, as its clients see it.
 pub struct Client {
     socket: PathBuf,
+    patience: Patience,
 }
 
 impl Client {
@@ -41,7 +75,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is none at any of them.
-    pub fn new(socket: Option<PathBuf>) -> anyhow::Result<Self> {
+    pub fn new(socket: Option<PathBuf>, patience: Patience) -> anyhow::Result<Self> {
         let usual = || USUAL_SOCKETS.iter().map(PathBuf::from).find(|path| path.exists());
         let found = socket.or_else(usual);
         let socket = found.with_context(|| {
@@ -51,7 +85,7 @@ impl Client {
                 USUAL_SOCKETS.join(" or ")
             )
         })?;
-        Ok(Client { socket })
+        Ok(Client { socket, patience })
     }
 
     /// What is at `path`.
@@ -59,19 +93,21 @@ impl Client {
     /// # Errors
     /// What the daemon answered, or that none does.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        read(self.send(Method::GET, path, Bytes::new()).await?).await
+        self.ask(Method::GET, path).await
     }
 
     /// What is at `path`, as it comes.
     ///
     /// # Errors
     /// As of [`Self::get`].
-    pub async fn stream(&self, path: &str) -> anyhow::Result<hyper::body::Incoming> {
-        let response = self.send(Method::GET, path, Bytes::new()).await?;
-        if !response.status().is_success() {
-            return Err(refusal(response).await);
-        }
-        Ok(response.into_body())
+    pub async fn stream(&self, path: &str) -> anyhow::Result<Stream<'_>> {
+        let Connection { sender, listener } = Connection::begin(self, Asked::Question).await?;
+        let answer = async {
+            let response = exchange(sender, Method::GET, path, Bytes::new()).await?;
+            if response.status().is_success() { Ok(response) } else { Err(refusal(response).await?) }
+        };
+        let response = self.in_time(Asked::Question, listener, answer).await?;
+        Ok(Stream { client: self, listener, body: response.into_body() })
     }
 
     /// Sends `body` to `path`.
@@ -85,7 +121,7 @@ impl Client {
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
         let body = serde_json::to_vec(body).context("writing down the request")?;
-        read(self.send(method, path, body.into()).await?).await
+        understand(&self.send(method, path, body.into()).await?)
     }
 
     /// The answer to a request without a body.
@@ -93,7 +129,7 @@ impl Client {
     /// # Errors
     /// As of [`Self::get`].
     pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
-        read(self.send(method, path, Bytes::new()).await?).await
+        understand(&self.send(method, path, Bytes::new()).await?)
     }
 
     /// Has something done that is answered with nothing.
@@ -101,30 +137,128 @@ impl Client {
     /// # Errors
     /// As of [`Self::get`].
     pub async fn command(&self, method: Method, path: &str) -> anyhow::Result<()> {
-        let response = self.send(method, path, Bytes::new()).await?;
-        if response.status().is_success() {
-            return Ok(());
-        }
-        Err(refusal(response).await)
+        self.send(method, path, Bytes::new()).await.map(drop)
     }
 
-    async fn send(
+    /// The body of the answer.
+    async fn send(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
+        let asked = if method == Method::GET { Asked::Question } else { Asked::Change };
+        let Connection { sender, listener } = Connection::begin(self, asked).await?;
+        let answer = async {
+            let response = exchange(sender, method, path, body).await?;
+            if !response.status().is_success() {
+                return Err(refusal(response).await?);
+            }
+            Ok(response.into_body().collect().await?.to_bytes())
+        };
+        self.in_time(asked, listener, answer).await
+    }
+
+    /// What `answer` comes to, if it does in time.
+    async fn in_time<T>(
         &self,
-        method: Method,
-        path: &str,
-        body: Bytes,
-    ) -> anyhow::Result<Response<hyper::body::Incoming>> {
-        let stream =
-            UnixStream::connect(&self.socket).await.map_err(|error| unreachable(&self.socket, error))?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        asked: Asked,
+        listener: Option<Listener>,
+        answer: impl Future<Output = anyhow::Result<T>>,
+    ) -> anyhow::Result<T> {
+        let mut answer = pin!(answer);
+        let limit = self.patience.limit;
+        let mut is_told = false;
+        loop {
+            if let Ok(answer) = timeout(limit, &mut answer).await {
+                return answer;
+            }
+            let may_wait = asked == Asked::Change && self.patience.is_longer_for_changes;
+            if !may_wait || !self.answers_questions().await {
+                return Err(no_answer(&self.socket, listener, limit, asked).into());
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                note("note: the daemon is still at it. Ctrl-C ends the wait, and not what the daemon does");
+            }
+        }
+    }
+
+    /// Whether the daemon answers a question that takes it no time.
+    async fn answers_questions(&self) -> bool {
+        let version = async {
+            let stream = UnixStream::connect(&self.socket).await.context("reaching the daemon")?;
+            let connection = Connection::over(stream).await?;
+            exchange(connection.sender, Method::GET, "/version", Bytes::new()).await
+        };
+        matches!(timeout(self.patience.limit, version).await, Ok(Ok(_)))
+    }
+}
+
+/// A connection to the daemon, for one request.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    listener: Option<Listener>,
+}
+
+impl Connection {
+    /// Reaches the daemon of `client`.
+    async fn begin(client: &Client, asked: Asked) -> anyhow::Result<Self> {
+        let (socket, limit) = (&client.socket, client.patience.limit);
+        let start = Instant::now();
+        loop {
+            match UnixStream::connect(socket).await {
+                Ok(stream) => return Self::over(stream).await,
+                // As many clients wait for it as may.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if start.elapsed() >= limit {
+                        return Err(no_answer(socket, None, limit, asked).into());
+                    }
+                    sleep(ATTEMPT_INTERVAL).await;
+                }
+                Err(error) => return Err(unreachable(socket, error)),
+            }
+        }
+    }
+
+    async fn over(stream: UnixStream) -> anyhow::Result<Self> {
+        let listener = Listener::of(&stream);
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{API_ROOT}{path}"))
-            .header("host", "ashlar")
-            .header("content-type", "application/json")
-            .body(Full::new(body))?;
-        sender.send_request(request).await.context("the daemon ended before it answered")
+        Ok(Connection { sender, listener })
+    }
+}
+
+/// Sends the request; returns the head of the answer.
+async fn exchange(
+    mut sender: SendRequest<Full<Bytes>>,
+    method: Method,
+    path: &str,
+    body: Bytes,
+) -> anyhow::Result<Response<Incoming>> {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("{API_ROOT}{path}"))
+        .header("host", "ashlar")
+        .header("content-type", "application/json")
+        .body(Full::new(body))?;
+    sender.send_request(request).await.context("the daemon ended before it answered")
+}
+
+/// An answer that goes on for as long as the daemon does.
+pub struct Stream<'a> {
+    client: &'a Client,
+    listener: Option<Listener>,
+    body: Incoming,
+}
+
+impl Stream<'_> {
+    /// What comes next; nothing once the daemon has gone.
+    ///
+    /// # Errors
+    /// When it says nothing for too long, not even that there is nothing to say.
+    pub async fn next(&mut self) -> anyhow::Result<Option<Bytes>> {
+        let limit = self.client.patience.limit.max(STREAM_SILENCE_MAX);
+        let Ok(frame) = timeout(limit, self.body.frame()).await else {
+            return Err(no_answer(&self.client.socket, self.listener, limit, Asked::Question).into());
+        };
+        // A daemon that has gone without a word ends the stream with an error.
+        let frame = frame.and_then(Result::ok);
+        Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))
     }
 }
 
@@ -145,26 +279,20 @@ fn unreachable(socket: &Path, error: std::io::Error) -> anyhow::Error {
     }
 }
 
-async fn read<T: DeserializeOwned>(response: Response<hyper::body::Incoming>) -> anyhow::Result<T> {
-    if !response.status().is_success() {
-        return Err(refusal(response).await);
-    }
-    let body = response.into_body().collect().await?.to_bytes();
-    serde_json::from_slice(&body).context("the daemon's answer is not understood: is it of another version?")
+fn understand<T: DeserializeOwned>(body: &Bytes) -> anyhow::Result<T> {
+    serde_json::from_slice(body).context("the daemon's answer is not understood: is it of another version?")
 }
 
-async fn refusal(response: Response<hyper::body::Incoming>) -> anyhow::Error {
+/// What the daemon says of its refusal.
+///
+/// # Errors
+/// When that cannot be read.
+async fn refusal(response: Response<Incoming>) -> anyhow::Result<anyhow::Error> {
     let status = response.status();
-    match read_refusal(response).await {
-        Ok(body) => Refused(body).into(),
-        Err(_) => anyhow!("the daemon refused with status {status}"),
-    }
+    let body = response.into_body().collect().await?.to_bytes();
+    let refused = serde_json::from_slice(&body).map(Refused);
+    Ok(refused.map_or_else(|_| anyhow!("the daemon refused with status {status}"), Into::into))
 }
 
-async fn read_refusal(response: Response<hyper::body::Incoming>) -> anyhow::Result<ErrorBody> {
-    let body = response.into_body().collect().await?.to_bytes();
-    match serde_json::from_slice(&body) {
-        Ok(body) => Ok(body),
-        Err(error) => bail!(error),
-    }
-}
+#[cfg(test)]
+mod tests;

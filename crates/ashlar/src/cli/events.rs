@@ -1,38 +1,31 @@
 //! `ashlar events --follow`.
 
-use std::io::{ErrorKind, Write};
-
 use anyhow::{Context, bail, ensure};
 use ashlar_control::types::Event;
 use bytes::Bytes;
-use http_body_util::BodyExt;
 
 use super::client::Client;
 use super::tables;
 use crate::args::Output;
+use crate::stdio::{note, print_line};
 
 /// Bytes of an event, at most.
 const EVENT_BYTES_MAX: usize = 64 << 10;
 
-/// Prints what happens after event `after`, until nobody reads it any more.
+/// Prints what happens after event `after`, for as long as somebody reads it.
 ///
 /// # Errors
-/// The daemon has ended, or cannot be reached.
+/// The daemon has ended, or cannot be reached; or standard output takes no more.
 pub async fn follow(client: &Client, after: u64, output: Output) -> anyhow::Result<()> {
-    let mut body = client.stream(&format!("/events/stream?after={after}")).await?;
+    let mut stream = client.stream(&format!("/events/stream?after={after}")).await?;
     let mut lines = Lines::default();
     let mut last = None;
-    while let Some(frame) = body.frame().await {
-        // The daemon has gone without a word.
-        let Ok(frame) = frame else { break };
-        let Ok(data) = frame.into_data() else { continue };
+    while let Some(data) = stream.next().await? {
         for line in lines.add(&data)? {
             let Some(data) = line.strip_prefix("data:") else { continue };
             let event = serde_json::from_str(data).context("an event is not understood")?;
             note_gap(&mut last, &event);
-            if !print(&event, output)? {
-                return Ok(());
-            }
+            print(&event, output)?;
         }
     }
     bail!("the daemon has ended")
@@ -42,22 +35,17 @@ pub async fn follow(client: &Client, after: u64, output: Output) -> anyhow::Resu
 fn note_gap(last: &mut Option<u64>, event: &Event) {
     let missed = last.map_or(0, |last| event.seq.saturating_sub(last + 1));
     if missed > 0 {
-        eprintln!("note: {missed} events were missed");
+        note(format_args!("note: {missed} events were missed"));
     }
     *last = Some(event.seq);
 }
 
-/// Prints an event. Returns whether anybody reads.
-fn print(event: &Event, output: Output) -> anyhow::Result<bool> {
+fn print(event: &Event, output: Output) -> anyhow::Result<()> {
     let text = match output {
         Output::Json => serde_json::to_string(event)?,
         Output::Table => tables::event(event),
     };
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        written => Ok(written.map(|()| true)?),
-    }
+    Ok(print_line(text)?)
 }
 
 /// Whole lines of what comes in pieces.

@@ -9,6 +9,7 @@ use hyper::Method;
 use super::client::Client;
 use super::rebuild::{Wait, Work, check_able, check_open};
 use super::verbs::is_named;
+use crate::stdio::note;
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -143,7 +144,7 @@ pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) 
     wait.end();
     let pool = wait_for_parting(client, path, pool, leaver, is_seen_lost || leaver.was_lost).await?;
     if is_seen_lost {
-        eprintln!("{}", leaver.farewell(&pool.name));
+        note(leaver.farewell(&pool.name));
     }
     Ok(pool)
 }
@@ -162,7 +163,7 @@ async fn wait_for_parting(
         if since.elapsed() >= max {
             let why = leaver.stays_open(&pool.name);
             ensure!(is_lost, why);
-            eprintln!("note: {why}");
+            note(format_args!("note: {why}"));
             break;
         }
         tokio::time::sleep(LOOK_INTERVAL).await;

@@ -1,19 +1,22 @@
 //! Tables for people.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
-    Access, Event, Host, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
+    Access, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
 use comfy_table::{Cell, Color, Table, presets};
 
+use crate::colours;
+
 mod drives;
+mod hosts;
 
 pub use drives::{drive_info, drives, member};
+pub use hosts::hosts;
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -48,7 +51,7 @@ fn ratio(ratio: f64) -> String {
 /// States in words, coloured where somebody looks.
 fn states(states: &[String]) -> Cell {
     let cell = Cell::new(states.join(", "));
-    if !std::io::stdout().is_terminal() {
+    if !colours::wanted(&std::io::stdout()) {
         return cell;
     }
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
@@ -322,28 +325,6 @@ pub fn volume(volume: &Volume) -> String {
         ("write protected", if volume.write_protected { "yes" } else { "no" }.to_owned()),
         ("access", access(&volume.access)),
     ])
-}
-
-/// Connected hosts, a line each.
-pub fn hosts(hosts: &[Host]) -> String {
-    if hosts.is_empty() {
-        return "no host is connected".to_owned();
-    }
-    let mut table = table(&["host", "address", "queues", "controller", "kind", "connected for"]);
-    let now =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    for host in hosts {
-        let seconds = now.saturating_sub(host.since);
-        table.add_row([
-            Cell::new(&host.nqn),
-            Cell::new(&host.address),
-            Cell::new(host.io_queues),
-            Cell::new(host.controller_id),
-            Cell::new(&host.kind),
-            Cell::new(Span(seconds)),
-        ]);
-    }
-    trimmed(&table)
 }
 
 /// Events, a line each.

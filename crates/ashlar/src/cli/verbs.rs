@@ -20,6 +20,7 @@ use super::tables;
 use crate::args::{
     ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand, VolumeCommand,
 };
+use crate::stdio::print_line;
 
 /// Does what `command` says.
 pub async fn run(client: &Client, command: ClientCommand, output: Output) -> anyhow::Result<()> {
@@ -53,11 +54,7 @@ fn print<T: Serialize + ?Sized>(
         Output::Json => serde_json::to_string_pretty(value)?,
         Output::Table => table(value),
     };
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
+    Ok(print_line(text)?)
 }
 
 /// Prints what was done with something that is not there any more.
@@ -66,10 +63,11 @@ fn print_done(output: Output, what: &str, name: &str, done: &str, text: &str) ->
 }
 
 /// Prints what was done, for people alone.
-fn say(output: Output, text: &str) {
+fn say(output: Output, text: &str) -> anyhow::Result<()> {
     if output == Output::Table {
-        println!("{text}");
+        print_line(text)?;
     }
+    Ok(())
 }
 
 /// Asks before something is lost. Without a terminal nobody can answer: `unasked` then.
@@ -80,7 +78,8 @@ fn confirm(question: &str, yes: bool, unasked: impl FnOnce() -> anyhow::Result<(
     if !std::io::stdin().is_terminal() {
         return unasked();
     }
-    eprint!("{question} [y/N] ");
+    write!(std::io::stderr(), "{question} [y/N] ")
+        .context("cannot ask on standard error: nothing was done")?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     ensure!(matches!(answer.trim(), "y" | "Y" | "yes"), "nothing was done");
@@ -175,7 +174,7 @@ async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Outp
     let before: Pool = client.get(&path).await?;
     let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
     if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
-        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio));
+        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio))?;
     }
     print(output, &after, tables::pool)
 }
@@ -298,7 +297,7 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let request = FailDrive { drive: name, force };
             let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
             if let Some(lacks) = tables::lacks(&pool) {
-                say(output, &format!("note: pool '{}' {lacks}\n", pool.name));
+                say(output, &format!("note: pool '{}' {lacks}\n", pool.name))?;
             }
             print(output, &pool, tables::pool)
         }
@@ -362,7 +361,7 @@ async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Ou
         && let Some(now) = after.drives.iter().rfind(|it| is_drive(it, &place))
     {
         let (now, place) = (&now.name, ashlar_volume::path_of(&place));
-        say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"));
+        say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"))?;
     }
     print(output, &after, tables::pool)
 }

@@ -7,6 +7,8 @@ use ashlar_block::ByteSize;
 use ashlar_control::Appliance;
 use ashlar_control::types::{CreatePool, CreateVolume, Pool, Volume};
 
+use crate::stdio::print_line;
+
 const POOL: &str = "demo";
 const DRIVE_COUNT: usize = 5;
 const DRIVE_SIZE: ByteSize = ByteSize(8 << 30);
@@ -51,14 +53,21 @@ fn found(pool: &Pool) -> anyhow::Result<()> {
     {
         bail!("the pool '{POOL}' of an earlier run cannot be opened: {problem}");
     }
-    println!("Pool '{POOL}' of an earlier run: {}, {} drives.", pool.states.join(", "), pool.drives.len());
+    print_line(format_args!(
+        "Pool '{POOL}' of an earlier run: {}, {} drives.",
+        pool.states.join(", "),
+        pool.drives.len()
+    ))?;
     Ok(())
 }
 
 async fn create_pool(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<()> {
     let directory = state.join("drives");
     std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    println!("Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.", directory.display());
+    print_line(format_args!(
+        "Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.",
+        directory.display()
+    ))?;
     let drive = |index| format!("file:{}/{index}.img,size={DRIVE_SIZE},sparse=on", directory.display());
     let request = CreatePool {
         name: POOL.to_owned(),
@@ -68,7 +77,7 @@ async fn create_pool(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<
         chunk_bytes: None,
     };
     let pool = appliance.create_pool(request).await?;
-    pool.notes.iter().for_each(|note| println!("  note: {note}"));
+    pool.notes.iter().try_for_each(|note| print_line(format_args!("  note: {note}")))?;
     Ok(())
 }
 
@@ -82,7 +91,7 @@ async fn ensure_volume(
     if let Some(volume) = volumes.iter().find(|volume| volume.pool == POOL && volume.name == name) {
         return Ok(volume.clone());
     }
-    println!("Making volume '{POOL}/{name}': {}, thin.", ByteSize(size_bytes));
+    print_line(format_args!("Making volume '{POOL}/{name}': {}, thin.", ByteSize(size_bytes)))?;
     let request = CreateVolume {
         pool: POOL.to_owned(),
         name: name.to_owned(),

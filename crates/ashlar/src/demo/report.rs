@@ -7,23 +7,23 @@ use ashlar_control::types::{Portal, Status};
 use comfy_table::{Table, presets};
 
 use super::workload::Measured;
+use crate::stdio::{StdoutError, print_line};
 
 /// Prints it.
 ///
 /// # Errors
-/// When the node does not answer.
+/// When the node does not answer, or standard output takes nothing.
 pub async fn print(appliance: &dyn Appliance, measured: &Measured) -> anyhow::Result<()> {
     let status = appliance.status().await?;
-    println!("\nMeasured over NVMe/TCP on this machine, every read checked:");
-    println!("{}", latencies(measured));
+    print_line("\nMeasured over NVMe/TCP on this machine, every read checked:")?;
+    print_line(latencies(measured))?;
     let report = &measured.report;
-    println!(
+    print_line(format_args!(
         "  {:.0} IOPS over {:.1} s; {} blocks written, {} read and checked, {} trimmed",
         report.iops, report.seconds, report.blocks_written, report.blocks_checked, report.blocks_trimmed
-    );
-    print_capacity(&status, measured.nsid);
-    print_attaching(&status);
-    Ok(())
+    ))?;
+    print_capacity(&status, measured.nsid)?;
+    Ok(print_attaching(&status)?)
 }
 
 fn latencies(measured: &Measured) -> String {
@@ -45,14 +45,17 @@ fn row(what: &str, summary: &LatencySummary) -> Vec<String> {
     head.into_iter().chain(figures.map(micros)).collect()
 }
 
-fn print_capacity(status: &Status, nsid: u32) {
+fn print_capacity(status: &Status, nsid: u32) -> Result<(), StdoutError> {
     let size = ByteSize;
     if let Some(volume) = status.volumes.iter().find(|volume| volume.nsid == nsid) {
         let (logical, physical) = (size(volume.logical_used_bytes), size(volume.physical_used_bytes));
-        println!("  compression: {logical} are stored in {physical}, {:.2} to 1", volume.ratio);
+        print_line(format_args!(
+            "  compression: {logical} are stored in {physical}, {:.2} to 1",
+            volume.ratio
+        ))?;
     }
     if let Some(pool) = status.pools.iter().find(|pool| pool.name == "demo") {
-        println!(
+        print_line(format_args!(
             "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} provisioned",
             pool.name,
             size(pool.raw_bytes),
@@ -60,18 +63,20 @@ fn print_capacity(status: &Status, nsid: u32) {
             size(pool.physical_used_bytes),
             size(pool.safe_to_write_bytes),
             size(pool.provisioned_bytes)
-        );
+        ))?;
     }
+    Ok(())
 }
 
 /// The commands of a Linux host, as they can be pasted.
-fn print_attaching(status: &Status) {
-    println!("\nTo attach vol0 on a Linux host (nvme-cli, and modprobe nvme-tcp):");
+fn print_attaching(status: &Status) -> Result<(), StdoutError> {
+    print_line("\nTo attach vol0 on a Linux host (nvme-cli, and modprobe nvme-tcp):")?;
     let discovery = status.portals.iter().find(|portal| portal.kind == "discovery");
     if let Some(Portal { address, port, .. }) = discovery.or(status.portals.first()) {
-        println!("  nvme discover -t tcp -a {address} -s {port}");
+        print_line(format_args!("  nvme discover -t tcp -a {address} -s {port}"))?;
     }
     if let Some(Portal { address, port, .. }) = status.portals.iter().find(|portal| portal.kind == "io") {
-        println!("  nvme connect -t tcp -a {address} -s {port} -n {}", status.subsystem_nqn);
+        print_line(format_args!("  nvme connect -t tcp -a {address} -s {port} -n {}", status.subsystem_nqn))?;
     }
+    Ok(())
 }

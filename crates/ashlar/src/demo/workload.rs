@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::sources;
 use crate::serve::Signals;
+use crate::stdio::print_line;
 
 /// Blocks that the workload works on: 512 MiB.
 const BLOCKS: u64 = 1 << 17;
@@ -70,7 +71,7 @@ impl Workload {
         let thread = std::thread::Builder::new().name("workload".to_owned()).spawn(work)?;
         let mut result = std::pin::pin!(result);
         let early = {
-            let signal = std::pin::pin!(signals.next());
+            let signal = std::pin::pin!(signals.end());
             match select(result.as_mut(), signal).await {
                 Either::Left((outcome, _)) => Some(outcome),
                 Either::Right(_) => None,
@@ -107,9 +108,9 @@ impl Workload {
         // From here on the file would be out of date. The guard writes it anew, also if this ends early.
         let _ = std::fs::remove_file(&self.state_file);
         let saved = Saved { model: model.clone(), path: self.state_file.clone() };
-        println!(
+        print_line(format_args!(
             "Workload: random reads, writes and trims of up to 128 KiB at depth {DEPTH}, every read checked."
-        );
+        ))?;
         let bar = bar("{elapsed_precise} {bar:40} {pos}/{len} s  {msg}", self.duration.as_secs());
         let told = bar.clone();
         let progress = move |progress: Progress| {
@@ -134,15 +135,17 @@ impl Workload {
             let checked = verify::read_back(namespace, &model, DEPTH, progress).await;
             bar.finish_and_clear();
             let checked = checked.map_err(failed("the data of the last run are not as they were"))?;
-            println!("The data of the last run are as they were: all {checked} blocks checked.");
+            print_line(format_args!(
+                "The data of the last run are as they were: all {checked} blocks checked."
+            ))?;
             return Ok(model);
         }
         if !self.is_new {
-            println!(
+            print_line(format_args!(
                 "The last run did not come to its end: {} is missing, which says what it had written. Its data \
                  are there, but cannot be checked; they are cleared for a new beginning.",
                 self.state_file.display()
-            );
+            ))?;
         }
         for start in (0..BLOCKS).step_by(ZEROES_BLOCKS as usize) {
             let cleared = namespace.write_zeroes(start, ZEROES_BLOCKS, true).await;
@@ -150,7 +153,10 @@ impl Workload {
         }
         let seed = u64::from(std::process::id());
         let sources = Sources::sample(&sources::files(), SOURCE_BLOCKS_MAX, seed)?;
-        println!("Input: {} blocks of 4 KiB from this machine's own files.", sources.count());
+        print_line(format_args!(
+            "Input: {} blocks of 4 KiB from this machine's own files.",
+            sources.count()
+        ))?;
         Ok(Rc::new(RefCell::new(Model::new(seed, BLOCKS, sources))))
     }
 }

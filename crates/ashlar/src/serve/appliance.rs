@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, ErrorKind};
+use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
@@ -130,6 +130,7 @@ impl Shared {
 
     async fn status(&self) -> Result<Status, ApiError> {
         let (pools, volumes) = self.read_pools().await?;
+        let visits = self.target.visit_totals();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -139,6 +140,8 @@ impl Shared {
             serial: self.serial.clone(),
             portals: self.target.portals().iter().map(convert::portal).collect(),
             hosts_connected: self.target.connected_hosts().iter().filter(|host| !host.is_discovery).count(),
+            host_connects: visits.connects,
+            host_disconnects: visits.disconnects,
             pools,
             volumes,
         })
@@ -183,6 +186,14 @@ impl Appliance for NodeAppliance {
     fn hosts(&self) -> Answer<'_, Vec<Host>> {
         let hosts = self.shared.target.connected_hosts().iter().map(convert::host).collect();
         Box::pin(std::future::ready(Ok(hosts)))
+    }
+
+    fn take_host_visits(&self) -> Vec<HostVisits> {
+        self.shared.target.take_visits().into_iter().map(convert::host_visits).collect()
+    }
+
+    fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {
+        self.shared.target.shared_nqns().into_iter().map(convert::shared_host_nqn).collect()
     }
 
     fn pools(&self) -> Answer<'_, Vec<Pool>> {

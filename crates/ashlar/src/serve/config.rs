@@ -1,24 +1,26 @@
 //! What the daemon is told: its file, and before that the command line.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use ashlar_block::ByteSize;
 use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
-use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind};
+use ashlar_target::nvme_tcp::{Limits, Portal};
 use serde::Deserialize;
 
 use super::finder::Wanted;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
+use crate::logging;
 use limits::LimitsTable;
+pub use limits::by_name as limits_by_name;
 use memory::memory_bytes;
 
 mod limits;
 mod memory;
+mod portals;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -38,6 +40,9 @@ const MAP_MEMORY_PART_MAX: u64 = 8;
 /// How long a start waits for drives that are late, by default and at most.
 const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
 const MEMBER_WAIT_SECONDS_MAX: u64 = 3600;
+
+/// What is logged where nobody says.
+pub const LOG_USUAL: &str = "info";
 
 /// Everything that the daemon was told, checked.
 #[derive(Clone, Debug)]
@@ -62,11 +67,13 @@ pub struct Config {
     pub auto_rejoin: bool,
     /// What hosts may take.
     pub limits: Limits,
+    /// What is logged, unless the environment says otherwise.
+    pub log: String,
 }
 
 /// A size as people write it, a number of bytes included.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a size, as in '64MiB', or a number of bytes")]
 enum SizeText {
     Bytes(u64),
     Text(String),
@@ -81,18 +88,36 @@ impl SizeText {
     }
 }
 
+/// An address, or a list of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "an address, or a list of addresses")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            OneOrMore::One(address) => vec![address],
+            OneOrMore::More(addresses) => addresses,
+        }
+    }
+}
+
 /// The configuration file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     listen: Option<Vec<String>>,
-    discovery: Option<String>,
+    discovery: Option<OneOrMore>,
     socket: Option<PathBuf>,
     reactors: Option<usize>,
     spin_us: Option<u64>,
     map_memory_bytes: Option<SizeText>,
     over_provisioning_percent: Option<u64>,
     member_wait_seconds: Option<u64>,
+    log: Option<String>,
     #[serde(default)]
     drive_directories: Vec<PathBuf>,
     auto_rejoin: Option<bool>,
@@ -117,13 +142,15 @@ impl Config {
         let listen =
             if arguments.listen.is_empty() { file.listen.clone() } else { Some(arguments.listen.clone()) };
         let listen = listen.unwrap_or_else(|| vec!["127.0.0.1:4420".to_owned()]);
-        let discovery = arguments.discovery.clone().or(file.discovery.clone());
-        let discovery = discovery.unwrap_or_else(|| "127.0.0.1:8009".to_owned());
+        let from_file = file.discovery.clone().map(OneOrMore::into_vec);
+        let discovery =
+            if arguments.discovery.is_empty() { from_file } else { Some(arguments.discovery.clone()) };
+        let discovery = discovery.unwrap_or_else(|| vec!["127.0.0.1:8009".to_owned()]);
         let socket = socket.or(file.socket.clone()).unwrap_or_else(|| arguments.state.join("ashlar.sock"));
         Ok(Config {
             state: arguments.state.clone(),
             socket,
-            portals: portals(&listen, &discovery)?,
+            portals: portals::portals(&listen, &discovery)?,
             reactors,
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
@@ -131,6 +158,7 @@ impl Config {
             drive_directories: drive_directories(file.drive_directories)?,
             auto_rejoin: file.auto_rejoin.unwrap_or(true),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
+            log: log_filter(file.log)?,
         })
     }
 
@@ -146,29 +174,6 @@ fn read_file(path: &Path) -> anyhow::Result<File> {
         .with_context(|| format!("cannot read the configuration {}", path.display()))?;
     // The error shows the line, the key and what there is.
     toml::from_str(&text).with_context(|| format!("in the configuration {}", path.display()))
-}
-
-fn portals(listen: &[String], discovery: &str) -> anyhow::Result<Vec<Portal>> {
-    ensure!(!listen.is_empty(), "listen names no address: hosts could not connect");
-    let mut portals = Vec::new();
-    for text in listen {
-        portals.push(Portal { address: address("listen", text)?, kind: PortalKind::Io });
-    }
-    if discovery != "none" {
-        portals.push(Portal { address: address("discovery", discovery)?, kind: PortalKind::Discovery });
-    }
-    for (index, portal) in portals.iter().enumerate() {
-        let again = portals[..index].iter().any(|other| other.address == portal.address);
-        if again && portal.address.port() != 0 {
-            bail!("{} is given twice: every address is listened on once", portal.address);
-        }
-    }
-    Ok(portals)
-}
-
-fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
-    let hint = "write an IP address and a port, as in 192.0.2.10:4420, 0.0.0.0:4420 or [::]:4420";
-    text.parse().with_context(|| format!("{key}: '{text}' is not an address: {hint}"))
 }
 
 fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
@@ -203,6 +208,12 @@ fn drive_directories(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> 
         );
     }
     Ok(directories)
+}
+
+fn log_filter(filter: Option<String>) -> anyhow::Result<String> {
+    let filter = filter.unwrap_or_else(|| LOG_USUAL.to_owned());
+    logging::parse(&filter).context("log")?;
+    Ok(filter)
 }
 
 fn member_wait(seconds: Option<u64>) -> anyhow::Result<Duration> {

@@ -7,8 +7,9 @@ use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
     ScrubbedDrive, Spare, Volume,
 };
+use ashlar_control::{HostVisits, SharedHostNqn};
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState};
-use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind};
+use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
 use super::finder::PoolPlaces;
@@ -426,6 +427,18 @@ pub fn host(host: &ConnectedHost) -> Host {
         controller_id: host.controller_id,
         kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
     }
+}
+
+/// How often a host has come and gone.
+pub fn host_visits(visits: nvme_tcp::HostVisits) -> HostVisits {
+    let nvme_tcp::HostVisits { nqn, connects, disconnects } = visits;
+    HostVisits { nqn: nqn.to_string(), connects, disconnects }
+}
+
+/// A name that two hosts use.
+pub fn shared_host_nqn(shared: SharedNqn) -> SharedHostNqn {
+    let hosts = shared.hosts.map(|(id, address)| (id.to_string(), address.to_string()));
+    SharedHostNqn { nqn: shared.nqn.to_string(), hosts }
 }
 
 /// A portal.

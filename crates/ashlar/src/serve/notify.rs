@@ -8,6 +8,13 @@ pub fn ready() {
     send("READY=1");
 }
 
+/// The daemon reads its configuration again. It is [`ready`] afterwards.
+pub fn reloading() {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+    send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+}
+
 /// The daemon is ending.
 pub fn stopping() {
     send("STOPPING=1");

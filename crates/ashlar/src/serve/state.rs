@@ -15,14 +15,14 @@ use uuid::Uuid;
 
 use super::finder::WantedPool;
 use super::spares::Spares;
+pub use machine::Machine;
+
+mod machine;
 
 /// How long a directory is waited for that only a daemon that has ended still has, and the pause between two
 /// attempts.
 const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
-
-/// What tells this machine from others: machine-id(5).
-const MACHINE_ID: &str = "/etc/machine-id";
 
 /// The version of the file that this code writes.
 const VERSION: u32 = 1;
@@ -38,6 +38,9 @@ pub struct NodeState {
     pub starts: u64,
     /// The highest namespace number that was ever given out.
     pub nsid_high: u32,
+    /// The machine that the directory was used on last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     /// Pools to open.
     #[serde(default)]
     pub pools: Vec<PoolState>,
@@ -102,15 +105,15 @@ impl PoolState {
 
 impl NodeState {
     fn new() -> Self {
-        NodeState { version: VERSION, uuid: Uuid::new_v4(), starts: 0, nsid_high: 0, pools: Vec::new() }
+        let (uuid, pools) = (Uuid::new_v4(), Vec::new());
+        NodeState { version: VERSION, uuid, starts: 0, nsid_high: 0, machine: None, pools }
     }
 
     /// This node, as other machines see it that reach the same drives. A machine to which the directory was copied is another one.
     pub fn holder(&self) -> Holder {
-        let machine = fs::read_to_string(MACHINE_ID).ok().and_then(|id| Uuid::parse_str(id.trim()).ok());
-        let id = self.uuid.as_u128() ^ machine.map_or(0, |machine| machine.as_u128());
-        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Holder { id: id.to_be_bytes(), name }
+        let machine = Machine::here();
+        let id = self.uuid.as_u128() ^ machine.id.map_or(0, |id| id.as_u128());
+        Holder { id: id.to_be_bytes(), name: machine.name }
     }
 
     /// The subsystem that hosts see: the same for the life of the node.
@@ -130,6 +133,8 @@ pub struct StateDir {
     path: PathBuf,
     /// What is in the file.
     pub node: NodeState,
+    /// The machine that it was used on before, if that was another one.
+    pub used_before_on: Option<Machine>,
     _lock: File,
 }
 
@@ -143,9 +148,27 @@ impl StateDir {
             .with_context(|| format!("cannot make the state directory {}", path.display()))?;
         let lock = lock(path)?;
         let node = read(path)?.unwrap_or_else(NodeState::new);
-        let mut dir = StateDir { path: path.to_owned(), node, _lock: lock };
-        dir.change(|node| node.starts += 1)?;
+        let here = Machine::here();
+        let used_before_on = node.machine.clone().filter(|before| here.is_another_than(before));
+        let machine = here.with_what_is_known_of(node.machine.as_ref());
+        let mut dir = StateDir { path: path.to_owned(), node, used_before_on, _lock: lock };
+        dir.change(|node| {
+            node.starts += 1;
+            node.machine = Some(machine);
+        })?;
         Ok(dir)
+    }
+
+    /// What is to be said of a directory that another machine has used before, as one does that it
+    /// was copied from.
+    pub fn moved(&self) -> Option<String> {
+        let (before, here) = (self.used_before_on.as_ref()?, self.node.machine.as_ref()?);
+        let SubsystemInfo { nqn, serial, .. } = self.node.subsystem();
+        Some(format!(
+            "the state directory was used on {before} before, and is used on {here} now. If it was copied, and a daemon serves \
+             there as well, hosts take the two for one node, for both have subsystem {nqn} and serial number {serial}: end one \
+             of them, and start it with a new state directory (--state), into which its pools are imported"
+        ))
     }
 
     /// Changes what is remembered, durably; after an error nothing has changed.

@@ -267,16 +267,27 @@ impl Daemon {
 
     /// Waits until it tells systemd `state`.
     pub fn wait_for(&mut self, state: &str) {
+        if let Err(status) = self.says(state) {
+            panic!("the daemon ended with {status}");
+        }
+    }
+
+    /// Waits until it serves. False if it has ended instead.
+    pub fn is_ready(&mut self) -> bool {
+        self.says("READY=1").is_ok()
+    }
+
+    fn says(&mut self, state: &str) -> Result<(), std::process::ExitStatus> {
         let start = Instant::now();
         let mut notice = [0; 64];
         loop {
             if let Ok(bytes) = self.notified.recv(&mut notice)
                 && notice[..bytes] == *state.as_bytes()
             {
-                return;
+                return Ok(());
             }
             if let Some(status) = self.child.try_wait().expect("a child") {
-                panic!("the daemon ended with {status}");
+                return Err(status);
             }
             assert!(start.elapsed() < PATIENCE, "the daemon does not say {state}");
         }
@@ -296,14 +307,22 @@ impl Daemon {
     }
 
     /// Ends it as systemd does, and waits. It tells systemd that it ends.
-    pub fn terminate(mut self) {
+    pub fn terminate(self) {
+        self.end_by(rustix::process::Signal::TERM);
+    }
+
+    /// The same, by this signal.
+    pub fn end_by(mut self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        rustix::process::kill_process(pid, signal).expect("it runs");
         let status = self.child.wait().expect("a child");
         assert!(status.success(), "the daemon ended with {status}");
+        let mut last = Vec::new();
         let mut notice = [0; 64];
-        let told = self.notified.recv(&mut notice).expect("it has told that it ends");
-        assert_eq!(notice[..told], *b"STOPPING=1");
+        while let Ok(bytes) = self.notified.recv(&mut notice) {
+            last = notice[..bytes].to_vec();
+        }
+        assert_eq!(last, *b"STOPPING=1", "it has told that it ends");
     }
 
     /// Ends it as the power does.

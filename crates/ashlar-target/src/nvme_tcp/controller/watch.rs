@@ -26,8 +26,10 @@ pub(super) async fn watch_keep_alive<D: Door>(controller: Rc<Controller<D>>, tim
         sleep_until(deadline()).await;
         read_what_came().await;
         if now() >= deadline() {
-            let host = &controller.host().nqn;
-            tracing::warn!(%host, ?timeout, "keep alive timeout expired");
+            if let Some(times) = controller.service.told.silence.count(now()) {
+                let (host, peer) = (&controller.host().nqn, controller.wire.peer);
+                tracing::warn!(times, %host, %peer, ?timeout, "keep alive timeout expired");
+            }
             return controller.wire.life.end(EndReason::KeepAliveExpired);
         }
     }

@@ -7,7 +7,7 @@ fn resolve(text: &str) -> anyhow::Result<Config> {
         state: "/state".into(),
         config: Some(file.path().to_owned()),
         listen: Vec::new(),
-        discovery: None,
+        discovery: Vec::new(),
         reactors: None,
         spin_us: None,
         map_memory_bytes: None,
