@@ -220,8 +220,7 @@ pub struct PoolDrive {
     /// those), `stale` (it is there, and not believed, because the pool went on without it), `sparse` (a file without all its room on the
     /// file system), `unknown` (its pool is not open).
     pub states: Vec<String>,
-    /// Why it has failed, also once it is released, until the pool is opened anew; or the name under which it has returned;
-    /// or what is where it was.
+    /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is in its place.
     pub problem: Option<String>,
     /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to come back by itself.
     #[serde(default)]

@@ -145,7 +145,7 @@ impl<B: DriveBay> Home<B> {
                     spec: given.drive.facts.spec.clone(),
                     pool: pool.name.clone(),
                     drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
-                    is_lost: record.is_none_or(is_lost),
+                    is_lost: record.is_some_and(is_lost),
                 });
             }
         }

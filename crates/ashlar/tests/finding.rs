@@ -5,23 +5,21 @@ mod hosts;
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "finding/devices.rs"]
+mod devices;
+#[path = "finding/waiting.rs"]
+mod waiting;
 
-use ashlar_bench::initiator::Controller;
-use ashlar_reactor::{Config, run};
+use std::fs::{self, File};
+
 use hosts::{Load, Volume};
 use serde_json::Value;
-use support::{Place, skip};
+use support::Place;
 
 const DRIVES: usize = 5;
 /// Blocks of the volume: 24 MiB.
 const BLOCKS: u64 = 6144;
 const DRIVE_BYTES: u64 = 48 << 20;
-/// The feature that says which events a host is told of, and its bit for namespaces that come and go.
-const ASYNC_EVENTS: u8 = 0x0b;
-const NAMESPACE_NOTICES: u32 = 1 << 8;
 
 fn shown(place: &Place, pool: &str) -> Value {
     place.json(&["pool", "show", pool])
@@ -178,126 +176,6 @@ fn a_pool_opens_once_enough_of_its_drives_have_come_and_takes_in_those_that_come
     checked(&place, volumes, 94);
 }
 
-/// For forty seconds there was no port: all pools waited for one.
-#[test]
-fn a_pool_that_waits_for_a_drive_keeps_neither_hosts_nor_other_pools_waiting() {
-    let place = Place::new();
-    let daemon = place.start();
-    let late = filled(&place, "late", 0..3, 101);
-    let whole = filled(&place, "whole", 3..6, 102);
-    daemon.terminate();
-    fs::rename(place.image(1), place.aside(1)).expect("a file");
-    let mut command = place.serve_waiting(3600);
-    command.stderr(std::process::Stdio::inherit());
-    let mut daemon = place.spawn(command);
-    daemon.wait_for("READY=1");
-    place.wait_until("the whole pool is open", |place| place.pool_states("whole") == ["online"]);
-    place.wait_until("the other one waits", |place| problem(place, "late") == "waiting for drive-1");
-    assert_eq!(place.pool_states("late"), ["opening"]);
-    assert!(place.ok(&["status"]).contains("late: waiting for drive-1"), "{}", place.ok(&["status"]));
-    let whole = checked(&place, whole, 103);
-    let said = place.refused(&["volume", "create", "late/v1", "--size", "1MiB"]);
-    assert!(said.contains("pool 'late' is not open: waiting for drive-1"), "{said}");
-
-    // A host that is there before sees the namespace appear.
-    let options = hosts::options(&place);
-    let (aside, image) = (place.aside(1), place.image(1));
-    let seen = run(Config::default(), async move {
-        let controller = Controller::connect(options).await.expect("a host connects");
-        let before = controller.namespaces().await.expect("a list");
-        controller.set_feature(ASYNC_EVENTS, 0, NAMESPACE_NOTICES).await.expect("it may ask for events");
-        fs::rename(aside, image).expect("a file");
-        controller.next_event().await.expect("an answer").expect("an event");
-        let after = controller.namespaces().await.expect("a list");
-        controller.disconnect().await;
-        (before.len(), after.len())
-    });
-    assert_eq!(seen.expect("it runs"), (1, 2));
-    place.wait_until_opened();
-    assert_eq!(place.pool_states("late"), ["online"]);
-    checked(&place, late, 104);
-    checked(&place, whole, 105);
-    daemon.terminate();
-}
-
-#[test]
-fn a_daemon_that_is_stopped_while_a_pool_waits_ends_at_once_and_loses_nothing() {
-    let place = Place::new();
-    let daemon = place.start();
-    let volumes = filled(&place, "tank", 0..3, 111);
-    daemon.terminate();
-    fs::rename(place.image(1), place.aside(1)).expect("a file");
-    let mut daemon = place.spawn(place.serve_waiting(3600));
-    daemon.wait_for("READY=1");
-    place.wait_until("the pool waits", |place| problem(place, "tank") == "waiting for drive-1");
-    daemon.terminate();
-    fs::rename(place.aside(1), place.image(1)).expect("a file");
-    let _daemon = place.start();
-    assert_eq!(place.pool_states("tank"), ["online"]);
-    assert_eq!(shown(&place, "tank")["counters"]["unclean_starts"], 0);
-    checked(&place, volumes, 112);
-}
-
-#[test]
-fn what_is_asked_of_a_pool_that_waits_is_done_or_refused_with_the_reason() {
-    let place = Place::new();
-    let daemon = place.start();
-    place.create_pool("tank", 0..4);
-    daemon.terminate();
-    fs::rename(place.image(1), place.aside(1)).expect("a file");
-    let mut daemon = place.spawn(place.serve_waiting(3600));
-    daemon.wait_for("READY=1");
-    place.wait_until("the pool waits", |place| problem(place, "tank") == "waiting for drive-1");
-    // Its drives and its name are taken.
-    let (own, fresh) = (place.file(0), [place.drive(7), place.drive(8)]);
-    let with = |name: &'static str, first: &'static str| {
-        let drives = ["--drive", first, "--drive", &fresh[0], "--drive", &fresh[1]].map(str::to_owned);
-        ["pool", "create", name, "--level", "5"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(drives)
-            .collect::<Vec<_>>()
-    };
-    let own: &'static str = own.leak();
-    for verb in [with("other", own), with("tank", place.drive(9).leak())] {
-        let verb: Vec<&str> = verb.iter().map(String::as_str).chain(["--force"]).collect();
-        let said = place.refused(&verb);
-        assert!(said.contains("pool 'tank'"), "{said}");
-    }
-    for verb in [&["drive", "show", own][..], &["drive", "label-clear", own, "--yes"]] {
-        let said = place.refused(verb);
-        assert!(said.contains("in use by pool 'tank', which is being opened: waiting for drive-1"), "{said}");
-    }
-    // Whoever does not want to wait says so.
-    let directory = place.path("").display().to_string();
-    let said = place.refused(&["pool", "import", "tank", "--drive", &directory]);
-    assert!(said.contains("--degraded"), "{said}");
-    place.wait_until("the pool waits again", |place| problem(place, "tank") == "waiting for drive-1");
-    place.ok(&["pool", "import", "tank", "--drive", &directory, "--degraded"]);
-    assert!(place.has_lost("tank", 1));
-    fs::rename(place.aside(1), place.path("late.img")).expect("a file");
-    place.wait_until("it is back", |place| place.pool_states("tank") == ["online"]);
-    daemon.terminate();
-}
-
-#[test]
-fn a_pool_that_waits_can_be_forgotten() {
-    let place = Place::new();
-    let daemon = place.start();
-    place.create_pool("tank", 0..3);
-    daemon.terminate();
-    fs::rename(place.image(1), place.aside(1)).expect("a file");
-    let mut daemon = place.spawn(place.serve_waiting(3600));
-    daemon.wait_for("READY=1");
-    place.wait_until("the pool waits", |place| problem(place, "tank") == "waiting for drive-1");
-    place.ok(&["pool", "export", "tank"]);
-    assert_eq!(place.json(&["pool", "list"]), serde_json::json!([]));
-    fs::rename(place.aside(1), place.image(1)).expect("a file");
-    place.ok(&["pool", "import", "tank", "--drive", &place.path("").display().to_string()]);
-    assert_eq!(place.pool_states("tank"), ["online"]);
-    daemon.terminate();
-}
-
 #[test]
 fn a_drive_that_was_away_for_a_while_comes_back_under_another_name_and_is_needed_then() {
     let place = Place::new();
@@ -337,17 +215,16 @@ fn a_drive_that_somebody_has_failed_stays_away_over_restarts_until_it_is_asked_f
     let daemon = place.start();
     let volumes = filled(&place, "tank", 0..DRIVES, 131);
     place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // So that it is noticed if the drive comes back: the next one that is away does, and later.
     pull(&place, 2);
-    place.wait_until("the loss is noticed", |place| place.has_lost("tank", 2));
+    place.wait_until("the loss is noticed", |place| has_lost(place, "drive-2"));
     fs::rename(place.aside(2), place.image(2)).expect("a file");
-    place.wait_until("the other one is back", |place| {
-        !place.has_lost("tank", 2) && !is(place, "tank", "read-only")
-    });
-    assert!(place.has_lost("tank", 1), "{}", shown(&place, "tank"));
+    place.wait_until("the other one is back", |place| places(place, "tank").contains(&place.file(2)));
+    assert!(has_lost(&place, "drive-1"), "{}", shown(&place, "tank"));
     daemon.kill();
     let daemon = place.start();
-    assert!(place.has_lost("tank", 1));
+    assert!(has_lost(&place, "drive-1"));
     let volumes = checked(&place, volumes, 132);
     place.ok(&["drive", "return", "tank/drive-1"]);
     place.wait_until("all is restored", |place| place.pool_states("tank") == ["online"]);
@@ -405,11 +282,12 @@ fn a_drive_that_is_refused_is_told_of_once() {
     for part in ["is there again at", "cut.img", "is not taken back", "20MiB"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // Another one that comes back is looked for all the same; by then the first was looked at often.
     pull(&place, 2);
-    place.wait_until("the loss is noticed", |place| place.has_lost("tank", 2));
+    place.wait_until("the loss is noticed", |place| has_lost(place, "drive-2"));
     fs::rename(place.aside(2), place.image(2)).expect("a file");
-    place.wait_until("it is back", |place| !place.has_lost("tank", 2));
+    place.wait_until("it is back", |place| places(place, "tank").contains(&place.file(2)));
     assert_eq!(events(&place, "drive_refused").len(), 1, "{:?}", events(&place, "drive_refused"));
 }
 
@@ -460,176 +338,4 @@ fn a_pool_that_has_lost_too_many_drives_goes_on_by_itself_when_they_are_back() {
     place.wait_until("all are back", |place| place.pool_states("tank") == ["online"]);
     checked(&place, volumes, 163);
     daemon.terminate();
-}
-
-// --- block devices ------------------------------------------------------------------------------------------------
-
-/// A file as a block device.
-struct Loop(String);
-
-impl Loop {
-    fn over(path: &Path) -> Option<Self> {
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok()?;
-        let name = String::from_utf8(made.stdout).expect("a name").trim().to_owned();
-        made.status.success().then_some(Loop(name))
-    }
-
-    /// What a device is to whoever has it open when it is pulled: one without a size. What it held is kept aside.
-    fn pull(&self, place: &Place, index: usize) {
-        fs::copy(place.image(index), place.aside(index)).expect("room");
-        File::options()
-            .write(true)
-            .open(place.image(index))
-            .and_then(|file| file.set_len(0))
-            .expect("a file");
-        let pulled = Command::new("losetup").args(["--set-capacity", &self.0]).status();
-        assert!(pulled.expect("losetup runs").success());
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
-    }
-}
-
-/// A name of a device as udev gives it.
-struct ById(PathBuf);
-
-impl ById {
-    fn of(device: &Loop, index: usize) -> Option<Self> {
-        let directory = Path::new("/dev/disk/by-id");
-        fs::create_dir_all(directory).ok()?;
-        let name = format!("wwn-0x{:012x}{index:04x}", std::process::id());
-        let kernel = Path::new(&device.0).file_name().expect("a name");
-        std::os::unix::fs::symlink(Path::new("../..").join(kernel), directory.join(&name)).ok()?;
-        Some(ById(directory.join(name)))
-    }
-}
-
-impl Drop for ById {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn make_images(place: &Place) {
-    for index in 0..DRIVES {
-        File::create(place.image(index)).and_then(|file| file.set_len(DRIVE_BYTES)).expect("room");
-    }
-}
-
-/// The images as block devices, in this order. `None`: this machine has no loop devices.
-fn loops(place: &Place, order: [usize; DRIVES]) -> Option<Vec<Loop>> {
-    order.iter().map(|index| Loop::over(&place.image(*index))).collect()
-}
-
-fn create_on(place: &Place, loops: &[Loop]) -> Vec<Volume> {
-    let drives = loops.iter().flat_map(|device| ["--drive", device.0.as_str()]);
-    place.ok(&["pool", "create", "tank", "--level", "5"].into_iter().chain(drives).collect::<Vec<_>>());
-    fill(place, "tank", 171)
-}
-
-/// A daemon with a pool on block devices, which are gone once it has ended. `None`: this machine has none.
-fn pool_on_loops(place: &Place) -> Option<Vec<Volume>> {
-    make_images(place);
-    let Some(devices) = loops(place, [0, 1, 2, 3, 4]) else {
-        skip("there are no loop devices");
-        return None;
-    };
-    let daemon = place.start();
-    let volumes = create_on(place, &devices);
-    daemon.terminate();
-    Some(volumes)
-}
-
-#[test]
-fn block_devices_are_found_in_any_order_and_beside_a_foreign_one() {
-    let place = Place::new();
-    let Some(mut volumes) = pool_on_loops(&place) else { return };
-    let foreign = place.path("foreign");
-    fs::write(&foreign, vec![0x5a; DRIVE_BYTES as usize]).expect("room");
-    for (seed, order) in (172..).zip([[4, 3, 2, 1, 0], [1, 2, 3, 4, 0]]) {
-        // It may get the name that a member had, and shifts the others.
-        let beside = Loop::over(&foreign).expect("a loop device");
-        let devices = loops(&place, order).expect("loop devices");
-        let daemon = place.start();
-        assert_eq!(place.pool_states("tank"), ["online"], "{}", shown(&place, "tank"));
-        let mut found = places(&place, "tank");
-        let mut there: Vec<String> = devices.iter().map(|device| device.0.clone()).collect();
-        found.sort();
-        there.sort();
-        assert_eq!(found, there);
-        volumes = checked(&place, volumes, seed);
-        daemon.kill();
-        drop(beside);
-    }
-    assert!(fs::read(&foreign).expect("a file").iter().all(|byte| *byte == 0x5a), "it was written to");
-}
-
-#[test]
-fn block_devices_that_come_late_or_come_back_are_taken_in() {
-    let place = Place::new();
-    let Some(volumes) = pool_on_loops(&place) else { return };
-    let mut devices: Vec<Loop> =
-        [0, 1, 2].map(|index| Loop::over(&place.image(index)).expect("a loop device")).into();
-    let daemon = place.start();
-    assert!(is(&place, "tank", "unavailable"), "{:?}", place.pool_states("tank"));
-    devices.push(Loop::over(&place.image(4)).expect("a loop device"));
-    place.wait_until("the pool opens", |place| {
-        !is(place, "tank", "unavailable") && !is(place, "tank", "opening")
-    });
-    devices.push(Loop::over(&place.image(3)).expect("a loop device"));
-    place.wait_until("all are there", |place| place.pool_states("tank") == ["online"]);
-    let volumes = checked(&place, volumes, 182);
-    devices[1].pull(&place, 1);
-    place.wait_until("the loss is noticed", |place| place.has_lost("tank", 1));
-    let volumes = checked(&place, volumes, 183);
-    let back = Loop::over(&place.aside(1)).expect("a loop device");
-    place.wait_until("it is back", |place| place.pool_states("tank") == ["online"]);
-    assert!(places(&place, "tank").contains(&back.0), "{}", shown(&place, "tank"));
-    let volumes = checked(&place, volumes, 184);
-    daemon.kill();
-    let daemon = place.start();
-    assert_eq!(place.pool_states("tank"), ["online"]);
-    checked(&place, volumes, 185);
-    daemon.terminate();
-}
-
-#[test]
-fn block_devices_are_remembered_and_shown_by_names_that_outlive_a_restart() {
-    let place = Place::new();
-    make_images(&place);
-    let Some(devices) = loops(&place, [0, 1, 2, 3, 4]) else { return skip("there are no loop devices") };
-    let name = |(index, device)| ById::of(device, index);
-    let Some(names) = (0..).zip(&devices).map(name).collect::<Option<Vec<ById>>>() else {
-        return skip("no names can be given below /dev/disk/by-id");
-    };
-    let daemon = place.start();
-    let volumes = create_on(&place, &devices);
-    let by_id: Vec<String> = names.iter().map(|name| name.0.display().to_string()).collect();
-    assert_eq!(places(&place, "tank"), by_id);
-    let shown = shown(&place, "tank");
-    for (index, device) in devices.iter().enumerate() {
-        let drive = &shown["drives"][index];
-        assert_eq!(
-            (&drive["by_id"], &drive["spec"]),
-            (&by_id[index].clone().into(), &by_id[index].clone().into())
-        );
-        assert_eq!(drive["kernel_name"], device.0.trim_start_matches("/dev/"));
-    }
-    let text = place.ok(&["drive", "list"]);
-    let short = names[0].0.file_name().and_then(|name| name.to_str()).expect("a name");
-    assert!(text.contains(short) && text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let remembered = fs::read_to_string(place.path("node.toml")).expect("its state");
-    assert!(by_id.iter().all(|name| remembered.contains(name.as_str())), "{remembered}");
-    daemon.terminate();
-    drop((names, devices));
-    // Other devices, other names: the label tells.
-    let devices = loops(&place, [2, 3, 4, 0, 1]).expect("loop devices");
-    let daemon = place.start();
-    assert_eq!(place.pool_states("tank"), ["online"]);
-    checked(&place, volumes, 192);
-    daemon.terminate();
-    drop(devices);
 }

@@ -135,8 +135,6 @@ impl<B: DriveBay> Home<B> {
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
-        let volumes = RefCell::default();
-        let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
         let pool = Rc::new(OpenPool {
             uuid,
             name,
@@ -146,9 +144,9 @@ impl<B: DriveBay> Home<B> {
             notes,
             failed_at: RefCell::default(),
             parting: RefCell::default(),
-            volumes,
-            is_leaving,
-            changing,
+            volumes: RefCell::default(),
+            is_leaving: Cell::new(false),
+            changing: Mutex::default(),
         });
         self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());

@@ -36,11 +36,10 @@ pub struct Known<'a> {
 /// A pool that is open.
 pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
     let (status, space, settings) = (&report.status, &report.status.space, &report.status.settings);
-    let memory = known.memory;
-    let remembered = memory.pool(&status.uuid.to_string());
-    let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let remembered = known.memory.pool(&status.uuid.to_string());
+    let drive = |drive| pool_drive(drive, &status.name, known, remembered);
+    let (logical, stored) = written_and_stored(&report.volumes);
     let read_only = report.read_only();
-    let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
@@ -60,12 +59,8 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         out_of_space: is_full(status, read_only.is_some()),
         problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: status.map_bytes,
-        drives: report
-            .drives
-            .iter()
-            .map(|drive| pool_drive(drive, &status.name, known, remembered))
-            .collect(),
-        spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
+        drives: report.drives.iter().map(drive).collect(),
+        spares: remembered.map(|pool| spares(pool, known.memory)).unwrap_or_default(),
         parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
@@ -78,6 +73,13 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         io_timeout_ms: settings.io_timeout.map_or(0, |timeout| timeout.as_millis() as u64),
         counters: counters(status),
     }
+}
+
+/// Bytes that hosts have written to volumes, and what is stored of them.
+fn written_and_stored(volumes: &[VolumeReport]) -> (u64, u64) {
+    let logical = volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let stored = volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
+    (logical, stored)
 }
 
 fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {

@@ -30,7 +30,6 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
-        NodeError::OpeningStopped => (Unavailable, "stopping"),
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
@@ -47,7 +46,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
-        NodeError::Gone(_) => (Unavailable, "stopping"),
+        NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
         NodeError::Io(error) => match error.cause {
             Cause::Internal => (Internal, "internal"),
             Cause::OutOfRange => (Invalid, "invalid_size"),
