@@ -177,6 +177,7 @@ fn member(number: u16, state: MemberState) -> MemberRecord {
         uuid: DriveUuid([3; 16]),
         state,
         made_good,
+        given_up: made_good,
         since: RootGeneration(70),
     }
 }

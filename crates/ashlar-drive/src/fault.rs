@@ -1,9 +1,12 @@
 //! Faults on demand: an ordinary drive that does what bad ones do, for tests of everything above.
 
 use std::cell::{RefCell, RefMut};
+use std::fs;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::{DeviceError, DeviceOp, Notify, wait_for};
@@ -21,6 +24,27 @@ struct Shared {
     released: Notify,
 }
 
+/// Where faults are asked for while the program runs.
+struct Asked {
+    file: Arc<Path>,
+    drive: String,
+}
+
+impl Asked {
+    /// What the file asks for, if that is for this drive. It is taken by that.
+    fn take(&self) -> Option<Panicking> {
+        let text = fs::read_to_string(&self.file).ok()?;
+        let (word, path) = text.trim_end().split_once(' ')?;
+        let panicking = match word {
+            "once" => Panicking::Once,
+            "twice" => Panicking::Twice,
+            _ => return None,
+        };
+        let is_meant = self.drive.contains(path) && fs::remove_file(&self.file).is_ok();
+        is_meant.then_some(panicking)
+    }
+}
+
 #[derive(Default)]
 struct Plan {
     failing: Vec<Failing>,
@@ -28,6 +52,7 @@ struct Plan {
     stalled: bool,
     delay: Duration,
     panics: Option<Panicking>,
+    asked: Option<Asked>,
 }
 
 /// An operation that panics where it is called, as a broken invariant does.
@@ -66,6 +91,14 @@ impl Faults {
     /// None yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Those of `drive` that `file` asks for: `once PATH` or `twice PATH`, where PATH is a part of how the drive is named,
+    /// has its next write panic as [`Self::panic_at_next_write`] does.
+    pub fn asked_for_in(file: Arc<Path>, drive: &str) -> Self {
+        let faults = Faults::new();
+        faults.plan().asked = Some(Asked { file, drive: drive.to_owned() });
+        faults
     }
 
     /// Reads that touch `range` fail with `errno` from now on.
@@ -137,7 +170,9 @@ impl Faults {
     }
 
     fn panic_if_asked(&self) {
-        let asked = self.plan().panics.take();
+        let mut plan = self.plan();
+        let asked = plan.panics.take().or_else(|| plan.asked.as_ref()?.take());
+        drop(plan);
         let Some(panicking) = asked else { return };
         let _held = (panicking == Panicking::Twice).then(|| Undroppable);
         panic!("a fault that was asked for");

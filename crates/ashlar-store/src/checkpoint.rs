@@ -182,11 +182,14 @@ impl<W: World> Pool<W> {
         let joining = self.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
             (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
-                MemberRecord { uuid: record.uuid, ..*member }
+                MemberRecord { uuid: record.uuid, given_up: false, ..*member }
             }
-            (MemberState::Absent | MemberState::Released, _) => *member,
+            (MemberState::Absent | MemberState::Released, _) => {
+                MemberRecord { given_up: member.given_up && !self.is_gone(member.drive), ..*member }
+            }
             _ if !drives.contains(&member.drive) => {
-                MemberRecord { state: MemberState::Absent, since: generation, ..*member }
+                let (state, given_up) = (MemberState::Absent, self.gives_up(member.drive));
+                MemberRecord { state, given_up, since: generation, ..*member }
             }
             _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
             _ => MemberRecord { state: MemberState::Present, ..*member },

@@ -61,6 +61,7 @@ mod zeroing;
 pub use comeback::{ReturnError, Returned};
 pub use compress::codec;
 
+pub use ashlar_raid::Failure;
 pub use audit::Audit;
 pub use batch::unit_blocks_max;
 pub use capacity::Space;

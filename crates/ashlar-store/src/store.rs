@@ -119,6 +119,16 @@ impl<W: World> Store<W> {
         self.pool.fail_drive(drive, force).await
     }
 
+    /// These drives are not there any more. They may come back by themselves: see [`DriveStatus::is_given_up`].
+    ///
+    /// # Errors
+    /// When the pool cannot be written.
+    ///
+    /// [`DriveStatus::is_given_up`]: crate::DriveStatus::is_given_up
+    pub async fn drives_are_gone(&self, drives: &[DriveId]) -> Result<(), IoError> {
+        self.pool.drives_are_gone(drives).await
+    }
+
     /// Whether a drive with this superblock was being added when the daemon was killed, so that it holds nothing.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         self.pool.was_about_to_be_added(superblock, device).await

@@ -209,7 +209,8 @@ impl<W: World> Pool<W> {
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);
-        let record = MemberRecord { drive, uuid, state: MemberState::Present, made_good: false, since };
+        let (state, made_good, given_up) = (MemberState::Present, false, false);
+        let record = MemberRecord { drive, uuid, state, made_good, given_up, since };
         self.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);

@@ -122,6 +122,15 @@ pub enum NodeError {
         /// What they are instead, each.
         why: String,
     },
+    /// Of a pool that the node has no drive is there.
+    #[error("none of its drives is there: {why}")]
+    NoneThere {
+        /// What is where they were, each.
+        why: String,
+    },
+    /// Somebody has stopped the opening of a pool.
+    #[error("its opening was stopped")]
+    OpeningStopped,
     /// The drives are those of several pools.
     #[error("the drives belong to several pools ({0}): say which by its name or UUID")]
     SeveralPools(String),
@@ -234,15 +243,6 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Of a drive that a pool of this daemon has: `lost` is its name there, if the pool has lost it.
-    pub(crate) fn of_pools_drive(spec: &str, lost: Option<String>, pool: &str) -> Self {
-        let (spec, pool) = (spec.to_owned(), pool.to_owned());
-        match lost {
-            Some(drive) => NodeError::LostByPool { spec, drive, pool },
-            None => NodeError::DriveOfPool { spec, pool },
-        }
-    }
-
     /// What there is to say where the pool that it is about is named already.
     pub fn of_its_pool(&self) -> String {
         match self {

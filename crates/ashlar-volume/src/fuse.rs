@@ -43,10 +43,14 @@ pub(crate) struct Fuse {
     /// The pool is being closed.
     retired: Cell<bool>,
     changed: Notify,
+    /// Told at once when it blows, unless the pool is being closed.
+    told: Box<dyn Fn(&Blown)>,
 }
 
 impl Fuse {
-    pub fn new(pool: PoolUuid) -> Rc<Self> {
+    /// The fuse of `pool`. `told` hears at once of a panic, unless the pool is being closed.
+    pub fn new(pool: PoolUuid, told: impl Fn(&Blown) + 'static) -> Rc<Self> {
+        let told = Box::new(told);
         let (blown, waiting) = (RefCell::default(), RefCell::default());
         Rc::new(Fuse {
             pool,
@@ -55,6 +59,7 @@ impl Fuse {
             under_way: Cell::new(0),
             retired: Cell::new(false),
             changed: Notify::new(),
+            told,
         })
     }
 
@@ -103,11 +108,17 @@ impl Fuse {
     }
 
     fn blow(&self, panicked: Panicked) -> Blown {
+        if let Err(first) = self.holds() {
+            return first;
+        }
         let blown = Blown { why: panicked.text.into() };
-        let first = self.blown.borrow_mut().get_or_insert(blown).clone();
+        if !self.retired.get() {
+            (self.told)(&blown);
+        }
+        self.blown.replace(Some(blown.clone()));
         self.waiting.borrow().iter().for_each(|(_, waker)| waker.wake_by_ref());
         self.changed.notify_waiters();
-        first
+        blown
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
@@ -16,7 +16,9 @@ use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
-use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::report::{
+    DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport, is_lost,
+};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
@@ -27,12 +29,14 @@ mod elsewhere;
 mod members;
 mod notes;
 mod open;
+mod opening;
 mod stopped;
 mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
+pub use opening::{Opening, OpeningStage};
 pub use stopped::StoppedPool;
 pub use volumes::{AccessChange, NewVolume};
 
@@ -61,6 +65,15 @@ struct PoolDrive<D> {
     pool_bytes: u64,
 }
 
+impl<D> PoolDrive<D> {
+    /// What is known of it, with the name that it has by now: udev may give it one after it was opened.
+    fn facts<B: DriveBay<Device = D>>(&self, bay: &B) -> DriveFacts {
+        let facts = self.drive.facts.clone();
+        let stable_name = facts.kernel.as_deref().and_then(|kernel| bay.stable_name(kernel));
+        DriveFacts { stable_name: stable_name.or(facts.stable_name), ..facts }
+    }
+}
+
 /// A volume, and what of it other reactors may read.
 struct OpenVolume<B: DriveBay> {
     volume: HomeVolume<B>,
@@ -84,6 +97,8 @@ struct OpenPool<B: DriveBay> {
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
+    /// When drives that have failed were first seen to have.
+    failed_at: RefCell<BTreeMap<DriveId, Nanos>>,
     /// Drives whose label is being taken off, because they are no members any more.
     parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
@@ -128,13 +143,20 @@ impl<B: DriveBay> Home<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.of_pools(|pool| pool.report(self.index))
+        self.of_pools(|pool| pool.report(&self.bay, self.index))
+    }
+
+    /// All drives that the pools of this reactor have open and that are there: another drive may be by now where one was
+    /// that is not.
+    pub fn held(&self) -> Vec<HeldDrive> {
+        self.of_pools(|pool| pool.held(&self.bay)).concat()
     }
 
     /// What has to be remembered of a pool.
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
-        pool.fuse().call(|| pool.record()).map_err(|blown| stopped::stopped(pool.name.clone(), blown))
+        let record = pool.fuse().call(|| pool.record(&self.bay));
+        record.map_err(|blown| stopped::stopped(pool.name.clone(), blown))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -314,9 +336,25 @@ impl<B: DriveBay> OpenPool<B> {
         Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
     }
 
+    fn held(&self, bay: &B) -> Vec<HeldDrive> {
+        let (status, drives) = (self.store.status(), self.drives.borrow());
+        let is_there = |given: &&PoolDrive<B::Device>| bay.is_there(&given.drive.device);
+        let held = drives.iter().filter(is_there).map(|given| {
+            // One that came back has several records, of which the newest comes last.
+            let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
+            HeldDrive {
+                spec: given.drive.facts.spec.clone(),
+                pool: self.name.clone(),
+                drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
+                is_lost: record.is_some_and(is_lost),
+            }
+        });
+        held.collect()
+    }
+
     /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
     /// start.
-    fn record(&self) -> PoolRecord {
+    fn record(&self, bay: &B) -> PoolRecord {
         let given = self.drives.borrow();
         let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
         let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
@@ -324,13 +362,13 @@ impl<B: DriveBay> OpenPool<B> {
         PoolRecord {
             uuid: self.uuid,
             name: self.name.clone(),
-            drives: drives.map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
         }
     }
 
-    fn report(&self, home: ReactorIndex) -> PoolReport {
+    fn report(&self, bay: &B, home: ReactorIndex) -> PoolReport {
         let status = self.store.status();
         let entries = self.store.volumes();
         let mut volumes: Vec<VolumeReport> =
@@ -341,7 +379,7 @@ impl<B: DriveBay> OpenPool<B> {
             let given = drives.iter().find(|given| given.uuid == drive.uuid);
             DriveReport {
                 status: drive.clone(),
-                facts: given.map(|given| given.drive.facts.clone()),
+                facts: given.map(|given| given.facts(bay)),
                 is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
             }
         });

@@ -33,7 +33,7 @@ mod store_volume;
 mod table;
 
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
-pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
+pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
 pub use courier::{Courier, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
@@ -41,12 +41,12 @@ pub use door::{
 };
 pub use error::NodeError;
 pub use home::{
-    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal,
-    StoppedPool,
+    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening,
+    OpeningStage, Removal, StoppedPool,
 };
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};
 pub use node_door::{NodeDoor, NodeVolume};
-pub use report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
 pub use table::{Place, ReactorIndex, Table};

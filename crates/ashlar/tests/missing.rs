@@ -14,11 +14,11 @@ fn states(place: &Place) -> Vec<String> {
 }
 
 fn take_away(place: &Place, index: usize) {
-    fs::rename(place.image(index), place.path("away")).unwrap();
+    fs::rename(place.image(index), place.aside(index)).unwrap();
 }
 
 fn bring_back(place: &Place, index: usize) {
-    fs::rename(place.path("away"), place.image(index)).unwrap();
+    fs::rename(place.aside(index), place.image(index)).unwrap();
 }
 
 #[test]
@@ -34,6 +34,7 @@ fn a_drive_that_is_late_is_waited_for_and_stays_a_member() {
     assert!(said.by_ref().map(Result::unwrap).any(|line| waits(&line)), "it says what it waits for");
     bring_back(&place, 1);
     daemon.wait_for("READY=1");
+    place.wait_until_opened();
     assert_eq!(states(&place), ["online"]);
 }
 
@@ -49,6 +50,7 @@ fn a_drive_that_the_pool_has_given_up_is_not_waited_for() {
     daemon.terminate();
     let mut daemon = place.spawn(place.serve_waiting(3600));
     daemon.wait_for("READY=1");
+    place.wait_until_opened();
     assert!(place.has_lost("tank", 1));
 }
 
@@ -64,7 +66,9 @@ fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
     let pool = place.json(&["pool", "list"])[0].clone();
     assert_eq!(pool["states"][0], "unavailable");
     let problem = pool["problem"].as_str().unwrap();
-    for part in ["2 of 4 drives are missing", "1.img: there is no such file", "3.img: "] {
+    for part in
+        ["2 of 4 drives are missing", "1.img: there is no such file", "3.img holds too little to be a drive"]
+    {
         assert!(problem.contains(part), "'{part}' is not in: {problem}");
     }
 }

@@ -36,7 +36,7 @@ fn blow(fuse: &Rc<Fuse>) {
 
 #[test]
 fn work_that_does_not_panic_is_done() {
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     assert_eq!(fuse.call(|| 3), Ok(3));
     assert_eq!(poll(pin!(fuse.guard(ready(4)))), Poll::Ready(Ok(4)));
     assert_eq!(fuse.holds(), Ok(()));
@@ -44,7 +44,7 @@ fn work_that_does_not_panic_is_done() {
 
 #[test]
 fn a_panic_in_a_poll_blows_the_fuse_and_the_first_reason_stays() {
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     let panics = async { panic!("the first") };
     let Poll::Ready(Err(first)) = poll(pin!(fuse.guard(panics))) else { panic!("it has panicked") };
     assert_eq!(&*first.why, "the first");
@@ -54,7 +54,7 @@ fn a_panic_in_a_poll_blows_the_fuse_and_the_first_reason_stays() {
 
 #[test]
 fn work_that_waits_is_woken_and_dropped_when_the_fuse_blows() {
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     let dropped = Rc::new(Cell::new(false));
     let mut waiting = pin!(fuse.guard(endless(&dropped)));
     assert!(poll(waiting.as_mut()).is_pending());
@@ -67,7 +67,7 @@ fn work_that_waits_is_woken_and_dropped_when_the_fuse_blows() {
 
 #[test]
 fn work_that_is_given_up_leaves_no_waker_behind() {
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     {
         let mut waiting = pin!(fuse.guard(pending::<()>()));
         assert!(poll(waiting.as_mut()).is_pending());
@@ -80,7 +80,7 @@ fn work_that_is_given_up_leaves_no_waker_behind() {
 
 #[test]
 fn a_blown_fuse_is_spent_once_all_work_has_been_dropped() {
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     let dropped = Rc::new(Cell::new(false));
     let mut spent = pin!(fuse.spent());
     {
@@ -95,13 +95,18 @@ fn a_blown_fuse_is_spent_once_all_work_has_been_dropped() {
 
 #[test]
 fn a_retired_fuse_tells_nobody_but_those_whose_work_it_is() {
-    let fuse = Fuse::new(POOL);
+    let told = Rc::new(Cell::new(false));
+    let fuse = Fuse::new(POOL, {
+        let told = told.clone();
+        move |_| told.set(true)
+    });
     let mut spent = pin!(fuse.spent());
     assert!(poll(spent.as_mut()).is_pending());
     fuse.retire();
     assert_eq!(poll(spent.as_mut()), Poll::Ready(None));
     blow(&fuse);
     assert!(fuse.holds().is_err());
+    assert!(!told.get());
 }
 
 #[test]
@@ -112,8 +117,24 @@ fn values_that_panic_when_they_are_dropped_blow_the_fuse() {
             panic!("the count is wrong");
         }
     }
-    let fuse = Fuse::new(POOL);
+    let fuse = Fuse::new(POOL, |_| ());
     let held = Panics;
     drop(fuse.guard(async move { drop(held) }));
     assert_eq!(&*fuse.holds().unwrap_err().why, "the count is wrong");
+}
+
+#[test]
+fn a_panic_is_told_once_and_at_once() {
+    let told = Rc::new(Cell::new(0));
+    let fuse = Fuse::new(POOL, {
+        let told = told.clone();
+        move |_| told.set(told.get() + 1)
+    });
+    let dropped = Rc::new(Cell::new(false));
+    let mut waiting = pin!(fuse.guard(endless(&dropped)));
+    assert!(poll(waiting.as_mut()).is_pending());
+    blow(&fuse);
+    assert_eq!(told.get(), 1);
+    assert!(matches!(poll(waiting.as_mut()), Poll::Ready(Err(_))));
+    assert_eq!(told.get(), 1);
 }

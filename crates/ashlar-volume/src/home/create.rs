@@ -12,7 +12,7 @@ use super::members::{FoundMember, FoundPool};
 use super::{Home, HomeStore, OpenPool, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
-use crate::report::{PoolRecord, name_of_lost};
+use crate::report::{HeldDrive, PoolRecord};
 
 /// A pool to be made.
 #[derive(Clone, Debug)]
@@ -160,8 +160,8 @@ impl<B: DriveBay> Home<B> {
         let in_use = self.identities_in_use();
         for spec in specs {
             let Some(identity) = self.bay.identity(spec) else { continue };
-            if let Some((pool, lost)) = in_use.get(&identity) {
-                return Err(NodeError::of_pools_drive(spec, lost.clone(), pool));
+            if let Some(held) = in_use.get(&identity) {
+                return Err(held.refuses(spec));
             }
             if let Some(other) = seen.insert(identity, spec) {
                 return Err(NodeError::SameDrive(other.clone(), spec.clone()));
@@ -170,20 +170,9 @@ impl<B: DriveBay> Home<B> {
         Ok(())
     }
 
-    /// Whose they are, and under which name the pool has lost them, if it has.
-    fn identities_in_use(&self) -> BTreeMap<String, (String, Option<String>)> {
-        let pools = self.pools.borrow();
-        let mut in_use = BTreeMap::new();
-        for pool in pools.values() {
-            let drives = pool.store.status().drives;
-            for member in pool.drives.borrow().iter() {
-                let identity = self.bay.identity(&member.drive.facts.spec);
-                // One that came back has several records, of which the newest comes last.
-                let lost = drives.iter().rfind(|drive| drive.uuid == member.uuid).and_then(name_of_lost);
-                in_use.extend(identity.map(|identity| (identity, (pool.name.clone(), lost))));
-            }
-        }
-        in_use
+    fn identities_in_use(&self) -> BTreeMap<String, HeldDrive> {
+        let held = self.held().into_iter();
+        held.filter_map(|held| Some((self.bay.identity(&held.spec)?, held))).collect()
     }
 
     /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered
@@ -221,7 +210,7 @@ impl<B: DriveBay> Home<B> {
             })),
             None => self.give_back(drives),
         }
-        added.map(|_| pool.record())
+        added.map(|_| pool.record(&self.bay))
     }
 
     async fn add_to(

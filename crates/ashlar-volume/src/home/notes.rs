@@ -4,8 +4,7 @@ use ashlar_block::{ByteSize, counted_are};
 use ashlar_store::format::superblock::Superblock;
 
 use super::PoolDrive;
-use super::members::NoMember;
-use crate::bay::DriveFacts;
+use crate::bay::{DriveFacts, NoMember};
 use crate::node::is_at;
 
 /// What the opening of a pool has found.

@@ -19,6 +19,8 @@ pub struct StoppedPool {
     pub name: String,
     /// What the panic said, and where.
     pub why: String,
+    /// Nothing of it is left, and its drives can be opened. It is told of at once when it is stopped, and then again.
+    pub is_let_go: bool,
 }
 
 impl<B: DriveBay> OpenPool<B> {
@@ -28,6 +30,16 @@ impl<B: DriveBay> OpenPool<B> {
 }
 
 impl<B: DriveBay> Home<B> {
+    /// The fuse of a pool that is to be opened.
+    pub(super) fn fuse_of(&self, uuid: PoolUuid, name: &str) -> Rc<Fuse> {
+        let (told, name) = (self.told.clone(), name.to_owned());
+        Fuse::new(uuid, move |blown| {
+            let (name, why) = (name.clone(), blown.why.to_string());
+            tracing::error!(pool = name, "a fault in Ashlar itself takes the pool out of service: {why}");
+            told(StoppedPool { uuid, name, why, is_let_go: false });
+        })
+    }
+
     /// `work` of a pool, under its fuse.
     ///
     /// # Errors
@@ -58,11 +70,6 @@ impl<B: DriveBay> Home<B> {
             let Some(blown) = fuse.spent().await else { return };
             let Some(pool) = pools.borrow_mut().remove(&uuid) else { return };
             let name = pool.name.clone();
-            tracing::error!(
-                pool = name,
-                "a fault in Ashlar itself takes the pool out of service: {}",
-                blown.why
-            );
             table.remove_pool(uuid);
             fuse.discard(|| {
                 let volumes = pool.all_volumes();
@@ -70,7 +77,7 @@ impl<B: DriveBay> Home<B> {
             });
             // Its drives are let go of by this.
             fuse.discard(|| drop(pool));
-            told(StoppedPool { uuid, name, why: blown.why.to_string() });
+            told(StoppedPool { uuid, name, why: blown.why.to_string(), is_let_go: true });
         });
     }
 }

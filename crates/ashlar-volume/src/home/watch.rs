@@ -3,8 +3,8 @@
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use ashlar_block::{Clock, Device, Spawn};
-use ashlar_store::{DriveCondition, PoolStatus};
+use ashlar_block::{Clock, Device, DriveId, Nanos, Spawn};
+use ashlar_store::{DriveCondition, DriveStatus, Failure, PoolStatus};
 
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::DriveBay;
@@ -13,6 +13,8 @@ use crate::table::{PoolHealth, Table};
 
 /// How often.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long after a drive has failed it may vanish and count as pulled: the kernel takes a moment to let go of it.
+const PULLED_MAX: Duration = Duration::from_secs(30);
 
 impl<B: DriveBay> Home<B> {
     /// Watches `pool` until it is closed.
@@ -27,7 +29,7 @@ impl<B: DriveBay> Home<B> {
                 if !table_figures(&table, &pool) {
                     return;
                 }
-                look_at_drives(&bay, &pool).await;
+                look_at_drives(&bay, &pool, world.now()).await;
                 part_with_drives(&pool);
             }
         };
@@ -45,25 +47,61 @@ fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
     true
 }
 
-/// Drives that have vanished are given up by the first write that meets them: a checkpoint is one.
-async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
+/// Drives that have vanished, or are not believed any more, are given up by the first write that meets them: a
+/// checkpoint is one. Of those that have vanished the pool is told that, so that they may come back by themselves.
+async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>, now: Nanos) {
     let Some(pool) = pool.upgrade() else { return };
-    let status = pool.store.status();
-    let online = |uuid| {
-        // One that came back has two records: that of its old number says that it is lost.
-        let mut records = status.drives.iter().filter(|drive| drive.uuid == uuid);
-        records.any(|drive| matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving))
-    };
-    // Each is looked at, so that one root is written without all that are gone.
-    let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);
-    let specs = |drive: &PoolDrive<B::Device>| drive.drive.facts.spec.clone();
-    let lost: Vec<String> = pool.drives.borrow().iter().filter(is_lost).map(specs).collect();
+    // Each is looked at, so that one root is written without all of them.
+    let lost = pool.drives_lost(bay, now);
     if lost.is_empty() {
         return;
     }
-    tracing::error!(pool = pool.name, drives = lost.join(", "), "drives are gone");
-    if let Err(error) = pool.store.checkpoint().await {
+    let names: Vec<&str> = lost.iter().map(|lost| lost.place.as_str()).collect();
+    tracing::error!(pool = pool.name, drives = names.join(", "), "drives are gone");
+    let gone: Vec<DriveId> = lost.iter().filter(|lost| lost.has_vanished).map(|lost| lost.drive).collect();
+    let written = match gone.as_slice() {
+        [] => pool.store.checkpoint().await,
+        gone => pool.store.drives_are_gone(gone).await,
+    };
+    if let Err(error) = written {
         tracing::error!(pool = pool.name, %error, "writing the pool's root without them");
+    }
+}
+
+/// A drive that is lost, although its pool does not know that, or does not know why.
+struct Lost {
+    drive: DriveId,
+    place: String,
+    /// Nothing is where it was.
+    has_vanished: bool,
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    fn drives_lost(&self, bay: &B, now: Nanos) -> Vec<Lost> {
+        let status = self.store.status();
+        let lost = |given: &PoolDrive<B::Device>| {
+            // One that came back has several records, of which the newest comes last.
+            let record = status.drives.iter().rfind(|drive| drive.uuid == given.uuid)?;
+            let device = &given.drive.device;
+            let is_lost = match record.condition {
+                DriveCondition::Online | DriveCondition::Leaving => !bay.is_present(device),
+                _ => self.was_pulled(record, now) && !bay.is_there(device),
+            };
+            let place = || given.facts(bay).place().to_owned();
+            is_lost.then(|| Lost { drive: given.id, place: place(), has_vanished: !bay.is_there(device) })
+        };
+        self.drives.borrow().iter().filter_map(lost).collect()
+    }
+
+    /// Whether a drive that has failed may have been pulled then, if it turns out to have vanished: one that is
+    /// pulled may refuse a few writes first.
+    fn was_pulled(&self, record: &DriveStatus, now: Nanos) -> bool {
+        let refused = matches!(record.condition, DriveCondition::Failed(Failure::Device(_)));
+        if !refused || !record.is_given_up {
+            return false;
+        }
+        let since = *self.failed_at.borrow_mut().entry(record.drive).or_insert(now);
+        now.since(since) < PULLED_MAX
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Located, Node, check_unused, is_at};
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::error::NodeError;
-use crate::home::{OpenRequest, Removal};
+use crate::home::{OpenRequest, Opening, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
@@ -28,7 +28,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         spec: String,
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move { home.add_drive(uuid, old, spec, force).await }).await
     }
@@ -132,7 +132,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let others = reports.into_iter().filter(|report| report.status.uuid != at.uuid);
         let request = OpenRequest {
             pool: Some(at.uuid.to_string()),
+            name: Some(report.status.name),
             drives,
+            seek: false,
             left_out: Vec::new(),
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
@@ -141,6 +143,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,
+            opening: Opening::default(),
         };
         self.at_pool(at, move |home, uuid| async move { home.reopen_pool(uuid, request).await }).await
     }

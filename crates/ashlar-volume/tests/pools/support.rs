@@ -43,6 +43,8 @@ impl DriveBay for MemoryBay {
         let device = drives[spec].clone();
         let facts = DriveFacts {
             spec: spec.to_owned(),
+            kernel: None,
+            stable_name: None,
             kind: "memory".to_owned(),
             size_bytes: device.info().size_bytes,
             is_volatile: true,

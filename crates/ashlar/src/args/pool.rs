@@ -54,8 +54,9 @@ and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
-        /// A drive, or a directory to look for drives in; repeatable
-        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this node has and
+        /// that is not open is opened, wherever its drives are
+        #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
+    Access, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
@@ -12,8 +12,10 @@ use comfy_table::{Cell, Color, Table, presets};
 
 use crate::colours;
 
+mod drives;
 mod hosts;
 
+pub use drives::{drive_info, drives, member};
 pub use hosts::hosts;
 
 fn table(header: &[&str]) -> Table {
@@ -55,7 +57,7 @@ fn states(states: &[String]) -> Cell {
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
     if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full"]) {
         cell.fg(Color::Red)
-    } else if has(&["degraded", "absent", "returned", "stale", "slow"]) {
+    } else if has(&["opening", "degraded", "absent", "returned", "stale", "slow"]) {
         cell.fg(Color::Yellow)
     } else {
         cell.fg(Color::Green)
@@ -252,7 +254,7 @@ pub fn pool(pool: &Pool) -> String {
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
         ("unclean starts", counters.unclean_starts.to_string()),
     ]);
-    format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+    format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
 }
 
 fn patience_with_drives(pool: &Pool) -> String {
@@ -274,43 +276,6 @@ fn share_of_rebuild(pool: &Pool) -> String {
 fn spare(spare: &Spare) -> String {
     let Spare { spec, problem } = spare;
     problem.as_ref().map_or_else(|| spec.clone(), |why| format!("{spec}, which could not be taken: {why}"))
-}
-
-/// Drives of pools, a line each.
-pub fn drives(drives: &[PoolDrive]) -> String {
-    if drives.is_empty() {
-        return "no drives: ashlar pool create takes some".to_owned();
-    }
-    let mut table = table(&["drive", "pool", "where", "state", "size", "errors", "wrong", "model"]);
-    for drive in drives {
-        table.add_row([
-            Cell::new(&drive.name),
-            Cell::new(&drive.pool),
-            Cell::new(drive.spec.as_deref().unwrap_or("-")),
-            states(&drive.states),
-            Cell::new(size(drive.size_bytes)),
-            Cell::new(drive.read_errors),
-            Cell::new(drive.wrong_answers),
-            Cell::new(drive.model.as_deref().unwrap_or("-")),
-        ]);
-    }
-    let problem =
-        |drive: &PoolDrive| Some(format!("{}/{}: {}", drive.pool, drive.name, drive.problem.as_ref()?));
-    let problems = drives.iter().filter_map(problem);
-    std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
-}
-
-/// What a drive is and holds.
-pub fn drive_info(drive: &DriveInfo) -> String {
-    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    sheet(vec![
-        ("drive", drive.spec.clone()),
-        ("kind", drive.kind.clone()),
-        ("size", size(drive.size_bytes)),
-        ("holds", drive.content.clone()),
-        ("model", or_dash(&drive.model)),
-        ("serial", or_dash(&drive.serial)),
-    ])
 }
 
 /// All volumes, a line each.

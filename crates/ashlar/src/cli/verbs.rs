@@ -317,11 +317,12 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
     let place = absolute(drive)?;
     // What a pool has open is locked; the pool knows it already.
     let member = match in_pool(&members, drive)? {
-        None => members.iter().find(|member| is_drive(member, &place)),
+        // Of a pool that is not open it knows nothing more than the drive itself.
+        None => members.iter().find(|member| is_drive(member, &place) && member.states != ["unknown"]),
         member => member,
     };
     if let Some(member) = member {
-        return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
+        return print(output, member, tables::member);
     }
     let request = NameDrive { drive: place, force: false };
     let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;

@@ -29,7 +29,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::InUseElsewhere { .. } => (Conflict, "drive_in_use"),
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
-        NodeError::NoMembers { .. } => (NotFound, "no_members"),
+        NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
@@ -47,7 +47,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
-        NodeError::Gone(_) => (Unavailable, "stopping"),
+        NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
         NodeError::Io(error) => match error.cause {
             Cause::Internal => (Internal, "internal"),
             Cause::OutOfRange => (Invalid, "invalid_size"),

@@ -11,9 +11,9 @@ use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, SCRUB_INTERVAL
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
-use ashlar_volume::{AccessChange, AccessList, DriveBay, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
+use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
-use super::bay::MachineBay;
+use super::bay::identity;
 
 const ANY: &str = "any";
 const ALL: &str = "all";
@@ -153,15 +153,14 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
     let looked = directories.iter().any(Option::is_some);
     let named = drives.iter().zip(&directories).filter(|(_, directory)| directory.is_none());
     // Two looks at one drive at a time are in each other's way.
-    let mut seen: BTreeSet<String> = named.filter_map(|(drive, _)| MachineBay.identity(drive)).collect();
+    let mut seen: BTreeSet<String> = named.filter_map(|(drive, _)| identity(drive)).collect();
     let mut expanded = Vec::new();
     for (drive, directory) in drives.iter().zip(directories) {
         let Some(directory) = directory else {
             expanded.push(drive.clone());
             continue;
         };
-        let mut is_new =
-            |drive: &String| MachineBay.identity(drive).is_none_or(|identity| seen.insert(identity));
+        let mut is_new = |drive: &String| identity(drive).is_none_or(|identity| seen.insert(identity));
         expanded.extend(drives_in(&directory)?.into_iter().filter(|drive| is_new(drive)));
     }
     Ok((expanded, looked))

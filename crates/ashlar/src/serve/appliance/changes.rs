@@ -11,10 +11,13 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, Given, NodeError, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{AccessChange, Given, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
+use super::super::bay::name_the_same;
+use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
+use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::super::{convert, requests};
 use super::Shared;
@@ -33,14 +36,46 @@ impl Shared {
             return Err(api_error(NodeError::PoolExists(new.name)));
         }
         self.check_no_spare(&request.drives)?;
+        self.check_not_opening(&request.drives)?;
+        self.check_distinct(&request.drives).await?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
     }
 
-    pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
+    /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
+    pub(super) async fn import_pool(self: Arc<Self>, request: ImportPool) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
+        let by_itself = self.not_open_with(request.pool.as_deref(), &request.drives);
+        for uuid in &by_itself {
+            self.stop_opening(uuid).await;
+        }
+        let imported = self.import_stopped(request, &by_itself).await;
+        by_itself.iter().for_each(|uuid| self.begin_opening(uuid));
+        let pool = imported?;
+        if let Err(error) = self.deaths.forget(&pool.uuid) {
+            tracing::warn!(pool = pool.name, %error, "forgetting that the pool's work has ended the daemon");
+        }
+        Ok(pool)
+    }
+
+    async fn import_stopped(
+        self: &Arc<Self>,
+        request: ImportPool,
+        by_itself: &[String],
+    ) -> Result<Pool, ApiError> {
+        for uuid in by_itself {
+            // It may just have been opened.
+            if let Ok(report) = self.node.report(uuid).await {
+                return Ok(self.pool(&report));
+            }
+        }
+        if let ([uuid], []) = (by_itself, request.drives.as_slice()) {
+            return self.import_known(uuid).await;
+        }
+        distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = self.members_among(&request.drives).await?;
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
@@ -48,16 +83,23 @@ impl Shared {
         self.remember(&record).await
     }
 
+    /// Opens a pool that the node has, wherever its drives are.
+    async fn import_known(self: &Arc<Self>, uuid: &str) -> Result<Pool, ApiError> {
+        self.open_known(uuid, Opening::default()).await.map_err(api_error)?;
+        let report = self.node.report(uuid).await.map_err(api_error)?;
+        Ok(self.pool(&report))
+    }
+
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
     async fn remember(&self, record: &PoolRecord) -> Result<Pool, ApiError> {
         self.memory().remember(record)?;
         self.remember_nsids()?;
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
-    fn remember_nsids(&self) -> Result<(), ApiError> {
+    pub(super) fn remember_nsids(&self) -> Result<(), ApiError> {
         self.memory().remember_nsids(self.node.table().nsid_high())
     }
 
@@ -98,9 +140,14 @@ impl Shared {
 
     pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
-            return self.memory().forget(&uuid);
+            self.stop_opening(&uuid).await;
+            // It may just have been opened.
+            if self.node.report(&uuid).await.is_err() {
+                return self.memory().forget(&uuid);
+            }
         }
         let report = self.node.report(&pool).await.map_err(api_error)?;
         check_outlives(&report)?;
@@ -116,16 +163,18 @@ impl Shared {
 
     pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         self.check_no_spare([&request.drive])?;
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
+        self.check_distinct(std::slice::from_ref(&request.drive)).await?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
     }
 
     pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn remove_drive(
@@ -133,7 +182,7 @@ impl Shared {
         pool: String,
         request: RemoveDrive,
     ) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
         let member = self.node.member_named(&pool, &request.drive).await.map_err(api_error)?;
         let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
@@ -144,7 +193,7 @@ impl Shared {
             self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()))?;
         }
         tokio::spawn(self.clone().forget_removed(uuid));
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn replace_drive(
@@ -153,9 +202,11 @@ impl Shared {
         request: ReplaceDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let ReplaceDrive { drive, with, force } = request;
         self.check_no_spare([&with])?;
+        self.check_not_opening(std::slice::from_ref(&with))?;
+        self.check_distinct(std::slice::from_ref(&with)).await?;
         let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
@@ -175,11 +226,12 @@ impl Shared {
         request: ReturnDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if report.status.halted.is_some() {
-            return self.reopen(uuid, request).await;
+            let found = self.found_drives(&uuid).into_iter().map(|found| found.spec).collect();
+            return self.reopen(uuid, request, found).await;
         }
         let known = self.memory().pool(&uuid).cloned();
         let remembered = |drive: DriveUuid| {
@@ -188,24 +240,38 @@ impl Shared {
         };
         let record = self.node.return_drive(&uuid, request.drive, request.at, remembered).await;
         let record = record.map_err(api_error)?;
+        self.memory().returns.forget_pool(&record);
         tokio::spawn(self.clone().forget_removed(uuid));
         self.remember(&record).await
     }
 
-    /// A pool that has halted is opened anew, with all drives that are there by now, and the one that is `at`.
-    async fn reopen(&self, uuid: String, request: ReturnDrive) -> Result<Pool, ApiError> {
+    /// A pool that has halted is opened anew, with all drives that are there by now, those that were `found` elsewhere
+    /// and the one that is `at` among them.
+    pub(super) async fn reopen(
+        self: &Arc<Self>,
+        uuid: String,
+        request: ReturnDrive,
+        found: Vec<String>,
+    ) -> Result<Pool, ApiError> {
         let ReturnDrive { drive, at } = request;
         let mut drives = self.memory().pool(&uuid).map(PoolState::specs).unwrap_or_default();
-        drives.extend(at.filter(|at| !drives.contains(at)));
+        for more in found.into_iter().chain(at) {
+            if !drives.iter().any(|known| name_the_same(known, &more)) {
+                drives.push(more);
+            }
+        }
+        self.memory().was_closed(uuid.clone(), NotOpen::Opening(Opening::default()));
         let error = match self.node.reopen_pool(&uuid, &drive, drives).await {
             Ok(record) => return self.remember(&record).await,
             Err(error) => error,
         };
         if self.node.report(&uuid).await.is_err() {
-            self.memory().is_not_open(uuid, error.of_its_pool());
-            let hint = "it is closed; ashlar pool import opens it once enough of its drives are there";
+            self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
+            self.begin_opening(&uuid);
+            let hint = "it is closed, and opens by itself once enough of its drives are there";
             return Err(api_error(error).with_hint(hint));
         }
+        self.memory().is_open(&uuid);
         let is_missing = matches!(error, NodeError::Open { .. });
         let error = api_error(error);
         let hint = "it stays open for reads; bring more of its drives back and say this again";
@@ -235,28 +301,29 @@ impl Shared {
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
         let change = requests::settings(request)?;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn scrub(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn rebalance(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.rebalance(&pool, order).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
         let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
+        self.finder.look_again();
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
             return destroyed.map(drop);
         }
@@ -267,7 +334,9 @@ impl Shared {
     pub(super) async fn clear_label(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
+        self.finder.look_again();
         Ok(convert::drive_info(&reading))
     }
 
@@ -275,7 +344,7 @@ impl Shared {
     /// volume's, whatever happens in between.
     pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
         let new = requests::new_volume(&request)?;
-        self.check_available(&request.pool)?;
+        self.check_available(&request.pool).await?;
         let nsid = self.node.table().claim_new();
         let noted = self.remember_nsids().inspect_err(|_| self.node.table().release(nsid));
         noted?;
@@ -291,7 +360,7 @@ impl Shared {
     ) -> Result<Volume, ApiError> {
         let new_name = request.name.as_deref().map(str::parse).transpose();
         let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let mut report = None;
         if let Some(bytes) = request.size_bytes {
             let resized = self.node.resize_volume(&pool, volume.clone(), bytes, request.force).await;
@@ -306,7 +375,7 @@ impl Shared {
     }
 
     pub(super) async fn delete_volume(&self, pool: String, volume: String) -> Result<(), ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         self.node.delete_volume(&pool, volume).await.map_err(api_error)
     }
 
@@ -334,7 +403,7 @@ impl Shared {
         volume: String,
         change: AccessChange,
     ) -> Result<Volume, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
         Ok(convert::volume(&report))
     }
