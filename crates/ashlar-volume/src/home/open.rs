@@ -134,7 +134,7 @@ impl<B: DriveBay> Home<B> {
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
-        tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
+        tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool {
             uuid,
             name,

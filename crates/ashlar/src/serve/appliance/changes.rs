@@ -68,7 +68,11 @@ impl Shared {
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
-        self.remember(&record).await
+        let pool = self.remember(&record).await;
+        if let Ok(report) = self.node.report(&record.uuid.to_string()).await {
+            self.warn_of_missing(&report);
+        }
+        pool
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
