@@ -16,9 +16,9 @@ use super::{Home, OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::{DriveBay, NoMember};
 use crate::error::NodeError;
-use crate::node::path_of;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
+use ashlar_block::place::path_of;
 
 /// How often a pool is opened that another machine may have had open meanwhile.
 const OPEN_TRIES: u32 = 3;

@@ -21,6 +21,7 @@ use super::{Config, MachineNode, convert};
 use opening::Openers;
 
 mod changes;
+mod naming;
 mod opening;
 mod returning;
 mod spares;
