@@ -14,6 +14,7 @@ mod device;
 mod ids;
 mod memory;
 mod notify;
+pub mod place;
 mod units;
 mod words;
 mod world;
@@ -26,7 +27,7 @@ pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
 pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
-pub use words::{counted, counted_are};
+pub use words::{counted, counted_are, printable};
 pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift, within};
 
 /// Bytes of one logical block: the unit of compression, of checksums and of the map.

@@ -369,7 +369,7 @@ pub struct Happening {
 impl Happening {
     /// One of which no more is known.
     pub(crate) fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
-        let (kind, message) = (kind.into(), message.into());
+        let (kind, message) = (kind.into(), ashlar_block::printable(&message.into()));
         let (pool, drive, host, state) = (None, None, None, None);
         let (percent, bytes_left, eta_s) = (None, None, None);
         Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }

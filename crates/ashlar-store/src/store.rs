@@ -129,6 +129,14 @@ impl<W: World> Store<W> {
         self.pool.drives_are_gone(drives).await
     }
 
+    /// Whether a drive of this size could be added now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), AddError> {
+        self.pool.check_size(size_bytes)
+    }
+
     /// Whether a drive with this superblock was being added when the daemon was killed, so that it holds nothing.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         self.pool.was_about_to_be_added(superblock, device).await

@@ -152,6 +152,14 @@ impl<W: World> Pool<W> {
         numbers.find(is_free).map(DriveId).ok_or(AddError::TooManyDrives)
     }
 
+    /// Whether a drive of this size could be added now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), AddError> {
+        self.layout_of(size_bytes).map(drop)
+    }
+
     fn layout_of(&self, size_bytes: u64) -> Result<DriveLayout, AddError> {
         let (chunk_bytes, table_bytes) = (self.identity.chunk_bytes(), self.identity.table_bytes);
         let needed = drive_bytes_min(chunk_bytes, table_bytes);

@@ -5,7 +5,7 @@ use std::future::Future;
 use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveUuid, SECTOR_BYTES, World};
 use ashlar_store::format::superblock::{Superblock, SuperblockError};
 
-use crate::node::path_of;
+use ashlar_block::place::path_of;
 
 /// What opens drives for one reactor, by the text that people name them with.
 pub trait DriveBay: Clone + 'static {

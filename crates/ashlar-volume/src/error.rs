@@ -153,20 +153,6 @@ pub enum NodeError {
         /// Why.
         error: AddError,
     },
-    /// What lives on a drive that is lost would not fit a spare.
-    #[error(
-        "{spec} has {size}, and the smallest drive of pool '{pool}' {wanted}: take one that is no smaller"
-    )]
-    SpareTooSmall {
-        /// The spare.
-        spec: String,
-        /// What it has.
-        size: ByteSize,
-        /// The pool.
-        pool: String,
-        /// What its smallest drive has.
-        wanted: ByteSize,
-    },
     /// A pool has no such drive.
     #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]
     NoSuchDrive {

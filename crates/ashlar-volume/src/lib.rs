@@ -32,6 +32,7 @@ mod report;
 mod store_volume;
 mod table;
 
+pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
 pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
 pub use courier::{Courier, Gone};
@@ -45,7 +46,7 @@ pub use home::{
     OpeningStage, Removal, StoppedPool,
 };
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
-pub use node::{Node, is_at, path_of};
+pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::PoolUuid;
+use ashlar_block::place::path_of;
 use ashlar_store::{OpenPolicy, Options};
 use futures_util::future::join_all;
 
@@ -314,17 +315,3 @@ fn check_unused(held: &[HeldDrive], specs: &[String]) -> Result<(), NodeError> {
     let lasts = |held: &&HeldDrive| !held.spec.starts_with("mem:") && !held.spec.starts_with("null:");
     held.iter().filter(lasts).find(is_wanted).map_or(Ok(()), |held| Err(held.refuses(&held.spec)))
 }
-
-/// A drive's text without its options: what two ways of naming one drive have in common.
-pub fn path_of(spec: &str) -> &str {
-    spec.split(',').next().unwrap_or(spec)
-}
-
-/// Whether `name` is where the drive is, with its options or without; of a file also its path alone.
-pub fn is_at(spec: &str, name: &str) -> bool {
-    let (path, name) = (path_of(spec), path_of(name));
-    path == name || path.strip_prefix("file:") == Some(name)
-}
-
-#[cfg(test)]
-mod tests;

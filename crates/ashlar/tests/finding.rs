@@ -2,6 +2,7 @@
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
+mod loops;
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 

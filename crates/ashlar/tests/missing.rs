@@ -160,3 +160,58 @@ fn what_is_missing_in_a_directory_is_named_with_the_reason() {
     }
     daemon.terminate();
 }
+
+/// Starts a daemon by `act` and ends it. Returns what it has logged.
+fn logged(place: &Place, act: impl FnOnce(&Place)) -> String {
+    let mut command = place.serve();
+    command.env("RUST_LOG", "info").env("NO_COLOR", "1");
+    let mut daemon = place.spawn(command);
+    let mut stderr = daemon.stderr();
+    let reader = std::thread::spawn(move || std::io::read_to_string(&mut stderr).expect("a log"));
+    daemon.wait_for("READY=1");
+    place.wait_until_opened();
+    act(place);
+    daemon.terminate();
+    reader.join().expect("it reads")
+}
+
+/// The lines about an open pool, and whether they are warnings.
+fn openings(log: &str) -> Vec<(bool, String)> {
+    let about = log.lines().filter(|line| line.contains("the pool is open"));
+    about.map(|line| (line.contains(" WARN "), line.to_owned())).collect()
+}
+
+/// The only warning about an open pool, in which nothing has a name that only programs know.
+fn warned(log: &str) -> String {
+    for internal in ["DriveId", "missing=", "drive 1"] {
+        assert!(!log.contains(internal), "'{internal}' is in: {log}");
+    }
+    let warnings = openings(log).into_iter().filter(|(is_warning, _)| *is_warning);
+    let warnings: Vec<String> = warnings.map(|(_, line)| line).collect();
+    let [line] = &warnings[..] else { panic!("one warning is wanted: {log}") };
+    line.clone()
+}
+
+#[test]
+fn a_pool_that_opens_without_a_drive_is_a_warning_with_its_path() {
+    let place = Place::by_hand();
+    let log = logged(&place, |place| drop(place.create_pool("tank", 0..4)));
+    assert!(openings(&log).iter().all(|(is_warning, _)| !is_warning), "{log}");
+    fs::rename(place.image(1), place.aside(1)).expect("a file");
+    let said = warned(&logged(&place, |_| ()));
+    let lacks = format!("the pool is open without drive-1 ({}", place.file(1));
+    assert!(said.contains(&lacks), "{said}");
+}
+
+#[test]
+fn a_pool_that_is_imported_without_drives_is_a_warning_with_their_names() {
+    let place = Place::by_hand();
+    let imported = logged(&place, |place| {
+        place.create_pool("tank", 0..5);
+        place.ok(&["pool", "export", "tank"]);
+        fs::rename(place.image(1), place.aside(1)).expect("a file");
+        let directory = place.path("").display().to_string();
+        place.ok(&["pool", "import", "tank", "--drive", &directory, "--degraded"]);
+    });
+    assert!(warned(&imported).contains("the pool is open without drive-1"), "{imported}");
+}

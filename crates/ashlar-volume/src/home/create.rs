@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
 use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
-use super::{Home, HomeStore, OpenPool, PoolDrive};
+use super::{Home, HomeStore, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
 use crate::report::{HeldDrive, PoolRecord};
@@ -252,9 +252,11 @@ impl<B: DriveBay> Home<B> {
     pub async fn prepare_spare(&self, uuid: PoolUuid, spec: String, force: bool) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
-        let prepared = match pool.check_spare(&drives[0].facts) {
+        // What is true of a drive that is added, or comes for another one, is true of a spare.
+        let fits = pool.store.check_size(drives[0].device.size_bytes());
+        let prepared = match fits {
             Ok(()) => self.make_blank(&drives[0], force).await,
-            too_small => too_small,
+            Err(error) => Err(NodeError::AddDrive { spec, error }),
         };
         if prepared.is_err() {
             self.give_back(drives);
@@ -320,16 +322,4 @@ impl<B: DriveBay> Home<B> {
 
 fn failed(spec: &str, error: impl std::fmt::Display) -> NodeError {
     NodeError::Drive(format!("{spec}: {error}"))
-}
-
-impl<B: DriveBay> OpenPool<B> {
-    fn check_spare(&self, spare: &DriveFacts) -> Result<(), NodeError> {
-        let smallest = self.drives.borrow().iter().map(|member| member.pool_bytes).min().unwrap_or(0);
-        if spare.size_bytes >= smallest {
-            return Ok(());
-        }
-        let (spec, pool) = (spare.spec.clone(), self.name.clone());
-        let (size, wanted) = (ByteSize(spare.size_bytes), ByteSize(smallest));
-        Err(NodeError::SpareTooSmall { spec, size, pool, wanted })
-    }
 }

@@ -5,7 +5,7 @@ use ashlar_store::format::superblock::Superblock;
 
 use super::PoolDrive;
 use crate::bay::{DriveFacts, NoMember};
-use crate::node::is_at;
+use ashlar_block::place::is_at;
 
 /// What the opening of a pool has found.
 pub(super) struct Notes {

@@ -18,9 +18,9 @@ use crate::attributes::Attributes;
 use crate::bay::{DriveBay, NoMember};
 use crate::error::NodeError;
 use crate::fuse::{Fuse, PoolWorld};
-use crate::node::path_of;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
+use ashlar_block::place::path_of;
 
 /// How often a pool is opened that another machine may have had open meanwhile.
 const OPEN_TRIES: u32 = 3;
@@ -149,7 +149,7 @@ impl<B: DriveBay> Home<B> {
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
-        tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
+        tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool {
             uuid,
             name,

@@ -5,12 +5,13 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid};
 use ashlar_store::{DriveCondition, OpenPolicy};
 
-use super::{Located, Node, check_unused, is_at};
+use super::{Located, Node, check_unused};
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::error::NodeError;
 use crate::home::{OpenRequest, Opening, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
+use ashlar_block::place::is_at;
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// Takes a drive into a pool: a blank one, or any with `force`.

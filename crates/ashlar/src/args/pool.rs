@@ -15,7 +15,8 @@ pub enum PoolCommand {
 A file that does not exist is made, all of its space reserved; sparse=on takes
 it as it is written. Drives in memory (mem:1GiB) are for tests: they go with
 the daemon. With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile
-(FILE.toml) a file or memory takes as long as such a drive would.")]
+(FILE.toml) a file or memory takes as long as such a drive would. A comma in
+the path of a file is written \\,")]
     Create {
         /// Its name
         name: String,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ashlar_block::{ByteSize, counted};
+use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
     Access, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
 };
@@ -90,7 +90,8 @@ pub fn pools(pools: &[Pool]) -> String {
             Cell::new(ratio(pool.compression_ratio)),
         ]);
     }
-    let problems = pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, pool.problem.as_ref()?)));
+    let problems =
+        pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, printable(pool.problem.as_ref()?))));
     std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
 }
 
@@ -107,7 +108,7 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
     if is(pool, "degraded") {
         lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
     }
-    lines.extend(pool.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(pool.notes.iter().map(|note| format!("note: {}", printable(note))));
     lines.join("\n")
 }
 
@@ -184,7 +185,7 @@ pub fn scrub(pool: &Pool) -> String {
     let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
     for drive in &scrub.drives {
         let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
-        let named = [drive.name.clone(), drive.spec.clone().unwrap_or_else(|| "-".to_owned())];
+        let named = [drive.name.clone(), drive.spec.as_deref().map_or_else(|| "-".to_owned(), printable)];
         table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
     format!("{head}\n\n{}", trimmed(&table))
@@ -226,8 +227,8 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
-    rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
-    rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
+    rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
+    rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
     let counters = &pool.counters;
     rows.extend([
@@ -275,7 +276,8 @@ fn share_of_rebuild(pool: &Pool) -> String {
 
 fn spare(spare: &Spare) -> String {
     let Spare { spec, problem } = spare;
-    problem.as_ref().map_or_else(|| spec.clone(), |why| format!("{spec}, which could not be taken: {why}"))
+    let taken = problem.as_ref().map(|why| format!("{spec}, which could not be taken: {why}"));
+    printable(&taken.unwrap_or_else(|| spec.clone()))
 }
 
 /// All volumes, a line each.

@@ -23,6 +23,7 @@ use super::{Config, MachineNode, convert};
 use opening::Openers;
 
 mod changes;
+mod naming;
 mod opening;
 mod returning;
 mod spares;

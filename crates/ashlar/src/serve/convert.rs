@@ -340,9 +340,11 @@ pub fn missing_drives(report: &PoolReport, remembered: Option<&PoolState>) -> Ve
         Some(spec) => format!("{} ({spec})", drive.name()),
         None => drive.name(),
     };
-    // What lived on a released one is on others: nothing lacks it.
-    let is_missed =
-        |drive: &&DriveReport| is_lost(drive) && drive.status.condition != DriveCondition::Released;
+    // What lived on a released one is on others: nothing lacks it. It may be released since the opening.
+    let was_missing = |drive: &DriveReport| report.opened.missing.contains(&drive.status.drive);
+    let is_missed = |drive: &&DriveReport| {
+        is_lost(drive) && (drive.status.condition != DriveCondition::Released || was_missing(drive))
+    };
     report.drives.iter().filter(is_missed).map(named).collect()
 }
 

@@ -39,7 +39,6 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
-        NodeError::SpareTooSmall { .. } => (Invalid, "spare_too_small"),
         NodeError::Open { error: OpenError::InUse { .. } | OpenError::Unsure, .. }
         | NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, SCRUB_INTERVAL_S_MAX};
 use ashlar_control::{ApiError, ErrorKind};
+use ashlar_drive::DriveSpec;
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
 use super::bay::identity;
+use super::finder::path_of;
 
 const ANY: &str = "any";
 const ALL: &str = "all";
@@ -146,8 +148,8 @@ pub fn deny(names: &[String]) -> Result<AccessChange, ApiError> {
 /// path is none: the daemon runs elsewhere than whoever wrote it.
 pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
     let directory = |drive: &String| {
-        let path = PathBuf::from(drive.strip_prefix("file:").unwrap_or(drive));
-        (path.is_absolute() && path.is_dir()).then_some(path)
+        let path = path_of(drive).filter(|path| path.is_absolute());
+        path.filter(|path| path.is_dir())
     };
     let directories: Vec<Option<PathBuf>> = drives.iter().map(directory).collect();
     let looked = directories.iter().any(Option::is_some);
@@ -180,8 +182,11 @@ fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
     paths.sort();
     let spec = |path: PathBuf| {
         let kind = fs::metadata(&path).ok()?.file_type();
-        let file = kind.is_file().then(|| format!("file:{}", path.display()));
-        file.or_else(|| kind.is_block_device().then(|| path.display().to_string()))
+        // A text cannot name what is not Unicode.
+        path.to_str()?;
+        let found = kind.is_file().then(|| DriveSpec::existing_file(path.clone()));
+        let found = found.or_else(|| kind.is_block_device().then_some(DriveSpec::Block { path }));
+        found.map(|found| found.to_string())
     };
     Ok(paths.into_iter().filter_map(spec).collect())
 }

@@ -6,18 +6,10 @@ use std::process::Command;
 
 use super::{DRIVE_BYTES, DRIVES, checked, fill, is, places, shown};
 use crate::hosts::Volume;
+use crate::loops::Loop;
 use crate::support::{Place, skip};
 
-/// A file as a block device.
-struct Loop(String);
-
 impl Loop {
-    fn over(path: &Path) -> Option<Self> {
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok()?;
-        let name = String::from_utf8(made.stdout).expect("a name").trim().to_owned();
-        made.status.success().then_some(Loop(name))
-    }
-
     /// What a device is to whoever has it open when it is pulled: one without a size. What it held is kept aside.
     fn pull(&self, place: &Place, index: usize) {
         fs::copy(place.image(index), place.aside(index)).expect("room");
@@ -28,12 +20,6 @@ impl Loop {
             .expect("a file");
         let pulled = Command::new("losetup").args(["--set-capacity", &self.0]).status();
         assert!(pulled.expect("losetup runs").success());
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
     }
 }
 

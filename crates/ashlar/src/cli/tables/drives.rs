@@ -1,6 +1,6 @@
 //! Tables of drives, within the width of a terminal.
 
-use ashlar_block::counted;
+use ashlar_block::{counted, printable};
 use ashlar_control::types::{DriveInfo, PoolDrive};
 use comfy_table::Cell;
 
@@ -70,17 +70,17 @@ fn problem(drive: &PoolDrive) -> Option<String> {
         (drive.read_errors > 0).then(|| format!("{} refused", counted(drive.read_errors as usize, "read")));
     let wrong = (drive.wrong_answers > 0).then(|| counted(drive.wrong_answers as usize, "wrong answer"));
     let said: Vec<String> = drive.problem.clone().into_iter().chain(refused).chain(wrong).collect();
-    (!said.is_empty()).then(|| format!("{}/{}: {}", drive.pool, drive.name, said.join("; ")))
+    (!said.is_empty()).then(|| format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; "))))
 }
 
 /// Where a drive is, in so many columns: without what all such names have in common, and then without the beginning.
 fn shortened(spec: &str, width: usize) -> String {
-    let plain = spec.strip_prefix("file:").unwrap_or(spec);
-    let plain = ashlar_volume::path_of(plain);
-    let plain = plain.strip_prefix(BY_ID).unwrap_or(plain);
+    let plain = ashlar_volume::path_of(spec);
+    let plain = plain.strip_prefix("file:").unwrap_or(plain);
+    let plain = printable(plain.strip_prefix(BY_ID).unwrap_or(plain));
     let count = plain.chars().count();
     if count <= width {
-        return plain.to_owned();
+        return plain;
     }
     std::iter::once('…').chain(plain.chars().skip(count - width + 1)).collect()
 }
@@ -90,30 +90,33 @@ pub fn member(drive: &PoolDrive) -> String {
     let mut rows = vec![
         ("drive", format!("{}/{}", drive.pool, drive.name)),
         ("uuid", drive.uuid.clone()),
-        ("where", drive.spec.clone().unwrap_or_else(dash)),
-        ("device", drive.kernel_name.clone().unwrap_or_else(dash)),
-        ("kind", drive.kind.clone().unwrap_or_else(dash)),
+        ("where", or_dash(&drive.spec)),
+        ("device", or_dash(&drive.kernel_name)),
+        ("kind", or_dash(&drive.kind)),
         ("state", drive.states.join(", ")),
     ];
-    rows.extend(drive.problem.clone().map(|problem| ("problem", problem)));
+    rows.extend(drive.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend([
         ("size", size(drive.size_bytes)),
         ("reads refused", drive.read_errors.to_string()),
         ("wrong answers", drive.wrong_answers.to_string()),
-        ("model", drive.model.clone().unwrap_or_else(dash)),
-        ("serial", drive.serial.clone().unwrap_or_else(dash)),
+        ("model", or_dash(&drive.model)),
+        ("serial", or_dash(&drive.serial)),
     ]);
     sheet(rows)
 }
 
+fn or_dash(text: &Option<String>) -> String {
+    text.as_deref().map_or_else(dash, printable)
+}
+
 /// What a drive is and holds.
 pub fn drive_info(drive: &DriveInfo) -> String {
-    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(dash);
     sheet(vec![
-        ("drive", drive.spec.clone()),
+        ("drive", printable(&drive.spec)),
         ("kind", drive.kind.clone()),
         ("size", size(drive.size_bytes)),
-        ("holds", drive.content.clone()),
+        ("holds", printable(&drive.content)),
         ("model", or_dash(&drive.model)),
         ("serial", or_dash(&drive.serial)),
     ])

@@ -21,6 +21,7 @@ use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::super::{convert, requests};
 use super::Shared;
+use super::naming::is_lost;
 
 /// How often it is looked whether drives have been removed.
 const REMOVAL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
@@ -80,7 +81,11 @@ impl Shared {
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
-        self.remember(&record).await
+        let pool = self.remember(&record).await;
+        if let Ok(report) = self.node.report(&record.uuid.to_string()).await {
+            self.warn_of_missing(&report);
+        }
+        pool
     }
 
     /// Opens a pool that the node has, wherever its drives are.
@@ -173,7 +178,8 @@ impl Shared {
 
     pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
-        let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
+        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
+        let report = self.node.fail_drive(&pool, drive, request.force).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 
@@ -184,8 +190,9 @@ impl Shared {
     ) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
-        let member = self.node.member_named(&pool, &request.drive).await.map_err(api_error)?;
-        let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
+        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
+        let member = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
+        let report = self.node.remove_drive(&pool, drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if removal == Removal::Cancel {
             // Whoever replaces it may be about to note that a drive has come for it.
@@ -207,6 +214,7 @@ impl Shared {
         self.check_no_spare([&with])?;
         self.check_not_opening(std::slice::from_ref(&with))?;
         self.check_distinct(std::slice::from_ref(&with)).await?;
+        let drive = self.member_called(&pool, &drive, |_| true).await?;
         let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
@@ -223,10 +231,11 @@ impl Shared {
     pub(super) async fn return_drive(
         self: Arc<Self>,
         pool: String,
-        request: ReturnDrive,
+        mut request: ReturnDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_available(&pool).await?;
+        request.drive = self.member_called(&pool, &request.drive, is_lost).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if report.status.halted.is_some() {

@@ -140,7 +140,7 @@ impl Shared {
     }
 
     /// A pool that lacks drives says so where somebody looks first.
-    fn warn_of_missing(&self, report: &PoolReport) {
+    pub(super) fn warn_of_missing(&self, report: &PoolReport) {
         let memory = self.memory();
         let remembered = memory.pool(&report.status.uuid.to_string());
         let missing = super::super::convert::missing_drives(report, remembered);

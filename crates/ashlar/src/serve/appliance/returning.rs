@@ -36,14 +36,16 @@ impl Shared {
     async fn take_back(self: &Arc<Self>, report: &PoolReport) {
         let uuid = report.status.uuid.to_string();
         let found = self.found_drives(&uuid);
-        let next = |report| self.memory().returns.next(&returns::lost(report), &found, Instant::now());
-        if report.status.taken_by.is_some() || next(report).is_none() {
+        let is_any = self.memory().returns.next(&returns::lost(report), &found, Instant::now()).is_some();
+        if report.status.taken_by.is_some() || !is_any {
             return;
         }
         let _changing = self.changing.lock().await;
-        // Somebody may have brought it back meanwhile.
+        // Somebody may have brought it back meanwhile, or it is elsewhere by now.
         let Ok(report) = self.node.report(&uuid).await else { return };
-        let Some(it) = next(&report) else { return };
+        let found = self.found_drives(&uuid);
+        let next = self.memory().returns.next(&returns::lost(&report), &found, Instant::now());
+        let Some(it) = next else { return };
         if report.status.halted.is_some() {
             self.reopen_with(&report, &it, &found).await;
         } else {

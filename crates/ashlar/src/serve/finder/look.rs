@@ -341,6 +341,7 @@ impl Looker {
 
     fn snapshot(&self) -> Snapshot {
         let now = Instant::now();
+        let before = self.publish.borrow().clone();
         let is_quiet = self.awaited(now, QUICK_MAX).is_none();
         let is_over = self.awaited(now, OPEN_ANSWER_MAX).is_none();
         let pools = self.wanted.pools.iter().map(|pool| {
@@ -348,7 +349,7 @@ impl Looker {
             let is_found = |uuid: &String| places.drives.iter().any(|found| found.uuid.to_string() == *uuid);
             let all_found = pool.drives.iter().all(|(_, uuid)| is_found(uuid));
             places.is_settled = is_over || (all_found && is_quiet);
-            (pool.uuid.clone(), places)
+            (pool.uuid.clone(), as_told(places, before.pools.get(&pool.uuid)))
         });
         let named = |(kernel, path): (&String, &PathBuf)| (kernel.clone(), path.display().to_string());
         let stable_names = self.survey.stable_names.iter().map(named).collect();
@@ -381,6 +382,15 @@ impl Directory {
     fn look_whatever(&mut self) {
         (self.is_due, self.changed) = (true, None);
     }
+}
+
+/// A new place is told of once nothing more is to be expected: a copy of the drive may be read yet, and then nobody can
+/// tell which of the two is the drive.
+fn as_told(mut now: PoolPlaces, before: Option<&PoolPlaces>) -> PoolPlaces {
+    if !now.is_settled {
+        now.drives.retain(|found| before.is_some_and(|before| before.drives.contains(found)));
+    }
+    now
 }
 
 /// Takes what has been told of directories. True: something was.

@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ashlar_drive::{DeviceNumber, DriveMark, ListedDevice, Machine, Unread, unread_by_name, unread_by_state};
+use ashlar_drive::{
+    DeviceNumber, DriveMark, DriveSpec, ListedDevice, Machine, Unread, unread_by_name, unread_by_state,
+};
 
 use super::missed::path_of;
 use super::table::{Entry, Known, Place, Table};
@@ -121,11 +123,10 @@ impl Survey {
     pub fn name_of(&self, place: &Place, entry: &Entry) -> Option<String> {
         let stable = || self.stable_names.get(entry.kernel.as_ref()?);
         let path = stable().unwrap_or(&entry.path).to_str()?;
-        let name = match place {
-            Place::Device(_) => path.to_owned(),
-            Place::File(_) => format!("file:{path}"),
-        };
-        (path_of(&name).as_deref() == Some(Path::new(path))).then_some(name)
+        Some(match place {
+            Place::Device(_) => DriveSpec::Block { path: path.into() }.to_string(),
+            Place::File(_) => DriveSpec::existing_file(path.into()).to_string(),
+        })
     }
 
     /// What a name leads to now.

@@ -122,7 +122,7 @@ impl Table {
     pub fn read_again(&mut self, are_meant: impl Fn(&Place, &Content) -> bool) {
         for (place, entry) in &mut self.entries {
             if matches!(&entry.known, Known::Read(content) if are_meant(place, content)) {
-                (entry.known, entry.last) = (Known::Unread, None);
+                (entry.last, entry.known) = (entry.label().copied(), Known::Unread);
             }
         }
     }

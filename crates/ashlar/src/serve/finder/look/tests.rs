@@ -2,11 +2,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
-use ashlar_drive::Machine;
+use ashlar_drive::{DeviceNumber, DriveMark, Machine};
 use ashlar_raid::DriveLayout;
 use ashlar_store::format::superblock::{Secret, Superblock};
 
-use super::super::Finder;
+use super::super::{Finder, FoundPlace};
 use super::*;
 
 const DRIVE_BYTES: u64 = 16 << 20;
@@ -216,4 +216,28 @@ fn names_that_outlive_restarts_are_told() {
     assert_eq!(specs(&found), [by_id.display().to_string()]);
     let names = finder.snapshot().stable_names.clone();
     assert_eq!(names.get("loop3"), Some(&by_id.display().to_string()));
+}
+
+#[test]
+fn a_new_place_is_told_of_once_nothing_more_is_to_be_expected() {
+    let mark = DriveMark::Device { number: DeviceNumber { major: 8, minor: 0 }, size_kib: 1, diskseq: None };
+    let found = |drive: u8, spec: &str| FoundPlace {
+        uuid: DriveUuid([drive; 16]),
+        drive: DriveId(u16::from(drive)),
+        spec: spec.to_owned(),
+        mark: mark.clone(),
+    };
+    let places = |drives: &[FoundPlace], is_settled| PoolPlaces {
+        drives: drives.to_vec(),
+        is_settled,
+        ..PoolPlaces::default()
+    };
+    let (old, new, moved) = (found(0, "/dev/sda"), found(1, "/dev/sdb"), found(0, "/dev/sdc"));
+    let before = places(std::slice::from_ref(&old), true);
+    let told = |now: &[FoundPlace], is_settled, before| as_told(places(now, is_settled), before).drives;
+    let both = [old.clone(), new.clone()];
+    assert_eq!(told(&both, true, Some(&before)), both);
+    assert_eq!(told(&both, false, Some(&before)), [old]);
+    assert_eq!(told(&both, false, None), []);
+    assert_eq!(told(&[moved, new], false, Some(&before)), [], "where it was, it is no more");
 }

@@ -1,3 +1,4 @@
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::time::Instant;
 
@@ -139,11 +140,13 @@ fn a_file_that_no_text_can_name_is_no_drive() {
     let tree = Tree::new();
     let (_, mut survey) = tree.survey();
     let mark = DriveMark::File { device: 1, inode: 1, size_bytes: 1 << 30, changed: (0, 0) };
-    let files = ["plain.img", "a,b.img"].map(|name| (Path::new("/d").join(name), mark.clone()));
-    survey.see_directory(Path::new("/d"), files.into());
+    let names: [&[u8]; 3] = [b"a,b.img", b"plain.img", b"\xff.img"];
+    let path = |name| Path::new("/d").join(std::ffi::OsStr::from_bytes(name));
+    survey.see_directory(Path::new("/d"), names.map(|name| (path(name), mark.clone())).into());
     let names: Vec<Option<String>> =
         survey.table.entries.iter().map(|(place, entry)| survey.name_of(place, entry)).collect();
-    assert_eq!(names, [None, Some("file:/d/plain.img".to_owned())]);
+    let named = |text: &str| Some(text.to_owned());
+    assert_eq!(names, [named("file:/d/a\\,b.img"), named("file:/d/plain.img"), None]);
     survey.keep_directories(|path| path != Path::new("/d"));
     assert!(survey.table.entries.is_empty());
 }

@@ -38,7 +38,9 @@ fn a_label_is_read_once_until_something_about_the_drive_changes() {
     assert_eq!(read_all(&mut table, now, &Content::Label(label())), 1);
     assert_eq!(table.labelled().count(), 1);
     table.read_again(|_, content| matches!(content, Content::Label(_)));
+    assert_eq!(table.labelled().count(), 1, "until it is read");
     assert_eq!(read_all(&mut table, now, &Content::Foreign), 1);
+    assert_eq!(table.labelled().count(), 0);
 }
 
 #[test]
