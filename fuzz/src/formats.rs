@@ -437,8 +437,8 @@ pub fn catalog_seeds() -> Vec<Seed> {
     });
     let used = catalog.encode();
     // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent drives, of drives that a scrub has
-    // found something on, of how far rebuild and rebalance are, and of a scrub that goes on is its end.
-    let progress = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + 2 + 4 * 8;
+    // found something on, of how far rebuild and rebalance are, and of a scrub that goes on and of the reserve is its end.
+    let progress = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + 2 + 4 * 8 + 1;
     let old =
         used[..used.len() - (progress + 1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]

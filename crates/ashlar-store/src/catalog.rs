@@ -106,6 +106,8 @@ pub struct Catalog {
     pub scrub: ScrubRecord,
     /// The scrub that goes on.
     pub scrub_progress: Option<ScrubProgress>,
+    /// What is kept for when the pool is full has been released to hosts.
+    pub reserve_released: bool,
     /// Somebody wants what was written before this to be spread over all drives.
     pub rebalance_below: Option<Lsn>,
     /// Bytes that the rebuild which goes on has written.
@@ -130,8 +132,8 @@ impl Catalog {
     /// `drives with findings (2)`, each `drive (2) | wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`, and `bytes rebuilt (8) |
     /// bytes rebalanced (8)`; of the scrub that goes on `1 for one, 0 for none (1)`, and of one `start (8) | LSN that it ends before (8) |
     /// next segment (4) | next row (4) | rows done (8) | rows in all (8) | bytes (8) | wrong (8) | unreadable (8) | repaired (8) |
-    /// unrepaired (8) | drives with findings (2)`, each as of the last scrub. What was written before there were scrubs, or one of the
-    /// last six, ends before those.
+    /// unrepaired (8) | drives with findings (2)`, each as of the last scrub; `1 if the reserve is released, or 0 (1)`. What was written
+    /// before there were scrubs, or one of the last seven, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -164,6 +166,7 @@ impl Catalog {
         if let Some(progress) = &self.scrub_progress {
             put_progress(&mut w, progress);
         }
+        w.u8(u8::from(self.reserve_released));
         w.0
     }
 
@@ -215,6 +218,9 @@ impl Catalog {
                 1 => Some(take_progress(r)?),
                 _ => return Err(r.malformed()),
             };
+        }
+        if !r.rest().is_empty() {
+            self.reserve_released = r.u8()? != 0;
         }
         Ok(())
     }

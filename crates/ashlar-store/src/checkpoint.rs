@@ -121,6 +121,7 @@ impl<W: World> Pool<W> {
         let generation = RootGeneration(self.root.borrow().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
+        self.keep_reserve_again();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();

@@ -216,6 +216,14 @@ impl<W: World> Store<W> {
         self.pool.stop_rebalance().await
     }
 
+    /// Lets hosts have what was kept for when the pool is full: [`PoolStatus::space`] tells how much that is.
+    ///
+    /// # Errors
+    /// When the pool takes no writes, or has no reserve.
+    pub async fn release_reserve(&self) -> Result<(), IoError> {
+        self.pool.release_reserve().await
+    }
+
     /// Begins a scrub, unless one is under way: [`PoolStatus::scrub`] tells how far it is.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
 use super::*;
 
 /// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, of a rebalance, and of what was found and done
-/// by drives and bytes, and of a scrub that goes on.
+/// by drives and bytes, of a scrub that goes on, and of the reserve.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
 const THRESHOLD_BYTES: usize = 4;
 const TIMEOUT_BYTES: usize = 8;
 const REBALANCE_BYTES: usize = 8;
 const LATENCY_BYTES: usize = 8;
 const PROGRESS_BYTES: usize = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + (2 + 4 * 8);
+const RESERVE_BYTES: usize = 1;
 const DETAIL_BYTES: usize = 2 + (2 + 4 * 8) + 2 * 8;
 
 #[test]
@@ -53,13 +54,15 @@ fn a_catalog_reads_back() {
             findings: Findings { wrong: 1, unreadable: 0, repaired: 1, unrepaired: 0 },
             drives: BTreeMap::from([(DriveId(1), Findings { wrong: 1, repaired: 1, ..Findings::default() })]),
         }),
+        reserve_released: true,
         rebalance_below: Some(Lsn(99)),
         rebuilt_bytes: 1 << 33,
         rebalanced_bytes: 1 << 34,
     };
     let bytes = catalog.encode();
     assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_progress = bytes.len() - PROGRESS_BYTES;
+    let before_reserve = bytes.len() - RESERVE_BYTES;
+    let before_progress = before_reserve - PROGRESS_BYTES;
     let before_details = before_progress - DETAIL_BYTES;
     let before_timeout = before_details - TIMEOUT_BYTES;
     let before_rebalances = before_timeout - REBALANCE_BYTES;
@@ -67,6 +70,7 @@ fn a_catalog_reads_back() {
     let before_latency = before_threshold - LATENCY_BYTES;
     let before_scrubs = before_latency - SCRUB_BYTES;
     let whole = [
+        before_reserve,
         before_progress,
         before_details,
         before_timeout,
@@ -77,7 +81,10 @@ fn a_catalog_reads_back() {
     ];
     let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
     assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
-    let mut old = Catalog { scrub_progress: None, ..catalog.clone() };
+    let mut old = Catalog { reserve_released: false, ..catalog.clone() };
+    let without = Catalog::decode(&bytes[..before_reserve]);
+    assert_eq!(without, Ok(old.clone()), "as it was before there was a reserve");
+    old.scrub_progress = None;
     let without = Catalog::decode(&bytes[..before_progress]);
     assert_eq!(without, Ok(old.clone()), "as it was before scrubs went on after a restart");
     let none = old.encode();
@@ -103,6 +110,7 @@ fn a_catalog_reads_back() {
         settings: Settings { recon_prio: 10, ..Settings::default() },
         scrub: ScrubRecord::default(),
         scrub_progress: None,
+        reserve_released: false,
         rebalance_below: None,
         rebuilt_bytes: 0,
         rebalanced_bytes: 0,
