@@ -13,6 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::appliance::Appliance;
+use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
@@ -34,7 +35,9 @@ type Body<T> = Result<Json<T>, JsonRejection>;
 #[openapi(info(
     title = "Ashlar",
     description = "Compressed, parity-protected thin volumes over NVMe/TCP. Every error has the body \
-                   {code, message, hint}."
+                   {code, message, hint}. A request that destroys data, cuts hosts off or leaves a pool \
+                   with fewer drives is refused with confirmation_needed and what it costs, unless its \
+                   query is confirm=true."
 ))]
 struct Document;
 
@@ -158,17 +161,25 @@ async fn change_pool(State(node): Node, Path(pool): Path<String>, body: Body<Cha
 }
 
 /// Closes a pool and takes its label off its drives: what it held is lost.
-#[utoipa::path(delete, path = "/pools/{pool}", params(("pool" = String, Path)),
+#[utoipa::path(delete, path = "/pools/{pool}", params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
-async fn destroy_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
-    node.destroy_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+async fn destroy_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+) -> Result<StatusCode, ApiError> {
+    node.destroy_pool(pool, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Closes a pool and forgets it; its drives can go elsewhere.
-#[utoipa::path(post, path = "/pools/{pool}/export", params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/export", params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
-async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
-    node.export_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+async fn export_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+) -> Result<StatusCode, ApiError> {
+    node.export_pool(pool, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Begins a scrub, unless one is under way: the pool's `scrub` tells how far it is.
@@ -225,19 +236,29 @@ async fn remove_spare(State(node): Node, Path(pool): Path<String>, body: Body<Na
 }
 
 /// Gives a drive of a pool up as if it had been pulled; what lives on it is rebuilt on the others.
-#[utoipa::path(post, path = "/pools/{pool}/fail-drive", request_body = FailDrive, params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/fail-drive", request_body = FailDrive, params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn fail_drive(State(node): Node, Path(pool): Path<String>, body: Body<FailDrive>) -> Answer<Pool> {
+async fn fail_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+    body: Body<FailDrive>,
+) -> Answer<Pool> {
     let Json(request) = body?;
-    node.fail_drive(pool, request).await.map(Json)
+    node.fail_drive(pool, request, consent).await.map(Json)
 }
 
 /// Removes a drive of a pool once what lives on it is on others.
-#[utoipa::path(post, path = "/pools/{pool}/remove-drive", request_body = RemoveDrive, params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/remove-drive", request_body = RemoveDrive, params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn remove_drive(State(node): Node, Path(pool): Path<String>, body: Body<RemoveDrive>) -> Answer<Pool> {
+async fn remove_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+    body: Body<RemoveDrive>,
+) -> Answer<Pool> {
     let Json(request) = body?;
-    node.remove_drive(pool, request).await.map(Json)
+    node.remove_drive(pool, request, consent).await.map(Json)
 }
 
 /// Takes a drive back that a pool has lost: what it has missed is restored.
@@ -275,11 +296,11 @@ async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<Drive
 }
 
 /// Takes a pool's label off a drive. Answers what it held.
-#[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive,
+#[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
-async fn clear_label(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
+async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
     let Json(request) = body?;
-    node.clear_label(request).await.map(Json)
+    node.clear_label(request, consent).await.map(Json)
 }
 
 /// All volumes.
@@ -309,50 +330,54 @@ async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>)
 
 /// Resizes or renames a volume.
 #[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn change_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<ChangeVolume>,
 ) -> Answer<Volume> {
     let Json(request) = body?;
-    node.change_volume(pool, volume, request).await.map(Json)
+    node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 
 /// Deletes a volume: hosts lose it at once.
 #[utoipa::path(delete, path = "/volumes/{pool}/{volume}",
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
 async fn delete_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
 ) -> Result<StatusCode, ApiError> {
-    node.delete_volume(pool, volume).await.map(|()| StatusCode::NO_CONTENT)
+    node.delete_volume(pool, volume, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Lets hosts see a volume.
 #[utoipa::path(post, path = "/volumes/{pool}/{volume}/allow", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn allow(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
     let Json(request) = body?;
-    node.allow(pool, volume, request).await.map(Json)
+    node.allow(pool, volume, request, consent).await.map(Json)
 }
 
 /// Lets hosts no longer see a volume.
 #[utoipa::path(post, path = "/volumes/{pool}/{volume}/deny", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn deny(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
     let Json(request) = body?;
-    node.deny(pool, volume, request).await.map(Json)
+    node.deny(pool, volume, request, consent).await.map(Json)
 }

@@ -477,15 +477,15 @@ pub struct ChangeVolume {
     /// Its new size.
     #[serde(default)]
     pub size_bytes: Option<u64>,
-    /// Make it smaller although what lies beyond is lost.
-    #[serde(default)]
-    pub force: bool,
 }
 
 /// Hosts to allow or deny.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NameHosts {
-    /// NQNs; `any` to allow every host, `all` to deny every host.
+    /// NQNs; `any` for every host, as one that was allowed; to deny also `all`, for every host.
     pub hosts: Vec<String>,
+    /// To allow: these hosts alone, whoever might see it before.
+    #[serde(default)]
+    pub only: bool,
 }

@@ -204,12 +204,20 @@ pub enum NodeError {
     #[error("{0}")]
     Size(String),
     /// Shrinking loses what lies beyond the new size.
-    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --force if it may be")]
+    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --yes if it may be")]
     Shrinks {
         /// The present size.
         from: ByteSize,
         /// The size asked for.
         to: ByteSize,
+    },
+    /// A change does not fit who may see a volume.
+    #[error("volume '{volume}': {why}")]
+    Access {
+        /// The volume, as POOL/NAME.
+        volume: String,
+        /// Why, and the way out.
+        why: String,
     },
     /// The access list is full.
     #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow any, or deny some first")]

@@ -31,7 +31,7 @@ mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
-pub use volumes::{AccessChange, NewVolume};
+pub use volumes::NewVolume;
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
 pub struct Home<B: DriveBay> {
@@ -56,6 +56,16 @@ struct OpenVolume<B: DriveBay> {
     volume: StoreVolume<B::World>,
     compression: bool,
     used_bytes: Arc<AtomicU64>,
+    traffic: Traffic,
+}
+
+/// Whether hosts use a volume now, as looks at it tell, a second apart.
+#[derive(Default)]
+struct Traffic {
+    /// Operations at the last look.
+    seen: Cell<u64>,
+    /// There were some between the last two looks.
+    was_busy: Cell<bool>,
 }
 
 /// What becomes of a drive.
@@ -367,13 +377,15 @@ impl<B: DriveBay> OpenPool<B> {
             made_at: attributes.made_at,
             compression,
             usage: open.volume.usage(),
+            is_busy: open.is_busy(),
         }
     }
 }
 
 impl<B: DriveBay> OpenVolume<B> {
     fn new(volume: StoreVolume<B::World>, compression: bool) -> Self {
-        let open = OpenVolume { volume, compression, used_bytes: Arc::default() };
+        let open =
+            OpenVolume { volume, compression, used_bytes: Arc::default(), traffic: Traffic::default() };
         open.refresh();
         open
     }
@@ -381,6 +393,14 @@ impl<B: DriveBay> OpenVolume<B> {
     fn refresh(&self) {
         let bytes = self.volume.usage().blocks * BLOCK_BYTES as u64;
         self.used_bytes.store(bytes.min(self.volume.size_bytes()), Ordering::Relaxed);
+        let operations = self.volume.operations();
+        let before = self.traffic.seen.replace(operations);
+        self.traffic.was_busy.set(before != operations);
+    }
+
+    /// Hosts have used it within the last two seconds.
+    fn is_busy(&self) -> bool {
+        self.traffic.was_busy.get() || self.traffic.seen.get() != self.volume.operations()
     }
 }
 

@@ -13,6 +13,7 @@
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows (what is
 //! below the store).
 
+mod access;
 mod attributes;
 mod bay;
 mod courier;
@@ -30,6 +31,7 @@ mod report;
 mod store_volume;
 mod table;
 
+pub use access::AccessChange;
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
 pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 pub use courier::{Courier, Gone};
@@ -38,9 +40,7 @@ pub use door::{
     VolumeIo,
 };
 pub use error::NodeError;
-pub use home::{
-    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal,
-};
+pub use home::{CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal};
 pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
 pub use node::{Node, is_at, path_of};
 pub use node_door::{NodeDoor, NodeVolume};

@@ -107,7 +107,7 @@ ashlar drive VERB --help has more of each."
         after_help = "Examples:
   ashlar volume create tank/v0 --size 20GiB --allow any
   ashlar volume list
-  ashlar volume delete tank/v0
+  ashlar volume delete tank/v0 --yes
 ashlar volume VERB --help has more of each."
     )]
     Volume(VolumeCommand),
@@ -280,7 +280,7 @@ pub enum DriveCommand {
         at: Option<String>,
     },
     /// Take a pool's label off a drive that no open pool uses
-    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1")]
+    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1 --yes")]
     LabelClear {
         /// The drive
         drive: String,
@@ -325,17 +325,19 @@ pub enum VolumeCommand {
         /// POOL/NAME
         volume: String,
     },
-    /// Make a volume larger; connected hosts see it at once
-    #[command(after_help = "Example:\n  ashlar volume resize tank/v0 --size 30GiB")]
+    /// Make a volume larger, or smaller; connected hosts see it at once
+    #[command(after_help = "Examples:
+  ashlar volume resize tank/v0 --size 30GiB
+  ashlar volume resize tank/v0 --size 10GiB --yes")]
     Resize {
         /// POOL/NAME
         volume: String,
         /// Its new size
         #[arg(long)]
         size: ByteSize,
-        /// Make it smaller: what lies beyond is lost
+        /// Do not ask before it gets smaller, which loses what lies beyond
         #[arg(long)]
-        force: bool,
+        yes: bool,
     },
     /// Give a volume another name
     #[command(after_help = "Example:\n  ashlar volume rename tank/v0 database")]
@@ -357,22 +359,35 @@ pub enum VolumeCommand {
     /// Let hosts see a volume
     #[command(after_help = "Examples:
   ashlar volume allow tank/v0 nqn.2014-08.org.example:h1
-  ashlar volume allow tank/v0 any")]
+  ashlar volume allow tank/v0 any
+  ashlar volume allow tank/v0 nqn.2014-08.org.example:h1 --only")]
     Allow {
         /// POOL/NAME
         volume: String,
         /// Host NQNs, or any
         #[arg(required = true)]
         hosts: Vec<String>,
+        /// These hosts alone: all others lose it
+        #[arg(long)]
+        only: bool,
+        /// Do not ask before connected hosts lose it, or a list of hosts is lost
+        #[arg(long)]
+        yes: bool,
     },
     /// Let hosts no longer see a volume
-    #[command(after_help = "Example:\n  ashlar volume deny tank/v0 all")]
+    #[command(after_help = "Examples:
+  ashlar volume deny tank/v0 nqn.2014-08.org.example:h1
+  ashlar volume deny tank/v0 any
+  ashlar volume deny tank/v0 all --yes")]
     Deny {
         /// POOL/NAME
         volume: String,
-        /// Host NQNs, or all
+        /// Host NQNs; any, to take back that any was allowed; or all, any and NQNs
         #[arg(required = true)]
         hosts: Vec<String>,
+        /// Do not ask before connected hosts lose it
+        #[arg(long)]
+        yes: bool,
     },
 }
 

@@ -13,6 +13,7 @@ mod requests;
 mod signals;
 mod spares;
 mod state;
+mod users;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -1,11 +1,12 @@
 //! The volumes of a node.
 
 use super::{Located, Node};
+use crate::access::AccessChange;
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::door::Nsid;
 use crate::error::NodeError;
-use crate::home::{AccessChange, NewVolume};
+use crate::home::NewVolume;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
 

@@ -45,6 +45,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
+        NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::Gone(_) => (Unavailable, "stopping"),
         NodeError::Io(error) => match error.cause {

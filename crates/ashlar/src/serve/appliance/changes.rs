@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
-    NameHosts, Pool, RemoveDrive, ReplaceDrive, ReturnDrive, Volume,
+    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, ReplaceDrive,
+    ReturnDrive,
 };
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, Given, NodeError, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{Given, NodeError, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
 use super::super::errors::api_error;
 use super::super::state::PoolState;
 use super::super::{convert, requests};
-use super::Shared;
+use super::{Shared, consent};
 
 /// How often it is looked whether drives have been removed.
 const REMOVAL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
@@ -57,7 +57,7 @@ impl Shared {
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
-    fn remember_nsids(&self) -> Result<(), ApiError> {
+    pub(super) fn remember_nsids(&self) -> Result<(), ApiError> {
         self.memory().remember_nsids(self.node.table().nsid_high())
     }
 
@@ -96,14 +96,17 @@ impl Shared {
         Ok(Given { drives: members, left_out })
     }
 
-    pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
+    pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
+            consent
+                .check(|| format!("exporting pool '{pool}', which is not open, makes this node forget it"))?;
             return self.memory().forget(&uuid);
         }
         let report = self.node.report(&pool).await.map_err(api_error)?;
         check_outlives(&report)?;
+        self.consent_to_close(consent, &report)?;
         let uuid = report.status.uuid.to_string();
         let closed = self.node.close_pool(&uuid).await;
         if closed.is_err() && self.node.report(&uuid).await.is_ok() {
@@ -122,8 +125,15 @@ impl Shared {
         self.remember(&added.map_err(api_error)?).await
     }
 
-    pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
+    pub(super) async fn fail_drive(
+        &self,
+        pool: String,
+        request: FailDrive,
+        consent: Consent,
+    ) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
+        let drive = self.node.drive_named(&pool, &request.drive).await.map_err(api_error)?;
+        self.consent_to_fail(consent, &pool, &drive).await?;
         let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
         Ok(convert::pool(&report, &self.memory()))
     }
@@ -132,10 +142,16 @@ impl Shared {
         self: Arc<Self>,
         pool: String,
         request: RemoveDrive,
+        consent: Consent,
     ) -> Result<Pool, ApiError> {
         self.check_available(&pool)?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
-        let member = self.node.member_named(&pool, &request.drive).await.map_err(api_error)?;
+        let drive = self.node.drive_named(&pool, &request.drive).await.map_err(api_error)?;
+        // Of one that is released nothing is left but its name.
+        if removal == Removal::Begin && drive.status.condition != DriveCondition::Released {
+            consent.check(|| consent::removal(&pool, &drive))?;
+        }
+        let member = drive.status.uuid;
         let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if removal == Removal::Cancel {
@@ -156,7 +172,7 @@ impl Shared {
         self.check_available(&pool)?;
         let ReplaceDrive { drive, with, force } = request;
         self.check_no_spare([&with])?;
-        let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
+        let old = self.node.drive_named(&pool, &drive).await.map_err(api_error)?.status.uuid;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
         let record = self.node.record(&pool).await.map_err(api_error)?;
@@ -252,10 +268,12 @@ impl Shared {
         Ok(convert::pool(&report, &self.memory()))
     }
 
-    pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {
+    pub(super) async fn destroy_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
         self.check_available(&pool)?;
-        let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        self.consent_to_destroy(consent, &report)?;
+        let uuid = report.status.uuid;
         let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
             return destroyed.map(drop);
@@ -264,79 +282,19 @@ impl Shared {
         destroyed.map(drop)
     }
 
-    pub(super) async fn clear_label(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
+    pub(super) async fn clear_label(
+        &self,
+        request: NameDrive,
+        consent: Consent,
+    ) -> Result<DriveInfo, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
+        if consent == Consent::Missing {
+            let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
+            consent.check(|| consent::clearing(&held))?;
+        }
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
         Ok(convert::drive_info(&reading))
-    }
-
-    /// Makes a volume. Its number is noted before: a number that a host may have seen is never another
-    /// volume's, whatever happens in between.
-    pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
-        let new = requests::new_volume(&request)?;
-        self.check_available(&request.pool)?;
-        let nsid = self.node.table().claim_new();
-        let noted = self.remember_nsids().inspect_err(|_| self.node.table().release(nsid));
-        noted?;
-        let report = self.node.create_volume(&request.pool, nsid, new).await.map_err(api_error)?;
-        Ok(convert::volume(&report))
-    }
-
-    pub(super) async fn change_volume(
-        &self,
-        pool: String,
-        volume: String,
-        request: ChangeVolume,
-    ) -> Result<Volume, ApiError> {
-        let new_name = request.name.as_deref().map(str::parse).transpose();
-        let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-        self.check_available(&pool)?;
-        let mut report = None;
-        if let Some(bytes) = request.size_bytes {
-            let resized = self.node.resize_volume(&pool, volume.clone(), bytes, request.force).await;
-            report = Some(resized.map_err(api_error)?);
-        }
-        if let Some(name) = new_name {
-            report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
-        }
-        let nothing =
-            || ApiError::new(ErrorKind::Invalid, "nothing_to_change", "neither name nor size is given");
-        report.as_ref().map(convert::volume).ok_or_else(nothing)
-    }
-
-    pub(super) async fn delete_volume(&self, pool: String, volume: String) -> Result<(), ApiError> {
-        self.check_available(&pool)?;
-        self.node.delete_volume(&pool, volume).await.map_err(api_error)
-    }
-
-    pub(super) async fn allow(
-        &self,
-        pool: String,
-        volume: String,
-        request: NameHosts,
-    ) -> Result<Volume, ApiError> {
-        self.change_access(pool, volume, requests::allow(&request.hosts)?).await
-    }
-
-    pub(super) async fn deny(
-        &self,
-        pool: String,
-        volume: String,
-        request: NameHosts,
-    ) -> Result<Volume, ApiError> {
-        self.change_access(pool, volume, requests::deny(&request.hosts)?).await
-    }
-
-    async fn change_access(
-        &self,
-        pool: String,
-        volume: String,
-        change: AccessChange,
-    ) -> Result<Volume, ApiError> {
-        self.check_available(&pool)?;
-        let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
-        Ok(convert::volume(&report))
     }
 }
 
