@@ -4,7 +4,7 @@
 //! which a store sees its world: [`Device`], [`Clock`], [`Rng`], [`Spawn`]. A store that uses nothing
 //! else can be run whole in a simulation.
 //!
-//! This crate knows nothing of what is above it: no volumes' names, no stripes, no sockets, no io_uring.
+//! This crate knows nothing of what is above it: no volumes, no stripes, no sockets, no io_uring.
 
 mod buf;
 mod cause;
@@ -12,6 +12,7 @@ pub mod copies;
 mod device;
 mod ids;
 mod memory;
+mod name;
 mod notify;
 mod units;
 mod words;
@@ -22,6 +23,7 @@ pub use cause::{Cause, IoError};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
+pub use name::{InvalidName, NAME_BYTES_MAX, check_name, is_uuid};
 pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
 pub use words::{counted, counted_are};

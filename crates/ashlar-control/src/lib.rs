@@ -6,6 +6,7 @@
 //! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they are made.
 
 mod appliance;
+mod body;
 mod consent;
 mod error;
 mod events;

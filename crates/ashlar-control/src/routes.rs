@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::Router;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::appliance::Appliance;
+use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
@@ -29,7 +31,6 @@ pub const API_ROOT: &str = "/api/v1";
 
 type Node = State<Arc<dyn Appliance>>;
 type Answer<T> = Result<Json<T>, ApiError>;
-type Body<T> = Result<Json<T>, JsonRejection>;
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -67,7 +68,8 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
     router
         .route(&format!("{API_ROOT}/openapi.json"), document)
         .fallback(unknown_path)
-        .method_not_allowed_fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::map_response(in_one_shape))
         .layer(look)
         .with_state(appliance)
 }
@@ -90,8 +92,25 @@ fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
 }
 
 async fn unknown_path() -> ApiError {
-    ApiError::new(ErrorKind::NotFound, "unknown_path", "there is no such path or method")
+    ApiError::new(ErrorKind::NotFound, "unknown_path", "there is no such path")
         .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
+}
+
+async fn wrong_method(method: Method) -> ApiError {
+    let why = format!("this path does not take {method}: the header Allow says what it takes");
+    ApiError::new(ErrorKind::WrongMethod, "method_not_allowed", why)
+        .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
+}
+
+/// Errors that the router itself answers with, as for a path that is no text, get the shape of all others.
+async fn in_one_shape(response: Response) -> Response {
+    let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if !is_error || response.headers().get(CONTENT_TYPE).is_some_and(is_json) {
+        return response;
+    }
+    let why = format!("the request is not understood ({})", response.status());
+    ApiError::new(ErrorKind::Invalid, "invalid_request", why).into_response()
 }
 
 fn find<T>(all: Vec<T>, kind: &str, name: &str, wanted: impl Fn(&T) -> bool) -> Answer<T> {
@@ -133,15 +152,15 @@ async fn create_pool(
     State(node): Node,
     body: Body<CreatePool>,
 ) -> Result<(StatusCode, Json<Pool>), ApiError> {
-    let Json(request) = body?;
+    let Body(request) = body;
     Ok((StatusCode::CREATED, Json(node.create_pool(request).await?)))
 }
 
 /// Opens a pool that is on drives.
-#[utoipa::path(post, path = "/pools/import", request_body = ImportPool,
+#[utoipa::path(post, path = "/import-pool", request_body = ImportPool,
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn import_pool(State(node): Node, body: Body<ImportPool>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.import_pool(request).await.map(Json)
 }
 
@@ -156,7 +175,7 @@ async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
 #[utoipa::path(patch, path = "/pools/{pool}", request_body = ChangePool, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn change_pool(State(node): Node, Path(pool): Path<String>, body: Body<ChangePool>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.change_pool(pool, request).await.map(Json)
 }
 
@@ -215,7 +234,7 @@ async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<P
 #[utoipa::path(post, path = "/pools/{pool}/drives", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.add_drive(pool, request).await.map(Json)
 }
 
@@ -223,7 +242,7 @@ async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 #[utoipa::path(post, path = "/pools/{pool}/spares", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.add_spare(pool, request).await.map(Json)
 }
 
@@ -231,7 +250,7 @@ async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 #[utoipa::path(post, path = "/pools/{pool}/remove-spare", request_body = NameSpare, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn remove_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameSpare>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.remove_spare(pool, request).await.map(Json)
 }
 
@@ -244,7 +263,7 @@ async fn fail_drive(
     consent: Consent,
     body: Body<FailDrive>,
 ) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.fail_drive(pool, request, consent).await.map(Json)
 }
 
@@ -257,7 +276,7 @@ async fn remove_drive(
     consent: Consent,
     body: Body<RemoveDrive>,
 ) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.remove_drive(pool, request, consent).await.map(Json)
 }
 
@@ -265,7 +284,7 @@ async fn remove_drive(
 #[utoipa::path(post, path = "/pools/{pool}/return-drive", request_body = ReturnDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn return_drive(State(node): Node, Path(pool): Path<String>, body: Body<ReturnDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.return_drive(pool, request).await.map(Json)
 }
 
@@ -277,7 +296,7 @@ async fn replace_drive(
     Path(pool): Path<String>,
     body: Body<ReplaceDrive>,
 ) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.replace_drive(pool, request).await.map(Json)
 }
 
@@ -291,7 +310,7 @@ async fn drives(State(node): Node) -> Answer<Vec<PoolDrive>> {
 #[utoipa::path(post, path = "/drives/inspect", request_body = NameDrive,
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
 async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.inspect_drive(request).await.map(Json)
 }
 
@@ -299,7 +318,7 @@ async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<Drive
 #[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
 async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.clear_label(request, consent).await.map(Json)
 }
 
@@ -316,7 +335,7 @@ async fn create_volume(
     State(node): Node,
     body: Body<CreateVolume>,
 ) -> Result<(StatusCode, Json<Volume>), ApiError> {
-    let Json(request) = body?;
+    let Body(request) = body;
     Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
 }
 
@@ -338,7 +357,7 @@ async fn change_volume(
     consent: Consent,
     body: Body<ChangeVolume>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 
@@ -364,7 +383,7 @@ async fn allow(
     consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.allow(pool, volume, request, consent).await.map(Json)
 }
 
@@ -378,6 +397,6 @@ async fn deny(
     consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.deny(pool, volume, request, consent).await.map(Json)
 }

@@ -477,6 +477,9 @@ pub struct ChangeVolume {
     /// Its new size.
     #[serde(default)]
     pub size_bytes: Option<u64>,
+    /// Whether hosts may not write; what a host has set by Namespace Write Protection, too.
+    #[serde(default)]
+    pub write_protected: Option<bool>,
 }
 
 /// Hosts to allow or deny.

@@ -1,11 +1,10 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError, counted_are};
+use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
-use crate::name::InvalidName;
 
 /// Why something that an administrator asked for was not done. Nothing has changed then, unless the variant says so.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -54,6 +53,12 @@ pub enum NodeError {
         /// The name.
         volume: String,
     },
+    /// The drives are those of a pool whose name nobody could write.
+    #[error(
+        "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID, and call it by that. ashlar pool \
+         import {1} --drive ... opens it"
+    )]
+    PoolName(String, String),
     /// Not a name.
     #[error(transparent)]
     Name(#[from] InvalidName),

@@ -41,7 +41,7 @@ pub use door::{
 };
 pub use error::NodeError;
 pub use home::{CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal};
-pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
+pub use name::VolumeName;
 pub use node::{Node, is_at, path_of};
 pub use node_door::{NodeDoor, NodeVolume};
 pub use report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};

@@ -347,6 +347,20 @@ pub enum VolumeCommand {
         /// Its new name
         name: String,
     },
+    /// Set or clear a volume's write protection, which hosts can set, too
+    #[command(after_help = "Examples:
+  ashlar volume set tank/v0 --write-protect off
+  ashlar volume set tank/v0 --write-protect on --yes")]
+    Set {
+        /// POOL/NAME
+        volume: String,
+        /// Whether writes of hosts are refused
+        #[arg(long, value_enum, value_name = "on|off")]
+        write_protect: Switch,
+        /// Do not ask before writes of connected hosts fail
+        #[arg(long)]
+        yes: bool,
+    },
     /// Delete a volume: all that it holds is lost
     #[command(after_help = "Example:\n  ashlar volume delete tank/v0 --yes")]
     Delete {
@@ -389,6 +403,15 @@ pub enum VolumeCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// On or off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Switch {
+    /// It holds
+    On,
+    /// It does not
+    Off,
 }
 
 /// About hosts.

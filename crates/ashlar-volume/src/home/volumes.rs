@@ -143,6 +143,24 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
+    /// Sets or clears write protection, as hosts do by the feature Namespace Write Protection.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it is as it was.
+    pub async fn protect_volume(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        is_protected: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        volume.set_attributes(Attributes { write_protected: is_protected, ..volume.attributes() }).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
     /// Changes who may see a volume. A host that may no longer loses it at once.
     ///
     /// # Errors

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted};
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
+    Access, DriveInfo, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status,
+    Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
@@ -46,6 +47,17 @@ fn ratio(ratio: f64) -> String {
     if ratio == 0.0 { "-".to_owned() } else { format!("{ratio:.2}") }
 }
 
+/// A figure of a pool, which nobody knows while that is not open.
+fn figure(pool: &Pool, value: String) -> String {
+    if is(pool, "unavailable") { "-".to_owned() } else { value }
+}
+
+/// The same of a drive of such a pool.
+fn drive_figure(drive: &PoolDrive, value: String) -> String {
+    let is_unknown = drive.states.iter().any(|state| state == "unknown");
+    if is_unknown { "-".to_owned() } else { value }
+}
+
 /// States in words, coloured where somebody looks.
 fn states(states: &[String]) -> Cell {
     let cell = Cell::new(states.join(", "));
@@ -79,13 +91,13 @@ pub fn pools(pools: &[Pool]) -> String {
     for pool in pools {
         table.add_row([
             Cell::new(&pool.name),
-            Cell::new(&pool.level),
+            Cell::new(figure(pool, pool.level.clone())),
             states(&pool.states),
             Cell::new(pool.drives.len()),
-            Cell::new(size(pool.physical_used_bytes)),
-            Cell::new(size(pool.limit_bytes)),
-            Cell::new(size(pool.safe_to_write_bytes)),
-            Cell::new(ratio(pool.compression_ratio)),
+            Cell::new(figure(pool, size(pool.physical_used_bytes))),
+            Cell::new(figure(pool, size(pool.limit_bytes))),
+            Cell::new(figure(pool, size(pool.safe_to_write_bytes))),
+            Cell::new(figure(pool, ratio(pool.compression_ratio))),
         ]);
     }
     let problems = pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, pool.problem.as_ref()?)));
@@ -185,7 +197,10 @@ pub fn scrub(pool: &Pool) -> String {
         let named = [drive.name.clone(), drive.spec.clone().unwrap_or_else(|| "-".to_owned())];
         table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
-    format!("{head}\n\n{}", trimmed(&table))
+    let given_up =
+        |drive: &ScrubbedDrive| Some(format!("{} was given up: {}", drive.name, drive.given_up.as_ref()?));
+    let given_up = scrub.drives.iter().filter_map(given_up);
+    std::iter::once(format!("{head}\n\n{}", trimmed(&table))).chain(given_up).collect::<Vec<_>>().join("\n")
 }
 
 fn scrubbed(scrub: &Scrub) -> String {
@@ -218,7 +233,7 @@ pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
         ("name", pool.name.clone()),
         ("uuid", pool.uuid.clone()),
-        ("level", pool.level.clone()),
+        ("level", figure(pool, pool.level.clone())),
         ("state", pool.states.join(", ")),
     ];
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
@@ -227,8 +242,14 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
     rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
+    rows.extend(figures(pool).map(|(what, value)| (what, figure(pool, value))));
+    format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+}
+
+/// What is counted and set, in the order in which it is shown.
+fn figures(pool: &Pool) -> [(&'static str, String); 22] {
     let counters = &pool.counters;
-    rows.extend([
+    [
         ("raw", size(pool.raw_bytes)),
         ("usable after redundancy", size(pool.usable_bytes)),
         ("limit (less over-provisioning)", size(pool.limit_bytes)),
@@ -251,8 +272,7 @@ pub fn pool(pool: &Pool) -> String {
         ("sectors repaired", counters.sectors_repaired.to_string()),
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
         ("unclean starts", counters.unclean_starts.to_string()),
-    ]);
-    format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+    ]
 }
 
 fn patience_with_drives(pool: &Pool) -> String {
@@ -288,9 +308,9 @@ pub fn drives(drives: &[PoolDrive]) -> String {
             Cell::new(&drive.pool),
             Cell::new(drive.spec.as_deref().unwrap_or("-")),
             states(&drive.states),
-            Cell::new(size(drive.size_bytes)),
-            Cell::new(drive.read_errors),
-            Cell::new(drive.wrong_answers),
+            Cell::new(drive_figure(drive, size(drive.size_bytes))),
+            Cell::new(drive_figure(drive, drive.read_errors.to_string())),
+            Cell::new(drive_figure(drive, drive.wrong_answers.to_string())),
             Cell::new(drive.model.as_deref().unwrap_or("-")),
         ]);
     }
@@ -313,11 +333,21 @@ pub fn drive_info(drive: &DriveInfo) -> String {
     ])
 }
 
-/// All volumes, a line each.
-pub fn volumes(volumes: &[Volume]) -> String {
-    if volumes.is_empty() {
-        return "no volumes: ashlar volume create makes one".to_owned();
-    }
+/// All volumes, a line each; and of which pools they are not known.
+pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
+    let closed = pools.iter().filter(|pool| is(pool, "unavailable"));
+    let hidden =
+        closed.map(|pool| format!("the volumes of pool '{}' are not shown: it is not open", pool.name));
+    let hidden: Vec<String> = hidden.collect();
+    let shown = match (volumes.is_empty(), hidden.is_empty()) {
+        (true, true) => Some("no volumes: ashlar volume create makes one".to_owned()),
+        (true, false) => None,
+        (false, _) => Some(table_of_volumes(volumes)),
+    };
+    shown.into_iter().chain(hidden).collect::<Vec<_>>().join("\n")
+}
+
+fn table_of_volumes(volumes: &[Volume]) -> String {
     let mut table = table(&["volume", "nsid", "size", "written", "stored", "ratio", "sector", "access"]);
     for volume in volumes {
         table.add_row([
@@ -397,7 +427,7 @@ pub fn status(status: &Status) -> String {
         ("hosts connected", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
     ]);
-    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes))
+    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes, &status.pools))
 }
 
 #[cfg(test)]

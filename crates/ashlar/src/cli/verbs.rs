@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use ashlar_block::ByteSize;
+use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
     ChangePool, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
     PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status,
@@ -135,6 +135,7 @@ fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
 }
 
 async fn create_pool(client: &Client, request: CreatePool, output: Output) -> anyhow::Result<()> {
+    check_name(&request.name)?;
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }
@@ -201,7 +202,7 @@ async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Outp
 }
 
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
-    let opened = client.send_body(Method::POST, "/pools/import", &request);
+    let opened = client.send_body(Method::POST, "/import-pool", &request);
     let pool: Pool = super::waiting::told(
         "if another machine had the pool last, that one is watched for 8 or 16 s",
         opened,
@@ -374,10 +375,10 @@ fn is_drive(member: &PoolDrive, drive: &str) -> bool {
     member.spec.as_deref().is_some_and(|spec| ashlar_volume::is_at(spec, drive))
 }
 
-/// A name as part of a path. What no pool and no volume can be called never gets that far.
+/// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that far.
 fn segment(name: &str) -> anyhow::Result<&str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let is_name = !name.is_empty() && name.chars().all(plain) && !name.chars().all(|c| c == '.');
-    ensure!(is_name, "'{name}' is not a name: names have letters, digits, '.', '_' and '-'");
+    if !is_uuid(name) {
+        check_name(name)?;
+    }
     Ok(name)
 }

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ashlar_block::check_name;
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_S_MAX};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
@@ -27,6 +28,7 @@ fn invalid(code: &str, why: impl ToString) -> ApiError {
 
 /// What pool is to be made.
 pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
+    check_name(&request.name).map_err(|error| invalid("invalid_name", error))?;
     let level: Level = request.level.parse().map_err(|error| invalid("invalid_level", error))?;
     if let Some(bytes) = request.chunk_bytes
         && (!bytes.is_power_of_two() || !CHUNK_BYTES.contains(&bytes))

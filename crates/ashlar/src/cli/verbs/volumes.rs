@@ -1,12 +1,13 @@
 //! The verbs of volumes.
 
 use anyhow::Context;
-use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
+use ashlar_block::check_name;
+use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Status, Volume};
 use hyper::Method;
 use serde::Serialize;
 
 use super::{print, print_done, segment};
-use crate::args::{Output, VolumeCommand};
+use crate::args::{Output, Switch, VolumeCommand};
 use crate::cli::client::Client;
 use crate::cli::{consent, tables};
 
@@ -15,17 +16,14 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
     match command {
         VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
             let (pool, name) = split(&volume)?;
-            let (pool, name) = (pool.to_owned(), name.to_owned());
+            let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
             let compression = !no_compression;
             let request =
                 CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
             print(output, &volume, tables::created_volume)
         }
-        VolumeCommand::List => {
-            let volumes: Vec<Volume> = client.get("/volumes").await?;
-            print(output, &volumes, |volumes| tables::volumes(volumes))
-        }
+        VolumeCommand::List => list(client, output).await,
         VolumeCommand::Show { volume } => {
             let volume: Volume = client.get(&path_of(&volume)?).await?;
             print(output, &volume, tables::volume)
@@ -35,8 +33,13 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
             change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
         }
         VolumeCommand::Rename { volume, name } => {
+            check_name(&name)?;
             let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
             change(client, Method::PATCH, &path_of(&volume)?, &request, false, output).await
+        }
+        VolumeCommand::Set { volume, write_protect, yes } => {
+            let request = protection(write_protect);
+            change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
         }
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
@@ -48,6 +51,15 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
             change(client, Method::POST, &path, &NameHosts { hosts, only: false }, yes, output).await
         }
     }
+}
+
+async fn list(client: &Client, output: Output) -> anyhow::Result<()> {
+    let status: Status = client.get("/status").await?;
+    print(output, &status.volumes, |volumes| tables::volumes(volumes, &status.pools))
+}
+
+fn protection(write_protect: Switch) -> ChangeVolume {
+    ChangeVolume { write_protected: Some(write_protect == Switch::On), ..ChangeVolume::default() }
 }
 
 async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {

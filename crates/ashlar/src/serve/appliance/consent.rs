@@ -81,6 +81,21 @@ impl Shared {
         })
     }
 
+    /// Connected hosts do not lose the right to write unasked.
+    pub(super) fn consent_to_protect(
+        &self,
+        consent: Consent,
+        volume: &VolumeReport,
+        is_protected: bool,
+    ) -> Result<(), ApiError> {
+        let VolumeReport { pool, name, .. } = volume;
+        let users = self.users([volume]);
+        if !is_protected || volume.write_protected || users.is_empty() {
+            return Ok(());
+        }
+        consent.check(|| format!("writes to volume '{pool}/{name}' would fail from now on. {users}"))
+    }
+
     /// Whoever is connected does not lose a volume unasked, and no list of hosts is lost unasked.
     pub(super) fn consent_to_access(
         &self,

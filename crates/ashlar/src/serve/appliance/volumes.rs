@@ -15,10 +15,12 @@ impl Shared {
         let new = requests::new_volume(&request)?;
         self.check_available(&request.pool)?;
         let nsid = self.node.table().claim_new();
-        let noted = self.remember_nsids().inspect_err(|_| self.node.table().release(nsid));
-        noted?;
-        let report = self.node.create_volume(&request.pool, nsid, new).await.map_err(api_error)?;
-        Ok(convert::volume(&report))
+        self.remember_nsids().inspect_err(|_| self.node.table().take_back(nsid))?;
+        let made = self.node.create_volume(&request.pool, nsid, new).await;
+        if made.is_err() {
+            self.memory().take_back_nsids(self.node.table().nsid_high());
+        }
+        Ok(convert::volume(&made.map_err(api_error)?))
     }
 
     pub(super) async fn change_volume(
@@ -32,8 +34,13 @@ impl Shared {
         let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
         self.check_available(&pool)?;
         let mut report = None;
+        let before = self.volume_report(&pool, &volume).await?;
+        if let Some(is_protected) = request.write_protected {
+            self.consent_to_protect(consent, &before, is_protected)?;
+            let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
+            report = Some(protected.map_err(api_error)?);
+        }
         if let Some(bytes) = request.size_bytes {
-            let before = self.volume_report(&pool, &volume).await?;
             self.consent_to_resize(consent, &before, bytes)?;
             let may_shrink = consent == Consent::Given;
             let resized = self.node.resize_volume(&pool, volume.clone(), bytes, may_shrink).await;
@@ -42,8 +49,13 @@ impl Shared {
         if let Some(name) = new_name {
             report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
         }
-        let nothing =
-            || ApiError::new(ErrorKind::Invalid, "nothing_to_change", "neither name nor size is given");
+        let nothing = || {
+            ApiError::new(
+                ErrorKind::Invalid,
+                "nothing_to_change",
+                "no name, size or write protection is given",
+            )
+        };
         report.as_ref().map(convert::volume).ok_or_else(nothing)
     }
 
