@@ -68,6 +68,9 @@ impl IntoResponse for ApiError {
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        (status, Json(self.body)).into_response()
+        let mut response = (status, Json(self.body.clone())).into_response();
+        // For whoever tells of it.
+        response.extensions_mut().insert(self.body);
+        response
     }
 }

@@ -7,6 +7,7 @@
 
 mod appliance;
 mod body;
+mod changes;
 mod consent;
 mod error;
 mod events;

@@ -45,11 +45,36 @@ struct Document;
 /// The API of `appliance`, which `watcher` watches.
 pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
     let look = axum::middleware::from_fn_with_state(watcher.clone(), events::look_after_change);
+    let (router, document) = routes(watcher);
+    let document = get(move || std::future::ready(Json(document.clone())));
+    router
+        .route(&format!("{API_ROOT}/openapi.json"), document)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::map_response(in_one_shape))
+        .layer(look)
+        .with_state(appliance)
+}
+
+/// All paths, and what is said of them.
+fn routes(watcher: Arc<Watcher>) -> (Router<Arc<dyn Appliance>>, utoipa::openapi::OpenApi) {
     let seen = OpenApiRouter::new()
         .routes(routes!(events::events))
         .routes(routes!(events::follow_events))
         .with_state(watcher);
-    let paths = OpenApiRouter::new()
+    let paths = of_node().merge(of_pools()).merge(seen);
+    OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts()
+}
+
+/// What is said of the paths of the node, its pools and volumes.
+#[cfg(test)]
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    let paths = of_node().merge(of_pools());
+    OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts().1
+}
+
+fn of_node() -> OpenApiRouter<Arc<dyn Appliance>> {
+    OpenApiRouter::new()
         .routes(routes!(version))
         .routes(routes!(status))
         .routes(routes!(hosts))
@@ -60,18 +85,6 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(volume, change_volume, delete_volume))
         .routes(routes!(allow))
         .routes(routes!(deny))
-        .merge(of_pools())
-        .merge(seen);
-    let api = OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths);
-    let (router, document) = api.split_for_parts();
-    let document = get(move || std::future::ready(Json(document.clone())));
-    router
-        .route(&format!("{API_ROOT}/openapi.json"), document)
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(axum::middleware::map_response(in_one_shape))
-        .layer(look)
-        .with_state(appliance)
 }
 
 fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {

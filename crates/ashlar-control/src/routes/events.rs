@@ -4,15 +4,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::body::to_bytes;
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
-use axum::response::Response;
 use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use utoipa::IntoParams;
 
+use super::API_ROOT;
+use crate::changes::{Change, Peer};
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::events::FOLLOWERS_MAX;
 use crate::types::Event;
@@ -42,17 +45,35 @@ impl<S: Send + Sync> FromRequestParts<S> for After {
     }
 }
 
-/// Looks after each change, so that whoever has made one finds its events.
+/// Largest body of a request, in bytes.
+const BODY_BYTES_MAX: usize = 2 << 20;
+
+/// Tells of each change, and looks after it, so that whoever has made one finds its events.
 pub async fn look_after_change(
     State(watcher): State<Arc<Watcher>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let response = next.run(request).await;
-    if changes {
-        watcher.look().await;
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
     }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else {
+        return ApiError::new(
+            ErrorKind::Invalid,
+            "invalid_body",
+            "the body is cut off, or has more than 2MiB",
+        )
+        .into_response();
+    };
+    let peer = parts.extensions.get().map_or_else(Peer::default, |ConnectInfo(peer)| *peer);
+    let path = parts.uri.path().strip_prefix(API_ROOT).unwrap_or_default();
+    let change = Change::of(&parts.method, path, &body, peer);
+    let response = next.run(Request::from_parts(parts, body.into())).await;
+    if let Some(happening) = change.and_then(|change| change.happening(&response)) {
+        watcher.tell_change(happening);
+    }
+    watcher.look().await;
     response
 }
 
