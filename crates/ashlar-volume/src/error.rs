@@ -1,11 +1,10 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError, counted_are};
+use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
-use crate::name::InvalidName;
 
 /// Why something that an administrator asked for was not done. Nothing has changed then, unless the variant says so.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -65,6 +64,12 @@ pub enum NodeError {
         /// The name.
         volume: String,
     },
+    /// The drives are those of a pool whose name nobody could write.
+    #[error(
+        "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID, and call it by that. ashlar pool \
+         import {1} --drive ... opens it"
+    )]
+    PoolName(String, String),
     /// Not a name.
     #[error(transparent)]
     Name(#[from] InvalidName),
@@ -210,12 +215,20 @@ pub enum NodeError {
     #[error("{0}")]
     Size(String),
     /// Shrinking loses what lies beyond the new size.
-    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --force if it may be")]
+    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --yes if it may be")]
     Shrinks {
         /// The present size.
         from: ByteSize,
         /// The size asked for.
         to: ByteSize,
+    },
+    /// A change does not fit who may see a volume.
+    #[error("volume '{volume}': {why}")]
+    Access {
+        /// The volume, as POOL/NAME.
+        volume: String,
+        /// Why, and the way out.
+        why: String,
     },
     /// The access list is full.
     #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow any, or deny some first")]

@@ -38,7 +38,7 @@ pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
 pub use opening::{Opening, OpeningStage};
 pub use stopped::StoppedPool;
-pub use volumes::{AccessChange, NewVolume};
+pub use volumes::NewVolume;
 
 /// The store of a pool that is open on this machine.
 type HomeStore<B> = Store<PoolWorld<<B as DriveBay>::World>>;
@@ -79,6 +79,16 @@ struct OpenVolume<B: DriveBay> {
     volume: HomeVolume<B>,
     compression: bool,
     used_bytes: Arc<AtomicU64>,
+    traffic: Traffic,
+}
+
+/// Whether hosts use a volume now, as looks at it tell, a second apart.
+#[derive(Default)]
+struct Traffic {
+    /// Operations at the last look.
+    seen: Cell<u64>,
+    /// There were some between the last two looks.
+    was_busy: Cell<bool>,
 }
 
 /// What becomes of a drive.
@@ -422,13 +432,15 @@ impl<B: DriveBay> OpenPool<B> {
             made_at: attributes.made_at,
             compression,
             usage: open.volume.usage(),
+            is_busy: open.is_busy(),
         }
     }
 }
 
 impl<B: DriveBay> OpenVolume<B> {
     fn new(volume: HomeVolume<B>, compression: bool) -> Self {
-        let open = OpenVolume { volume, compression, used_bytes: Arc::default() };
+        let open =
+            OpenVolume { volume, compression, used_bytes: Arc::default(), traffic: Traffic::default() };
         open.refresh();
         open
     }
@@ -436,6 +448,14 @@ impl<B: DriveBay> OpenVolume<B> {
     fn refresh(&self) {
         let bytes = self.volume.usage().blocks * BLOCK_BYTES as u64;
         self.used_bytes.store(bytes.min(self.volume.size_bytes()), Ordering::Relaxed);
+        let operations = self.volume.operations();
+        let before = self.traffic.seen.replace(operations);
+        self.traffic.was_busy.set(before != operations);
+    }
+
+    /// Hosts have used it within the last two seconds.
+    fn is_busy(&self) -> bool {
+        self.traffic.was_busy.get() || self.traffic.seen.get() != self.volume.operations()
     }
 }
 

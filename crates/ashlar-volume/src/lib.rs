@@ -14,6 +14,7 @@
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows (what is
 //! below the store).
 
+mod access;
 mod attributes;
 mod bay;
 mod courier;
@@ -32,6 +33,7 @@ mod report;
 mod store_volume;
 mod table;
 
+pub use access::AccessChange;
 pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
 pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
@@ -42,10 +44,10 @@ pub use door::{
 };
 pub use error::NodeError;
 pub use home::{
-    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening,
-    OpeningStage, Removal, StoppedPool,
+    CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
+    Removal, StoppedPool,
 };
-pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
+pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};

@@ -147,6 +147,11 @@ impl<W: World> StoreVolume<W> {
         self.core.store.usage(self.core.id)
     }
 
+    /// Reads, writes and other operations of hosts that have begun so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.core.gate.entered()
+    }
+
     /// Changes its attributes, durably.
     pub(crate) async fn set_attributes(&self, attributes: Attributes) -> Result<(), IoError> {
         let core = &self.core;

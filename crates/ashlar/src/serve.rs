@@ -18,6 +18,7 @@ mod signals;
 mod spares;
 mod state;
 mod stops;
+mod users;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -108,7 +108,7 @@ fn a_pool_that_a_panic_has_stopped_opens_by_itself_at_the_next_start_and_can_be_
     ask_for_panic(&place, "once");
     change(&place);
     place.wait_until("the pool is out of service", is_out_of_service);
-    place.ok(&["pool", "export", "ill"]);
+    place.ok(&["pool", "export", "ill", "--yes"]);
     let pools = place.json(&["pool", "list"]);
     assert_eq!(pools.as_array().map(Vec::len), Some(0));
     // Its drives are free.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, VolumeId, World};
+use ashlar_block::{DriveId, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
@@ -70,6 +70,11 @@ impl From<Vec<String>> for Given {
 }
 
 impl OpenRequest {
+    /// Nobody has named its UUID.
+    fn must_have_name<D>(&self, found: &FoundPool<D>) -> bool {
+        self.pool.as_deref() != Some(found.uuid.to_string().as_str())
+    }
+
     fn is_name_taken<D>(&self, found: &FoundPool<D>) -> bool {
         let uuid = found.uuid.to_string();
         let keeps_it = |other: &KnownPool| other.name == found.name && other.uuid != uuid;
@@ -103,6 +108,11 @@ impl<B: DriveBay> Home<B> {
             let found = self.find_pool(&request).await?;
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
+            }
+            // By its UUID it is opened all the same: what it holds is not lost for its name.
+            if request.must_have_name(&found) && check_name(&found.name).is_err() {
+                let name = found.name.escape_default().to_string();
+                return Err(NodeError::PoolName(name, found.uuid.to_string()));
             }
             tries -= 1;
             request.opening.enter(OpeningStage::Reading);

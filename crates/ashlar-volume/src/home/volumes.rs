@@ -1,15 +1,15 @@
 //! Changes to the volumes of a pool, one at a time.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
 use super::{Home, HomeVolume, OpenPool, OpenVolume};
-use crate::attributes::{Attributes, HOSTS_MAX};
+use crate::access::AccessChange;
+use crate::attributes::Attributes;
 use crate::bay::DriveBay;
-use crate::door::{AccessList, HostNqn, Nsid};
+use crate::door::{AccessList, Nsid};
 use crate::error::NodeError;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
@@ -29,44 +29,6 @@ pub struct NewVolume {
     pub compression: bool,
     /// Who may see it.
     pub access: AccessList,
-}
-
-/// A change of who may see a volume.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AccessChange {
-    /// Every host may.
-    AllowAny,
-    /// These may too. After [`AccessList::AllowAny`]: these alone.
-    Allow(Vec<HostNqn>),
-    /// These may no longer.
-    Deny(Vec<HostNqn>),
-    /// None may.
-    DenyAll,
-}
-
-impl AccessChange {
-    /// The list after the change.
-    ///
-    /// # Errors
-    /// When it grows beyond [`HOSTS_MAX`], or single hosts are denied while every host is allowed.
-    fn apply(self, access: AccessList) -> Result<AccessList, NodeError> {
-        let mut hosts = match access {
-            AccessList::Allow(hosts) => hosts,
-            AccessList::AllowAny if matches!(self, AccessChange::Deny(_)) => {
-                let why = "every host is allowed, and a list of exceptions does not exist: deny all, then allow \
-                           those that may see it";
-                return Err(NodeError::Size(why.to_owned()));
-            }
-            AccessList::AllowAny => BTreeSet::new(),
-        };
-        match self {
-            AccessChange::AllowAny => return Ok(AccessList::AllowAny),
-            AccessChange::Allow(more) => hosts.extend(more),
-            AccessChange::Deny(fewer) => hosts.retain(|host| !fewer.contains(host)),
-            AccessChange::DenyAll => hosts.clear(),
-        }
-        if hosts.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(hosts)) }
-    }
 }
 
 /// The blocks of a volume of `size_bytes`.
@@ -181,6 +143,24 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
+    /// Sets or clears write protection, as hosts do by the feature Namespace Write Protection.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it is as it was.
+    pub async fn protect_volume(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        is_protected: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        volume.set_attributes(Attributes { write_protected: is_protected, ..volume.attributes() }).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
     /// Changes who may see a volume. A host that may no longer loses it at once.
     ///
     /// # Errors
@@ -195,7 +175,8 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_named(&name)?;
         let attributes = volume.attributes();
-        let access = change.apply(attributes.access.clone())?;
+        let called = format!("{}/{}", pool.name, attributes.name);
+        let access = change.apply(&called, &attributes.access)?;
         volume.set_attributes(Attributes { access, ..attributes }).await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())

@@ -87,12 +87,12 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         removed.map_err(cannot).map(|_| record)
     }
 
-    /// The identity of a member, named by its number, its name or as it was given.
+    /// A member, named by its number, its name or as it was given.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn member_named(&self, pool: &str, name: &str) -> Result<DriveUuid, NodeError> {
-        Ok(drive_named(&self.report(pool).await?, name)?.status.uuid)
+    pub async fn drive_named(&self, pool: &str, name: &str) -> Result<DriveReport, NodeError> {
+        Ok(drive_named(&self.report(pool).await?, name)?.clone())
     }
 
     /// Takes a drive back that a pool has lost. `at`: where it is; without that, where the pool has had it, or where

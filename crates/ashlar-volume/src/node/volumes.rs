@@ -1,11 +1,12 @@
 //! The volumes of a node.
 
 use super::Node;
+use crate::access::AccessChange;
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::door::Nsid;
 use crate::error::NodeError;
-use crate::home::{AccessChange, NewVolume};
+use crate::home::NewVolume;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
 
@@ -13,7 +14,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// Makes a volume under a number that [`Table::claim_new`](crate::Table::claim_new) gave.
     ///
     /// # Errors
-    /// [`NodeError`]; the number is let go of.
+    /// [`NodeError`]; where it is certain that there is no such volume, the number is taken back.
     pub async fn create_volume(
         &self,
         pool: &str,
@@ -21,7 +22,10 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         new: NewVolume,
     ) -> Result<VolumeReport, NodeError> {
         let made = self.create_volume_as(pool, nsid, new).await;
-        made.inspect_err(|_| self.table.release(nsid))
+        made.inspect_err(|error| match error {
+            NodeError::Io(_) | NodeError::Gone(_) => self.table.release(nsid),
+            _ => self.table.take_back(nsid),
+        })
     }
 
     async fn create_volume_as(
@@ -65,6 +69,21 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await }).await
+    }
+
+    /// Sets or clears write protection.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn protect_volume(
+        &self,
+        pool: &str,
+        name: String,
+        is_protected: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.protect_volume(uuid, name, is_protected).await })
+            .await
     }
 
     /// Changes who may see a volume.

@@ -84,7 +84,7 @@ and at which paths, is of no account.")]
         name = "remove-drive",
         after_help = "Examples:
   ashlar pool remove-drive tank drive-2
-  ashlar pool remove-drive tank drive-2 --wait
+  ashlar pool remove-drive tank drive-2 --yes --wait
   ashlar pool remove-drive tank drive-2 --cancel"
     )]
     RemoveDrive {
@@ -98,6 +98,9 @@ and at which paths, is of no account.")]
         /// Wait until it is no member any more
         #[arg(long)]
         wait: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Take a drive into a pool instead of another one, which may be lost or still work
     #[command(after_help = "Examples:
@@ -200,10 +203,13 @@ asked for it. With --wait it is an error if something could not be made right.")
         stop: bool,
     },
     /// Close a pool and forget it: its drives can go elsewhere
-    #[command(after_help = "Example:\n  ashlar pool export tank")]
+    #[command(after_help = "Example:\n  ashlar pool export tank --yes")]
     Export {
         /// Its name or UUID
         pool: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Close a pool and clear its drives' labels: all that it holds is lost
     #[command(after_help = "Example:\n  ashlar pool destroy tank --yes")]

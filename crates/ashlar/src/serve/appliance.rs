@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits, SharedHostNqn};
+use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
@@ -23,11 +23,13 @@ use super::{Config, MachineNode, convert};
 use opening::Openers;
 
 mod changes;
+mod consent;
 mod naming;
 mod opening;
 mod returning;
 mod spares;
 mod stopped;
+mod volumes;
 
 /// A node as the API sees it. Clones are the same one.
 #[derive(Clone)]
@@ -232,12 +234,12 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.import_pool(request).await })
     }
 
-    fn export_pool(&self, pool: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.export_pool(pool).await })
+    fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.export_pool(pool, consent).await })
     }
 
-    fn destroy_pool(&self, pool: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.destroy_pool(pool).await })
+    fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.destroy_pool(pool, consent).await })
     }
 
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool> {
@@ -272,12 +274,12 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.remove_spare(pool, request).await })
     }
 
-    fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.fail_drive(pool, request).await })
+    fn fail_drive(&self, pool: String, request: FailDrive, consent: Consent) -> Answer<'_, Pool> {
+        self.change(move |node| async move { node.fail_drive(pool, request, consent).await })
     }
 
-    fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.remove_drive(pool, request).await })
+    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool> {
+        self.change(move |node| async move { node.remove_drive(pool, request, consent).await })
     }
 
     fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool> {
@@ -299,8 +301,8 @@ impl Appliance for NodeAppliance {
         Box::pin(self.shared.inspect_drive(request))
     }
 
-    fn clear_label(&self, request: NameDrive) -> Answer<'_, DriveInfo> {
-        self.change(|node| async move { node.clear_label(request).await })
+    fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo> {
+        self.change(move |node| async move { node.clear_label(request, consent).await })
     }
 
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {
@@ -311,19 +313,31 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.create_volume(request).await })
     }
 
-    fn change_volume(&self, pool: String, volume: String, request: ChangeVolume) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.change_volume(pool, volume, request).await })
+    fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+        consent: Consent,
+    ) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.change_volume(pool, volume, request, consent).await })
     }
 
-    fn delete_volume(&self, pool: String, volume: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.delete_volume(pool, volume).await })
+    fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.delete_volume(pool, volume, consent).await })
     }
 
-    fn allow(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.allow(pool, volume, request).await })
+    fn allow(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.allow(pool, volume, request, consent).await })
     }
 
-    fn deny(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.deny(pool, volume, request).await })
+    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.deny(pool, volume, request, consent).await })
     }
 }

@@ -135,6 +135,13 @@ impl Memory {
         noted.map_err(|error| not_remembered("the namespace numbers that are in use cannot be noted", &error))
     }
 
+    /// Numbers above `high` were given out to nobody. If that cannot be noted, they are passed over.
+    pub fn take_back_nsids(&mut self, high: u32) {
+        if let Err(error) = self.state.take_back_nsids(high) {
+            tracing::warn!("namespace numbers that nobody has seen are passed over: {error:#}");
+        }
+    }
+
     /// The name of the pool that has this drive as a spare.
     pub fn pool_with_spare(&self, drive: &str) -> Option<String> {
         let has = |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| name_the_same(spec, drive));
