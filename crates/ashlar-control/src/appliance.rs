@@ -63,6 +63,9 @@ pub trait Appliance: Send + Sync + 'static {
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
 
+    /// Lets hosts have what was kept for when the pool is full.
+    fn release_reserve(&self, pool: String) -> Answer<'_, Pool>;
+
     /// Begins to spread what lives over all drives, unless that goes on already.
     fn start_rebalance(&self, pool: String) -> Answer<'_, Pool>;
     /// Stops that, if it goes on.

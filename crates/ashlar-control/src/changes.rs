@@ -112,6 +112,7 @@ fn operation(method: &Method, path: &[&str]) -> Option<&'static str> {
         ("POST", ["pools", _, "export"]) => "pool export",
         ("POST", ["pools", _, "scrub"]) => "pool scrub",
         ("DELETE", ["pools", _, "scrub"]) => "pool scrub --stop",
+        ("POST", ["pools", _, "release-reserve"]) => "pool release-reserve",
         ("POST", ["pools", _, "rebalance"]) => "pool rebalance",
         ("DELETE", ["pools", _, "rebalance"]) => "pool rebalance --stop",
         ("POST", ["pools", _, "drives"]) => "pool add-drive",

@@ -95,6 +95,7 @@ fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
         .routes(routes!(export_pool))
         .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(start_rebalance, stop_rebalance))
+        .routes(routes!(release_reserve))
         .routes(routes!(add_drive))
         .routes(routes!(add_spare))
         .routes(routes!(remove_spare))
@@ -241,6 +242,14 @@ async fn start_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.stop_rebalance(pool).await.map(Json)
+}
+
+/// Lets hosts have what was kept for when the pool is full (`reserve_bytes`), until so much has been given back that it can
+/// be kept again.
+#[utoipa::path(post, path = "/pools/{pool}/release-reserve", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn release_reserve(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.release_reserve(pool).await.map(Json)
 }
 
 /// Takes a drive into a pool: what it held is lost.

@@ -101,6 +101,12 @@ pub struct Pool {
     pub free_bytes: u64,
     /// Compressed data that can surely be written now; 0 while it is read-only.
     pub safe_to_write_bytes: u64,
+    /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is released.
+    #[serde(default)]
+    pub reserve_bytes: u64,
+    /// The reserve has been released, and is a part of the limit until so much is free again.
+    #[serde(default)]
+    pub reserve_released: bool,
     /// New data is refused for lack of space.
     pub out_of_space: bool,
     /// Memory of the map.

@@ -232,6 +232,16 @@ impl<B: DriveBay> Home<B> {
         Ok(())
     }
 
+    /// Lets hosts have what was kept for when the pool is full.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn release_reserve(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        Ok(pool.store.release_reserve().await?)
+    }
+
     /// Begins a rebalance of a pool, or stops the one that is under way.
     ///
     /// # Errors

@@ -235,6 +235,16 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
+    /// Lets hosts have what was kept for when the pool is full.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn release_reserve(&self, pool: &str) -> Result<PoolReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.release_reserve(uuid).await }).await?;
+        self.report(&at.uuid.to_string()).await
+    }
+
     /// Begins a rebalance of a pool, or stops the one that is under way.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The file system under file-backed drives is full: hosts are told, nothing is lost, no drive is dropped, and it
-//! goes on when there is room again.
+//! The file system under file-backed drives is full, or the pool itself: hosts are told, nothing is lost, no drive is
+//! dropped, and it goes on when there is room again.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
@@ -124,4 +124,46 @@ fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     let daemon = place.start();
     connected(&place, move |namespace| async move { check(&namespace, refused + 1).await });
     daemon.terminate();
+}
+
+fn number(place: &Place, field: &str) -> u64 {
+    place.json(&["pool", "show", "tank"])[field].as_u64().expect("a number")
+}
+
+fn is_released(place: &Place) -> bool {
+    place.json(&["pool", "show", "tank"])["reserve_released"] == true
+}
+
+// With one volume and no spare drive there was no way out: mount and fsck need room, too.
+#[test]
+fn a_full_pool_takes_writes_again_once_its_reserve_is_released() {
+    let place = Place::new();
+    let configuration = "over_provisioning_percent = 50\n";
+    let daemon = place.start_configured(configuration);
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "any"]);
+    let (limit, reserve) = (number(&place, "limit_bytes"), number(&place, "reserve_bytes"));
+    assert!(reserve > 256 << 10, "{reserve}");
+    let (refused, error) =
+        connected(&place, |namespace| async move { write_until_refused(&namespace, 0).await });
+    assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");
+    let said = place.ok(&["pool", "release-reserve", "tank"]);
+    assert!(said.contains("safe to write"), "{said}");
+    assert_eq!(number(&place, "limit_bytes"), limit + reserve);
+    assert!(is_released(&place));
+    daemon.kill();
+    let _daemon = place.start_configured(configuration);
+    assert!(is_released(&place), "until it is not needed any more");
+    connected(&place, move |namespace| async move {
+        check(&namespace, refused).await;
+        namespace.write(refused * BLOCKS_PER_WRITE, noise(refused)).await.expect("there is room again");
+        check(&namespace, refused + 1).await;
+    });
+    place.ok(&["volume", "delete", "tank/v0", "--yes"]);
+    place.wait_until("the reserve is kept again", |place| {
+        // Each change is a checkpoint, with which that is decided.
+        place.ok(&["pool", "set", "tank", "scrub-prio=7"]);
+        !is_released(place)
+    });
+    assert_eq!((number(&place, "limit_bytes"), number(&place, "reserve_bytes")), (limit, reserve));
 }

@@ -168,6 +168,18 @@ Examples:
         #[arg(long)]
         wait: bool,
     },
+    /// Let hosts have what was kept for when the pool is full
+    #[command(
+        name = "release-reserve",
+        after_help = "Example:
+  ashlar pool release-reserve tank
+A file system on a full volume may need room to replay its journal, to be checked
+and to delete files. The reserve is kept again by itself once as much as it is free."
+    )]
+    ReleaseReserve {
+        /// Its name or UUID
+        pool: String,
+    },
     /// Spread what is stored over all drives, in stripes as wide as they allow: after drives were added
     #[command(after_help = "Examples:
   ashlar pool rebalance tank

@@ -122,6 +122,15 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
     lines.join("\n")
 }
 
+/// What has come of the release of a pool's reserve.
+pub fn released_reserve(pool: &Pool) -> String {
+    format!(
+        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add drives",
+        pool.name,
+        size(pool.safe_to_write_bytes)
+    )
+}
+
 /// How far a pool's rebuild is.
 pub fn rebuild(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
@@ -248,8 +257,9 @@ pub fn pool(pool: &Pool) -> String {
 }
 
 /// What is counted and set, in the order in which it is shown.
-fn figures(pool: &Pool) -> [(&'static str, String); 22] {
+fn figures(pool: &Pool) -> [(&'static str, String); 23] {
     let counters = &pool.counters;
+    let reserve = if pool.reserve_released { "released".to_owned() } else { size(pool.reserve_bytes) };
     [
         ("raw", size(pool.raw_bytes)),
         ("usable after redundancy", size(pool.usable_bytes)),
@@ -258,6 +268,7 @@ fn figures(pool: &Pool) -> [(&'static str, String); 22] {
         ("garbage to reclaim", size(pool.garbage_bytes)),
         ("free segments", size(pool.free_bytes)),
         ("safe to write", size(pool.safe_to_write_bytes)),
+        ("reserve", reserve),
         ("out of space", if pool.out_of_space { "yes" } else { "no" }.to_owned()),
         ("provisioned", size(pool.provisioned_bytes)),
         ("logical written", size(pool.logical_written_bytes)),

@@ -105,6 +105,11 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             set_pool(client, &pool, &super::settings::parse(&settings)?, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
+        PoolCommand::ReleaseReserve { pool } => {
+            let path = format!("{}/release-reserve", path_of_pool(&pool)?);
+            let pool: Pool = client.ask(Method::POST, &path).await?;
+            print(output, &pool, tables::released_reserve)
+        }
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,

@@ -254,6 +254,10 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.scrub(pool, Order::Stop).await })
     }
 
+    fn release_reserve(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.release_reserve(pool).await })
+    }
+
     fn start_rebalance(&self, pool: String) -> Answer<'_, Pool> {
         self.change(|node| async move { node.rebalance(pool, Order::Start).await })
     }

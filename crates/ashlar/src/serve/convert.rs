@@ -53,6 +53,8 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         raw_bytes: space.raw,
         usable_bytes: space.usable,
         limit_bytes: space.limit,
+        reserve_bytes: space.reserve,
+        reserve_released: space.reserve_released,
         garbage_bytes: space.garbage,
         free_bytes: space.free,
         safe_to_write_bytes: if read_only.is_some() { 0 } else { space.safe_to_write },

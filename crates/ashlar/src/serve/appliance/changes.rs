@@ -337,6 +337,12 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
+    pub(super) async fn release_reserve(&self, pool: String) -> Result<Pool, ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.node.release_reserve(&pool).await.map_err(api_error)?;
+        Ok(self.pool(&report))
+    }
+
     pub(super) async fn rebalance(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
         let report = self.node.rebalance(&pool, order).await.map_err(api_error)?;
