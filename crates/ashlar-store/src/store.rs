@@ -1,6 +1,7 @@
 //! The store as those above it see it: volumes of blocks.
 
 mod close;
+mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,15 +10,13 @@ use std::rc::Rc;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
 use bytes::Bytes;
 use futures_util::future::join_all;
-use smallvec::{SmallVec, smallvec};
 
-use crate::batch::{Item, unit_blocks_max};
+use crate::batch::unit_blocks_max;
 use crate::capacity::Request;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
 use crate::comeback::{ReturnError, Returned};
 use crate::commit::occupancy;
-use crate::compress::{Fragment, compress_blocks};
-use crate::format::header::RecordKind;
+use crate::compress::compress_blocks;
 use crate::format::location::SLOT_BYTES;
 use crate::format::superblock::Superblock;
 use crate::leave::{FailError, RemoveError};
@@ -26,10 +25,10 @@ use crate::members::{FoundDrive, OpenPolicy};
 use crate::options::Options;
 use crate::pool::Pool;
 use crate::recover::{self, OpenError, Opened};
-use crate::recycle::{Recycled, Recycler};
 use crate::status::PoolStatus;
 use crate::types::{Family, Key, Layer};
 use crate::widen::AddError;
+use units::{add_items, cut};
 
 /// Blocks of the largest volume: 1 PiB.
 pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
@@ -462,46 +461,3 @@ fn check_size(blocks: u64) -> Result<(), IoError> {
         format!("a volume has 1 to {VOLUME_BLOCKS_MAX} blocks, not {blocks}"),
     ))
 }
-
-/// Adds records for the fragments of consecutive blocks; zeros next to each other are one.
-fn add_items(items: &mut Vec<Item>, first: Key, fragments: impl Iterator<Item = Option<Fragment>>) {
-    for (index, fragment) in fragments.enumerate() {
-        let key = Key { lba: first.lba.plus(index as u64), ..first };
-        match (items.last_mut().map(|last| &mut last.kind), &fragment) {
-            (Some(RecordKind::ZeroRange { blocks }), None) => *blocks += 1,
-            (_, None) => items.push(Item { kind: RecordKind::ZeroRange { blocks: 1 }, key, fragment }),
-            (_, Some(_)) => items.push(Item { kind: RecordKind::Write, key, fragment }),
-        }
-    }
-}
-
-/// Cuts the records of one write into units: one if it has no more than `unit_blocks_max` blocks, else at boundaries
-/// that the blocks have by themselves.
-fn cut(
-    mut items: Recycled<Item>,
-    unit_blocks_max: usize,
-    lists: &Recycler<Item>,
-) -> SmallVec<[Recycled<Item>; 1]> {
-    let blocks = |item: &Item| match item.kind {
-        RecordKind::ZeroRange { blocks } => blocks,
-        _ => 1,
-    };
-    if items.iter().map(blocks).sum::<u64>() <= unit_blocks_max as u64 {
-        return smallvec![items];
-    }
-    // Aligned writes of the atomic size lie beside each other without a cut.
-    let part_blocks = unit_blocks_max as u64 - 1;
-    let mut units = SmallVec::<[Recycled<Item>; 1]>::new();
-    let mut current = None;
-    for item in items.drain(..) {
-        let part = item.key.lba.0 / part_blocks;
-        if current.replace(part) != Some(part) {
-            units.push(lists.list());
-        }
-        units.last_mut().expect("just pushed").push(item);
-    }
-    units
-}
-
-#[cfg(test)]
-mod tests;

@@ -4,12 +4,17 @@
 //! come back (`segments/numbers.rs` says why): what comes meanwhile hides only names of segments that lived when the sweep
 //! began.
 
+use std::time::Duration;
+
 use ashlar_block::World;
 
 use crate::maintain::Merging;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::types::{GroupKey, SHARD_COUNT, ShardId};
+
+/// Records that are worth a sweep when room is wanted.
+const INEXACT_RECORDS_MIN: u64 = 256;
 
 /// Parts that a sweep's progress is told in.
 const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
@@ -67,6 +72,21 @@ impl<W: World> Pool<W> {
         }
         let progress = self.sweep.get().map_or(0, |sweep| sweep.progress());
         need(progress, numbers.used_of_half(PROGRESS_PARTS))
+    }
+
+    /// How long it is until hosts have been quiet for so long that a sweep is worth its while. `None`: it is not.
+    pub fn sweep_waits(&self) -> Option<Duration> {
+        if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
+            return None;
+        }
+        let goes_on = self.sweep.get().map(|_| Duration::ZERO);
+        goes_on.or_else(|| self.orders.sweep_waits(self.world.now()))
+    }
+
+    /// Whether a sweep would find that less lives than is counted.
+    pub fn counts_are_inexact(&self) -> bool {
+        let enough = self.orders.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
+        (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
     }
 
     /// Does the next step of the sweep that is due. Repeats it if it fails for want of a segment.

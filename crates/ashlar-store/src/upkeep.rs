@@ -47,9 +47,6 @@ const FRESH_ENTRIES_MIN: usize = 256;
 /// the reason for the next.
 const REPLAY_RECORDS_MIN: usize = 4096;
 
-/// Records that are worth a sweep when room is wanted.
-const INEXACT_RECORDS_MIN: u64 = 256;
-
 type Answer = Result<(), IoError>;
 
 impl<W: World> Pool<W> {
@@ -428,20 +425,6 @@ impl<W: World> Pool<W> {
     fn purge_has_room(&self, usable: u64) -> bool {
         let few = self.fresh_entries() < self.fresh_entries_max() / 2;
         usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
-    }
-
-    /// How long it is until hosts have been quiet for so long that a sweep is worth its while. `None`: it is not.
-    fn sweep_waits(&self) -> Option<Duration> {
-        if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
-            return None;
-        }
-        let goes_on = self.sweep.get().map(|_| Duration::ZERO);
-        goes_on.or_else(|| self.orders.sweep_waits(self.world.now()))
-    }
-
-    fn counts_are_inexact(&self) -> bool {
-        let enough = self.orders.inexact_records.get().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
-        (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
     }
 
     /// Whether there would be more to free or collect if every batch had been published and every read had ended.

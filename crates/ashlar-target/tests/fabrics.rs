@@ -261,3 +261,16 @@ fn a_keep_alive_timeout_beyond_the_bound_is_refused() {
     let (cqe, _) = admin.connect(&command, &data(CNTLID_DYNAMIC));
     assert_eq!(cqe.status().code(), Status::KEEP_ALIVE_INVALID);
 }
+
+#[test]
+fn an_admin_queue_has_at_most_128_entries() {
+    let rig = Rig::start();
+    for (sq_size, is_taken) in [(127, true), (128, false)] {
+        let mut queue = Queue::shaken(rig.io, Digests::NONE);
+        let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+        let command = Connect { sq_size, ..connect_command(0) };
+        let status = queue.connect(&command, &data).0.status();
+        let expected = if is_taken { Status::SUCCESS } else { Status::CONNECT_INVALID_PARAMETERS };
+        assert_eq!(status.code(), expected, "{sq_size}");
+    }
+}

@@ -113,6 +113,11 @@ impl Orders {
         self.inexact_records.set(Some(0));
     }
 
+    /// Records since the last sweep began, if there was one.
+    pub fn inexact_records(&self) -> Option<u64> {
+        self.inexact_records.get()
+    }
+
     /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`: they are.
     pub fn sweep_waits(&self, now: Nanos) -> Option<Duration> {
         let waits = QUIET_MIN.saturating_sub(now.since(self.changed_at.get()));

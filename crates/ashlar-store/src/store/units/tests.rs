@@ -1,6 +1,10 @@
+use ashlar_block::Lba;
+use bytes::Bytes;
+
 use super::*;
-use crate::compress::{Fragment, FragmentBytes};
+use crate::compress::FragmentBytes;
 use crate::format::location::Codec;
+use crate::types::{Family, Layer};
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
 

@@ -1,0 +1,56 @@
+//! One write as records, and the units that it is committed in.
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::batch::Item;
+use crate::compress::Fragment;
+use crate::format::header::RecordKind;
+use crate::recycle::{Recycled, Recycler};
+use crate::types::Key;
+
+/// Adds records for the fragments of consecutive blocks; zeros next to each other are one.
+pub(super) fn add_items(
+    items: &mut Vec<Item>,
+    first: Key,
+    fragments: impl Iterator<Item = Option<Fragment>>,
+) {
+    for (index, fragment) in fragments.enumerate() {
+        let key = Key { lba: first.lba.plus(index as u64), ..first };
+        match (items.last_mut().map(|last| &mut last.kind), &fragment) {
+            (Some(RecordKind::ZeroRange { blocks }), None) => *blocks += 1,
+            (_, None) => items.push(Item { kind: RecordKind::ZeroRange { blocks: 1 }, key, fragment }),
+            (_, Some(_)) => items.push(Item { kind: RecordKind::Write, key, fragment }),
+        }
+    }
+}
+
+/// Cuts the records of one write into units: one if it has no more than `unit_blocks_max` blocks, else at boundaries
+/// that the blocks have by themselves.
+pub(super) fn cut(
+    mut items: Recycled<Item>,
+    unit_blocks_max: usize,
+    lists: &Recycler<Item>,
+) -> SmallVec<[Recycled<Item>; 1]> {
+    let blocks = |item: &Item| match item.kind {
+        RecordKind::ZeroRange { blocks } => blocks,
+        _ => 1,
+    };
+    if items.iter().map(blocks).sum::<u64>() <= unit_blocks_max as u64 {
+        return smallvec![items];
+    }
+    // Aligned writes of the atomic size lie beside each other without a cut.
+    let part_blocks = unit_blocks_max as u64 - 1;
+    let mut units = SmallVec::<[Recycled<Item>; 1]>::new();
+    let mut current = None;
+    for item in items.drain(..) {
+        let part = item.key.lba.0 / part_blocks;
+        if current.replace(part) != Some(part) {
+            units.push(lists.list());
+        }
+        units.last_mut().expect("just pushed").push(item);
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests;
