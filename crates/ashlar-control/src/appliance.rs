@@ -5,7 +5,8 @@ use futures_util::future::BoxFuture;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    Volume,
 };
 
 /// The answer to a request, in time.
@@ -53,6 +54,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn export_pool(&self, pool: String) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.
     fn destroy_pool(&self, pool: String) -> Answer<'_, ()>;
+    /// Gives a pool another name.
+    fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool>;
     /// Changes what an operator has chosen for a pool.
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
 

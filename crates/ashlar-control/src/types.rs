@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 mod drives;
+mod pools;
 mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
+pub use pools::{ImportPool, RenamePool};
 pub use scrub::{SCRUB_INTERVAL_S_MAX, Scrub, ScrubbedDrive};
 
 /// The daemon's version.
@@ -404,20 +406,6 @@ pub struct CreatePool {
     /// A power of two; chosen by the drives' size if not given.
     #[serde(default)]
     pub chunk_bytes: Option<u32>,
-}
-
-/// A pool to be opened.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ImportPool {
-    /// Its name or UUID, if the drives belong to several.
-    #[serde(default)]
-    pub pool: Option<String>,
-    /// Where its drives may be.
-    pub drives: Vec<String>,
-    /// Open it even if drives are missing, as many as its level survives.
-    #[serde(default)]
-    pub degraded: bool,
 }
 
 /// A volume to be made.

@@ -177,7 +177,7 @@ impl<W: World> Pool<W> {
         if left >= request.segments_min() || !segments.is_cornered(&self.homes()) || gains() {
             return Ok(());
         }
-        let name = &self.identity.name;
+        let name = &self.name();
         let why = format!("pool {name} has no room left for its maps: return a drive, or add one");
         Err(IoError::new(Cause::CapacityExceeded, why))
     }
@@ -197,7 +197,7 @@ impl<W: World> Pool<W> {
         while self.room() < bytes {
             let waited = self.world.now().since(since);
             if self.orders.room_is_exact() || waited >= self.options.space_wait {
-                let name = &self.identity.name;
+                let name = &self.name();
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));
             }

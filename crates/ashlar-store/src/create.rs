@@ -206,7 +206,7 @@ async fn in_time(
     done.map_err(|error| CreateError::Drive { index, error })
 }
 
-fn check_name(name: &str) -> Result<(), CreateError> {
+pub(crate) fn check_name(name: &str) -> Result<(), CreateError> {
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     let valid = letters && (1..=POOL_NAME_BYTES_MAX).contains(&name.len());
     if valid { Ok(()) } else { Err(CreateError::Name(name.to_owned())) }

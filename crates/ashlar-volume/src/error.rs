@@ -1,7 +1,9 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, IoError, counted_are};
-use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
+use ashlar_store::{
+    AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, RenameError, ReturnError,
+};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -141,6 +143,14 @@ pub enum NodeError {
         spec: String,
         /// Why.
         error: AddError,
+    },
+    /// A pool keeps its name.
+    #[error("pool '{pool}' keeps its name: {error}")]
+    RenamePool {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: RenameError,
     },
     /// A pool has no such drive.
     #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]

@@ -82,7 +82,6 @@ pub enum Removal {
 
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
-    name: String,
     store: Store<B::World>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
@@ -143,7 +142,7 @@ impl<B: DriveBay> Home<B> {
                 let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
                 held.push(HeldDrive {
                     spec: given.drive.facts.spec.clone(),
-                    pool: pool.name.clone(),
+                    pool: pool.name(),
                     drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
                     is_lost: record.is_some_and(is_lost),
                 });
@@ -175,7 +174,7 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         match pool.store.fail_drive(drive, force).await {
             Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
-            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name.clone(), error }),
+            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name(), error }),
         }
     }
 
@@ -195,6 +194,18 @@ impl<B: DriveBay> Home<B> {
             Removal::Cancel => store.keep_drive(drive).await?,
         }
         Ok(())
+    }
+
+    /// Gives a pool another name.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it has its old name then.
+    pub async fn rename_pool(&self, uuid: PoolUuid, name: &str) -> Result<PoolRecord, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.turn_to_change().await?;
+        let renamed = pool.store.rename(name).await;
+        renamed.map_err(|error| NodeError::RenamePool { pool: pool.name(), error })?;
+        Ok(pool.record(&self.bay))
     }
 
     /// Changes what an operator has chosen for a pool.
@@ -245,7 +256,7 @@ impl<B: DriveBay> Home<B> {
         drop(pool);
         let pool = self.take_pool(uuid).await?;
         if let Err(error) = pool.store.close().await {
-            tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
+            tracing::warn!(pool = pool.name(), %error, "closing the pool before it is destroyed");
         }
         pool.is_not_taken()?;
         let members = pool.drives.take();
@@ -279,7 +290,7 @@ impl<B: DriveBay> Home<B> {
     async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
-        self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
+        self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name()))?;
         pool.is_leaving.set(true);
         let volumes = pool.all_volumes();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
@@ -293,7 +304,7 @@ impl<B: DriveBay> OpenPool<B> {
     /// # Errors
     /// [`NodeError::Taken`]: its drives are another machine's.
     fn is_not_taken(&self) -> Result<(), NodeError> {
-        let pool = self.name.clone();
+        let pool = self.name();
         self.store.taken_by().map_or(Ok(()), |holder| Err(NodeError::Taken { pool, holder }))
     }
 
@@ -318,7 +329,7 @@ impl<B: DriveBay> OpenPool<B> {
         match select(pin!(work), pin!(self.store.hangs())).await {
             Either::Left((done, _)) => Some(done),
             Either::Right((why, _)) => {
-                tracing::warn!(pool = self.name, %why, "closing the pool although something of it is under way");
+                tracing::warn!(pool = self.name(), %why, "closing the pool although something of it is under way");
                 None
             }
         }
@@ -333,6 +344,10 @@ impl<B: DriveBay> OpenPool<B> {
         Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
     }
 
+    fn name(&self) -> String {
+        self.store.name()
+    }
+
     /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
     /// start.
     fn record(&self, bay: &B) -> PoolRecord {
@@ -342,7 +357,7 @@ impl<B: DriveBay> OpenPool<B> {
         let drives = given.iter().filter(is_member);
         PoolRecord {
             uuid: self.uuid,
-            name: self.name.clone(),
+            name: self.name(),
             drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
@@ -392,7 +407,7 @@ impl<B: DriveBay> OpenPool<B> {
         let attributes = open.volume.attributes();
         let compression = entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
         VolumeReport {
-            pool: self.name.clone(),
+            pool: self.name(),
             name: attributes.name.to_string(),
             uuid: attributes.uuid,
             nsid: attributes.nsid,

@@ -50,6 +50,7 @@ the path of a file is written \\,")]
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
+  ashlar pool import tank --drive /mnt/drives --name dozer
 Of a directory every file that is a drive of a pool is taken. In which order,
 and at which paths, is of no account.")]
     Import {
@@ -58,9 +59,20 @@ and at which paths, is of no account.")]
         /// A drive, or a directory to look for drives in; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
+        /// The name that it is to have from now on, if another pool has its own
+        #[arg(long, value_name = "NEW")]
+        name: Option<String>,
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
+    },
+    /// Give a pool another name: hosts see its volumes all the while
+    #[command(after_help = "Example:\n  ashlar pool rename tank dozer")]
+    Rename {
+        /// Its name or UUID
+        pool: String,
+        /// Its new name
+        name: String,
     },
     /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its share of what is there
     #[command(

@@ -2,7 +2,7 @@
 
 use ashlar_block::Cause;
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::OpenError;
+use ashlar_store::{OpenError, RenameError};
 use ashlar_volume::NodeError;
 
 /// The answer to a refusal of the node.
@@ -21,8 +21,9 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
         NodeError::NoSuchVolume { .. } => (NotFound, "no_such_volume"),
         NodeError::PoolExists(_) => (Conflict, "pool_exists"),
-        NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
+        NodeError::RenamePool { error, .. } => classify_rename(error),
         NodeError::Name(_) => (Invalid, "invalid_name"),
+        NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Drive(_) | NodeError::NoAnswer(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
         NodeError::DriveOfPool { .. } | NodeError::LostByPool { .. } => (Conflict, "drive_in_use"),
@@ -55,6 +56,13 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
     }
 }
 
+fn classify_rename(error: &RenameError) -> (ErrorKind, &'static str) {
+    match error {
+        RenameError::Name(_) => (ErrorKind::Invalid, "invalid_name"),
+        RenameError::Pool(_) | RenameError::NotWritten => (ErrorKind::Unavailable, "pool_failed"),
+    }
+}
+
 fn hint(error: &NodeError) -> Option<String> {
     match error {
         NodeError::Holds { spec, is_of_pool: true, .. } => Some(format!(
@@ -64,6 +72,11 @@ fn hint(error: &NodeError) -> Option<String> {
         NodeError::Holds { .. } => {
             Some("choose another drive, or say --force: what it holds is lost then".to_owned())
         }
+        NodeError::PoolExists(_) => Some(
+            "ashlar pool rename gives the other one another name, or this one by ashlar pool import POOL --name NEW, where \
+             POOL may be its UUID"
+                .to_owned(),
+        ),
         NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {
             Some("bring the missing drives back and name them all".to_owned())
         }

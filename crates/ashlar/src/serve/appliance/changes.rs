@@ -6,7 +6,7 @@ use std::time::Duration;
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
-    NameHosts, Pool, RemoveDrive, ReplaceDrive, ReturnDrive, Volume,
+    NameHosts, Pool, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Volume,
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_raid::Level;
@@ -65,7 +65,7 @@ impl Shared {
             }
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
-        let given = self.members_among(&request.drives).await?;
+        let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
@@ -121,7 +121,7 @@ impl Shared {
         let more = left_out.len().saturating_sub(LEFT_OUT_MAX);
         left_out.truncate(LEFT_OUT_MAX);
         left_out.extend((more > 0).then(|| format!("and {more} more")));
-        Ok(Given { drives: members, left_out })
+        Ok(Given { drives: members, left_out, rename: None })
     }
 
     pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
@@ -286,6 +286,14 @@ impl Shared {
             }
             return;
         }
+    }
+
+    pub(super) async fn rename_pool(&self, pool: String, request: RenamePool) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool).await?;
+        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
+        let record = self.node.rename_pool(&pool, request.name, closed).await.map_err(api_error)?;
+        self.remember(&record).await
     }
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
