@@ -4,14 +4,16 @@
 //! which a store sees its world: [`Device`], [`Clock`], [`Rng`], [`Spawn`]. A store that uses nothing
 //! else can be run whole in a simulation.
 //!
-//! This crate knows nothing of what is above it: no volumes' names, no stripes, no sockets, no io_uring.
+//! This crate knows nothing of what is above it: no volumes, no stripes, no sockets, no io_uring.
 
 mod buf;
 mod cause;
+mod contain;
 pub mod copies;
 mod device;
 mod ids;
 mod memory;
+mod name;
 mod notify;
 pub mod place;
 mod units;
@@ -20,9 +22,11 @@ mod world;
 
 pub use buf::AlignedBuf;
 pub use cause::{Cause, IoError};
+pub use contain::{Panicked, contain, contained_pool, note_panic};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
+pub use name::{InvalidName, NAME_BYTES_MAX, check_name, is_uuid};
 pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
 pub use words::{counted, counted_are, printable};

@@ -23,26 +23,59 @@ impl fmt::Display for ByteSize {
 
 /// Why a text is not a size.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{0}' is not a size: write a number and a unit, as in 512KiB, 20GiB or 1.5TiB")]
-pub struct ParseByteSizeError(String);
+pub enum ParseByteSizeError {
+    /// There is no number, or more than that and a unit.
+    #[error("'{0}' is not a size: write a number and a unit, as in 512KiB, 20GiB or 1.5TiB")]
+    NotASize(String),
+    /// A unit of powers of ten, or none that is known.
+    #[error(
+        "'{text}' has the unit '{unit}', which sizes do not have: use KiB, MiB, GiB, TiB, PiB or EiB, powers of 1024"
+    )]
+    Unit {
+        /// What was written.
+        text: String,
+        /// What stands where the unit should.
+        unit: String,
+    },
+    /// More bytes than 64 bits count.
+    #[error("'{0}' is too large: sizes are below 16EiB")]
+    TooLarge(String),
+    /// A part of a byte.
+    #[error("'{0}' is no whole number of bytes: add a unit, as in 1.5GiB")]
+    PartOfAByte(String),
+}
 
 impl FromStr for ByteSize {
     type Err = ParseByteSizeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseByteSizeError(text.to_owned());
         let trimmed = text.trim();
         let digits_end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(digits_end);
-        let shift = unit_shift(unit.trim()).ok_or_else(error)?;
-        if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(1 << shift).map(ByteSize).ok_or_else(error);
+        let (unit, text) = (unit.trim(), text.escape_default().to_string());
+        if number.parse::<f64>().is_err() {
+            return Err(ParseByteSizeError::NotASize(text));
         }
-        let fraction: f64 = number.parse().map_err(|_| error())?;
-        let bytes = fraction * (1u64 << shift) as f64;
-        if shift == 0 || !bytes.is_finite() || bytes >= u64::MAX as f64 {
-            return Err(error());
+        let Some(shift) = unit_shift(unit) else {
+            let unit = unit.escape_default().to_string();
+            return Err(ParseByteSizeError::Unit { text, unit });
+        };
+        if number.contains('.') {
+            return fraction(number, shift, text);
         }
+        let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+        bytes.map(ByteSize).ok_or(ParseByteSizeError::TooLarge(text))
+    }
+}
+
+/// A number with a point, of a unit of `1 << shift` bytes.
+fn fraction(number: &str, shift: u32, text: String) -> Result<ByteSize, ParseByteSizeError> {
+    let bytes = number.parse().map_or(f64::INFINITY, |number: f64| number * (1u64 << shift) as f64);
+    if shift == 0 {
+        Err(ParseByteSizeError::PartOfAByte(text))
+    } else if bytes >= u64::MAX as f64 {
+        Err(ParseByteSizeError::TooLarge(text))
+    } else {
         Ok(ByteSize(bytes as u64))
     }
 }

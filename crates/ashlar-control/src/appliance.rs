@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
+use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
@@ -32,7 +33,8 @@ pub struct SharedHostNqn {
     pub hosts: [(String, String); 2],
 }
 
-/// A node, as far as the API needs it. Each method ends once what it says is done and durable.
+/// A node, as far as the API needs it. Each method ends once what it says is done and durable. Those
+/// that take a [`Consent`] refuse without it what [`crate::consent`] says.
 pub trait Appliance: Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;
@@ -51,9 +53,9 @@ pub trait Appliance: Send + Sync + 'static {
     /// Opens a pool.
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
     /// Closes a pool and forgets it.
-    fn export_pool(&self, pool: String) -> Answer<'_, ()>;
+    fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.
-    fn destroy_pool(&self, pool: String) -> Answer<'_, ()>;
+    fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Gives a pool another name.
     fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool>;
     /// Changes what an operator has chosen for a pool.
@@ -76,9 +78,9 @@ pub trait Appliance: Send + Sync + 'static {
     /// Takes a spare from a pool.
     fn remove_spare(&self, pool: String, request: NameSpare) -> Answer<'_, Pool>;
     /// Gives a drive of a pool up as if it had been pulled.
-    fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool>;
+    fn fail_drive(&self, pool: String, request: FailDrive, consent: Consent) -> Answer<'_, Pool>;
     /// Removes a drive of a pool once what lives on it is on others.
-    fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool>;
+    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool>;
     /// Takes a drive back that a pool has lost.
     fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool>;
     /// Takes a drive into a pool instead of another one.
@@ -89,18 +91,25 @@ pub trait Appliance: Send + Sync + 'static {
     /// Looks what a drive is and holds.
     fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
     /// Takes a pool's label off a drive. Answers what it held.
-    fn clear_label(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
+    fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
 
     /// All volumes.
     fn volumes(&self) -> Answer<'_, Vec<Volume>>;
     /// Makes a volume.
     fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume>;
     /// Resizes or renames a volume.
-    fn change_volume(&self, pool: String, volume: String, request: ChangeVolume) -> Answer<'_, Volume>;
+    fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+        consent: Consent,
+    ) -> Answer<'_, Volume>;
     /// Deletes a volume.
-    fn delete_volume(&self, pool: String, volume: String) -> Answer<'_, ()>;
+    fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()>;
     /// Lets hosts see a volume.
-    fn allow(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume>;
+    fn allow(&self, pool: String, volume: String, request: NameHosts, consent: Consent)
+    -> Answer<'_, Volume>;
     /// Lets hosts no longer see a volume.
-    fn deny(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume>;
+    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume>;
 }

@@ -2,7 +2,6 @@
 
 use ashlar_block::printable;
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,8 @@ use utoipa::ToSchema;
 pub enum ErrorKind {
     /// The request itself is wrong.
     Invalid,
+    /// The path takes no such method.
+    WrongMethod,
     /// It names something that is not there.
     NotFound,
     /// What is there stands against it.
@@ -63,18 +64,15 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = match self.kind {
             ErrorKind::Invalid => StatusCode::BAD_REQUEST,
+            ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Conflict => StatusCode::CONFLICT,
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        (status, Json(self.body)).into_response()
-    }
-}
-
-/// A body that is not what the request needs.
-impl From<JsonRejection> for ApiError {
-    fn from(rejection: JsonRejection) -> Self {
-        ApiError::new(ErrorKind::Invalid, "invalid_body", rejection.body_text())
+        let mut response = (status, Json(self.body.clone())).into_response();
+        // For whoever tells of it.
+        response.extensions_mut().insert(self.body);
+        response
     }
 }

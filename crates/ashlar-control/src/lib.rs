@@ -6,6 +6,9 @@
 //! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they are made.
 
 mod appliance;
+mod body;
+mod changes;
+mod consent;
 mod error;
 mod events;
 mod listen;
@@ -15,6 +18,7 @@ pub mod types;
 mod watch;
 
 pub use appliance::{Answer, Appliance, HostVisits, SharedHostNqn};
+pub use consent::{CONFIRM, CONFIRMATION_NEEDED, Consent};
 pub use error::{ApiError, ErrorBody, ErrorKind};
 pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};
 pub use listen::{ListenError, Socket};

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use axum::Router;
 use tokio::net::UnixListener;
 
+use crate::changes::Peer;
+
 /// Only the daemon's own user may speak to it.
 const MODE: u32 = 0o600;
 /// Longest path of a unix socket, in bytes (unix(7): sun_path less its NUL).
@@ -81,7 +83,8 @@ impl Socket {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let listener = self.listener.take().expect("a socket serves once");
-        axum::serve(listener, router).with_graceful_shutdown(stop).await
+        let service = router.into_make_service_with_connect_info::<Peer>();
+        axum::serve(listener, service).with_graceful_shutdown(stop).await
     }
 }
 

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::Router;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::appliance::Appliance;
+use crate::body::Body;
+use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
@@ -29,24 +32,50 @@ pub const API_ROOT: &str = "/api/v1";
 
 type Node = State<Arc<dyn Appliance>>;
 type Answer<T> = Result<Json<T>, ApiError>;
-type Body<T> = Result<Json<T>, JsonRejection>;
 
 #[derive(OpenApi)]
 #[openapi(info(
     title = "Ashlar",
     description = "Compressed, parity-protected thin volumes over NVMe/TCP. Every error has the body \
-                   {code, message, hint}."
+                   {code, message, hint}. A request that destroys data, cuts hosts off or leaves a pool \
+                   with fewer drives is refused with confirmation_needed and what it costs, unless its \
+                   query is confirm=true."
 ))]
 struct Document;
 
 /// The API of `appliance`, which `watcher` watches.
 pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
     let look = axum::middleware::from_fn_with_state(watcher.clone(), events::look_after_change);
+    let (router, document) = routes(watcher);
+    let document = get(move || std::future::ready(Json(document.clone())));
+    router
+        .route(&format!("{API_ROOT}/openapi.json"), document)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::map_response(in_one_shape))
+        .layer(look)
+        .with_state(appliance)
+}
+
+/// All paths, and what is said of them.
+fn routes(watcher: Arc<Watcher>) -> (Router<Arc<dyn Appliance>>, utoipa::openapi::OpenApi) {
     let seen = OpenApiRouter::new()
         .routes(routes!(events::events))
         .routes(routes!(events::follow_events))
         .with_state(watcher);
-    let paths = OpenApiRouter::new()
+    let paths = of_node().merge(of_pools()).merge(seen);
+    OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts()
+}
+
+/// What is said of the paths of the node, its pools and volumes.
+#[cfg(test)]
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    let paths = of_node().merge(of_pools());
+    OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts().1
+}
+
+fn of_node() -> OpenApiRouter<Arc<dyn Appliance>> {
+    OpenApiRouter::new()
         .routes(routes!(version))
         .routes(routes!(status))
         .routes(routes!(hosts))
@@ -57,17 +86,6 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
         .routes(routes!(volume, change_volume, delete_volume))
         .routes(routes!(allow))
         .routes(routes!(deny))
-        .merge(of_pools())
-        .merge(seen);
-    let api = OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths);
-    let (router, document) = api.split_for_parts();
-    let document = get(move || std::future::ready(Json(document.clone())));
-    router
-        .route(&format!("{API_ROOT}/openapi.json"), document)
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(unknown_path)
-        .layer(look)
-        .with_state(appliance)
 }
 
 fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
@@ -89,8 +107,25 @@ fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
 }
 
 async fn unknown_path() -> ApiError {
-    ApiError::new(ErrorKind::NotFound, "unknown_path", "there is no such path or method")
+    ApiError::new(ErrorKind::NotFound, "unknown_path", "there is no such path")
         .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
+}
+
+async fn wrong_method(method: Method) -> ApiError {
+    let why = format!("this path does not take {method}: the header Allow says what it takes");
+    ApiError::new(ErrorKind::WrongMethod, "method_not_allowed", why)
+        .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
+}
+
+/// Errors that the router itself answers with, as for a path that is no text, get the shape of all others.
+async fn in_one_shape(response: Response) -> Response {
+    let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if !is_error || response.headers().get(CONTENT_TYPE).is_some_and(is_json) {
+        return response;
+    }
+    let why = format!("the request is not understood ({})", response.status());
+    ApiError::new(ErrorKind::Invalid, "invalid_request", why).into_response()
 }
 
 fn find<T>(all: Vec<T>, kind: &str, name: &str, wanted: impl Fn(&T) -> bool) -> Answer<T> {
@@ -132,15 +167,15 @@ async fn create_pool(
     State(node): Node,
     body: Body<CreatePool>,
 ) -> Result<(StatusCode, Json<Pool>), ApiError> {
-    let Json(request) = body?;
+    let Body(request) = body;
     Ok((StatusCode::CREATED, Json(node.create_pool(request).await?)))
 }
 
 /// Opens a pool that is on drives.
-#[utoipa::path(post, path = "/pools/import", request_body = ImportPool,
+#[utoipa::path(post, path = "/import-pool", request_body = ImportPool,
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn import_pool(State(node): Node, body: Body<ImportPool>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.import_pool(request).await.map(Json)
 }
 
@@ -155,22 +190,30 @@ async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
 #[utoipa::path(patch, path = "/pools/{pool}", request_body = ChangePool, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn change_pool(State(node): Node, Path(pool): Path<String>, body: Body<ChangePool>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.change_pool(pool, request).await.map(Json)
 }
 
 /// Closes a pool and takes its label off its drives: what it held is lost.
-#[utoipa::path(delete, path = "/pools/{pool}", params(("pool" = String, Path)),
+#[utoipa::path(delete, path = "/pools/{pool}", params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
-async fn destroy_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
-    node.destroy_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+async fn destroy_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+) -> Result<StatusCode, ApiError> {
+    node.destroy_pool(pool, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Closes a pool and forgets it; its drives can go elsewhere.
-#[utoipa::path(post, path = "/pools/{pool}/export", params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/export", params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
-async fn export_pool(State(node): Node, Path(pool): Path<String>) -> Result<StatusCode, ApiError> {
-    node.export_pool(pool).await.map(|()| StatusCode::NO_CONTENT)
+async fn export_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+) -> Result<StatusCode, ApiError> {
+    node.export_pool(pool, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Begins a scrub, unless one is under way: the pool's `scrub` tells how far it is.
@@ -206,7 +249,7 @@ async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<P
 #[utoipa::path(post, path = "/pools/{pool}/drives", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.add_drive(pool, request).await.map(Json)
 }
 
@@ -214,7 +257,7 @@ async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 #[utoipa::path(post, path = "/pools/{pool}/spares", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.add_spare(pool, request).await.map(Json)
 }
 
@@ -222,39 +265,52 @@ async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 #[utoipa::path(post, path = "/pools/{pool}/remove-spare", request_body = NameSpare, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn remove_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameSpare>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.remove_spare(pool, request).await.map(Json)
 }
 
 /// Gives a drive of a pool up as if it had been pulled; what lives on it is rebuilt on the others.
-#[utoipa::path(post, path = "/pools/{pool}/fail-drive", request_body = FailDrive, params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/fail-drive", request_body = FailDrive, params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn fail_drive(State(node): Node, Path(pool): Path<String>, body: Body<FailDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
-    node.fail_drive(pool, request).await.map(Json)
+async fn fail_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+    body: Body<FailDrive>,
+) -> Answer<Pool> {
+    let Body(request) = body;
+    node.fail_drive(pool, request, consent).await.map(Json)
 }
 
 /// Removes a drive of a pool once what lives on it is on others.
-#[utoipa::path(post, path = "/pools/{pool}/remove-drive", request_body = RemoveDrive, params(("pool" = String, Path)),
+#[utoipa::path(post, path = "/pools/{pool}/remove-drive", request_body = RemoveDrive, params(("pool" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn remove_drive(State(node): Node, Path(pool): Path<String>, body: Body<RemoveDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
-    node.remove_drive(pool, request).await.map(Json)
+async fn remove_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    consent: Consent,
+    body: Body<RemoveDrive>,
+) -> Answer<Pool> {
+    let Body(request) = body;
+    node.remove_drive(pool, request, consent).await.map(Json)
 }
 
 /// Takes a drive back that a pool has lost: what it has missed is restored.
 #[utoipa::path(post, path = "/pools/{pool}/return-drive", request_body = ReturnDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn return_drive(State(node): Node, Path(pool): Path<String>, body: Body<ReturnDrive>) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.return_drive(pool, request).await.map(Json)
 }
 
 /// Gives a pool another name. Hosts see its volumes all the while.
 #[utoipa::path(post, path = "/pools/{pool}/rename", request_body = RenamePool, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn rename_pool(State(node): Node, Path(pool): Path<String>, body: Body<RenamePool>) -> Answer<Pool> {
-    let Json(request) = body?;
+async fn rename_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    Body(request): Body<RenamePool>,
+) -> Answer<Pool> {
     node.rename_pool(pool, request).await.map(Json)
 }
 
@@ -266,7 +322,7 @@ async fn replace_drive(
     Path(pool): Path<String>,
     body: Body<ReplaceDrive>,
 ) -> Answer<Pool> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.replace_drive(pool, request).await.map(Json)
 }
 
@@ -280,16 +336,16 @@ async fn drives(State(node): Node) -> Answer<Vec<PoolDrive>> {
 #[utoipa::path(post, path = "/drives/inspect", request_body = NameDrive,
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
 async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
-    let Json(request) = body?;
+    let Body(request) = body;
     node.inspect_drive(request).await.map(Json)
 }
 
 /// Takes a pool's label off a drive. Answers what it held.
-#[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive,
+#[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
-async fn clear_label(State(node): Node, body: Body<NameDrive>) -> Answer<DriveInfo> {
-    let Json(request) = body?;
-    node.clear_label(request).await.map(Json)
+async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
+    let Body(request) = body;
+    node.clear_label(request, consent).await.map(Json)
 }
 
 /// All volumes.
@@ -305,7 +361,7 @@ async fn create_volume(
     State(node): Node,
     body: Body<CreateVolume>,
 ) -> Result<(StatusCode, Json<Volume>), ApiError> {
-    let Json(request) = body?;
+    let Body(request) = body;
     Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
 }
 
@@ -319,50 +375,54 @@ async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>)
 
 /// Resizes or renames a volume.
 #[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn change_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<ChangeVolume>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
-    node.change_volume(pool, volume, request).await.map(Json)
+    let Body(request) = body;
+    node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 
 /// Deletes a volume: hosts lose it at once.
 #[utoipa::path(delete, path = "/volumes/{pool}/{volume}",
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 204), (status = "4XX", body = ErrorBody)))]
 async fn delete_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
 ) -> Result<StatusCode, ApiError> {
-    node.delete_volume(pool, volume).await.map(|()| StatusCode::NO_CONTENT)
+    node.delete_volume(pool, volume, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Lets hosts see a volume.
 #[utoipa::path(post, path = "/volumes/{pool}/{volume}/allow", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn allow(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
-    node.allow(pool, volume, request).await.map(Json)
+    let Body(request) = body;
+    node.allow(pool, volume, request, consent).await.map(Json)
 }
 
 /// Lets hosts no longer see a volume.
 #[utoipa::path(post, path = "/volumes/{pool}/{volume}/deny", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path)),
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
 async fn deny(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
     body: Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Json(request) = body?;
-    node.deny(pool, volume, request).await.map(Json)
+    let Body(request) = body;
+    node.deny(pool, volume, request, consent).await.map(Json)
 }

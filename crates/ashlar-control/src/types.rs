@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 mod drives;
+mod events;
 mod pools;
 mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
+pub use events::{Event, Happening, Severity};
 pub use pools::{ImportPool, RenamePool};
 pub use scrub::{SCRUB_INTERVAL_S_MAX, Scrub, ScrubbedDrive};
 
@@ -321,75 +323,6 @@ pub struct Host {
     pub kind: String,
 }
 
-/// Something that has happened, as the log of events keeps it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Event {
-    /// Grows by one from event to event, and from one start of the daemon to the next, unless its clock was set back.
-    pub seq: u64,
-    /// When it was noticed: RFC 3339, UTC.
-    pub time: String,
-    /// What it was.
-    #[serde(flatten)]
-    pub what: Happening,
-}
-
-/// Something that has happened.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Happening {
-    /// How bad it is.
-    pub severity: Severity,
-    /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
-    /// `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`, `rebuild_began`, `rebuild_progress` (each tenth),
-    /// `rebuild_ended`, the same of `evacuation` and `rebalance`, `host_connected`, `host_disconnected`, `hosts`,
-    /// `spare_taken`, `spares_used_up`, `spare_refused`, `drive_refused`, `scrub_finished`.
-    pub kind: String,
-    /// The pool's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool: Option<String>,
-    /// The drive's name within the pool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drive: Option<String>,
-    /// The host's NQN.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-    /// The state that was entered or left, in the words of pools and drives.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
-    /// Part of a rebuild, an evacuation or a rebalance that is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub percent: Option<u8>,
-    /// Bytes of columns that are left of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_left: Option<u64>,
-    /// Seconds until it is done, if it goes on as in the last half minute; not there while that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eta_s: Option<u64>,
-    /// For people.
-    pub message: String,
-}
-
-impl Happening {
-    /// One of which no more is known.
-    pub(crate) fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
-        let (kind, message) = (kind.into(), ashlar_block::printable(&message.into()));
-        let (pool, drive, host, state) = (None, None, None, None);
-        let (percent, bytes_left, eta_s) = (None, None, None);
-        Happening { severity, kind, pool, drive, host, state, percent, bytes_left, eta_s, message }
-    }
-}
-
-/// How bad an event is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// To know.
-    Info,
-    /// To look at.
-    Warning,
-    /// To do something about.
-    Error,
-}
-
 /// A pool to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -474,15 +407,18 @@ pub struct ChangeVolume {
     /// Its new size.
     #[serde(default)]
     pub size_bytes: Option<u64>,
-    /// Make it smaller although what lies beyond is lost.
+    /// Whether hosts may not write; what a host has set by Namespace Write Protection, too.
     #[serde(default)]
-    pub force: bool,
+    pub write_protected: Option<bool>,
 }
 
 /// Hosts to allow or deny.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NameHosts {
-    /// NQNs; `any` to allow every host, `all` to deny every host.
+    /// NQNs; `any` for every host, as one that was allowed; to deny also `all`, for every host.
     pub hosts: Vec<String>,
+    /// To allow: these hosts alone, whoever might see it before.
+    #[serde(default)]
+    pub only: bool,
 }

@@ -2,20 +2,22 @@
 //!
 //! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
 //! only what has become of it; each change by the API is followed by a look, and so is each
-//! question for events. Hosts are the exception: the node counts how often each has connected and
+//! question for events. What clients ask for is told as well, done or refused (`changes`). Hosts are the exception: the node counts how often each has connected and
 //! gone, so that one that came and went in between is told of, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
 use crate::appliance::{Appliance, HostVisits, SharedHostNqn};
 use crate::events::EventLog;
 use crate::types::{Happening, Host, Pool, Severity};
+use flood::Flood;
 
 mod compare;
+mod flood;
 
 /// How often it looks while somebody follows, and while nobody does.
 const FOLLOWED_INTERVAL: Duration = Duration::from_secs(1);
@@ -27,6 +29,7 @@ pub struct Watcher {
     /// What it has seen.
     pub log: Arc<EventLog>,
     seen: Mutex<Seen>,
+    changes: std::sync::Mutex<Flood>,
 }
 
 /// What a look sees.
@@ -71,7 +74,7 @@ impl Watcher {
         let started = Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
         let warnings = warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings).collect());
-        Watcher { appliance, log, seen: Mutex::default() }
+        Watcher { appliance, log, seen: Mutex::default(), changes: Default::default() }
     }
 
     /// Looks for as long as it is polled.
@@ -85,6 +88,7 @@ impl Watcher {
 
     /// Looks once: what has changed by now is in the log then. A node that does not answer has changed nothing.
     pub async fn look(&self) {
+        self.tell_untold_changes();
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.appliance.pools().await else { return };
         let Ok(hosts) = self.appliance.hosts().await else { return };
@@ -93,6 +97,22 @@ impl Watcher {
         let mut now = Seen { pools, hosts, visits, shared_nqns, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
+    }
+
+    /// Tells of a change that a client has asked for, unless there are too many: those are counted.
+    pub(crate) fn tell_change(&self, happening: Happening) {
+        self.tell_untold_changes();
+        if self.changes.lock().expect("no holder of the lock panics").admits(Instant::now()) {
+            self.log.add(vec![happening]);
+        }
+    }
+
+    fn tell_untold_changes(&self) {
+        let untold = self.changes.lock().expect("no holder of the lock panics").take_untold(Instant::now());
+        if untold > 0 {
+            let message = format!("{untold} more changes were asked for, and are not told of one by one");
+            self.log.add(vec![Happening::new(Severity::Info, "changes", message)]);
+        }
     }
 
     /// The daemon ends: so do those that follow.

@@ -33,7 +33,7 @@ mod world;
 pub use counters::{DriveCounters, DriveStats, OpStats};
 pub use drive::{Drive, DriveSeed};
 pub use error::OpenError;
-pub use fault::Faults;
+pub use fault::{Faults, Panicking};
 pub use footprint::{Footprint, Overlap};
 pub use foreign::{ForeignContent, Found, PROBED_BYTES, identify, probe_foreign};
 pub use info::{DriveInfo, DriveKind};

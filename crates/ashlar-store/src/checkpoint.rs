@@ -121,6 +121,7 @@ impl<W: World> Pool<W> {
         let generation = RootGeneration(self.root.borrow().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
+        self.keep_reserve_again();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();
@@ -129,6 +130,7 @@ impl<W: World> Pool<W> {
         self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        catalog.scrub_progress = self.scrub.progress();
         catalog.rebuilt_bytes = self.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.rebalance.done.bytes();
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));

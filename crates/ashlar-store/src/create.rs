@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{
-    AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, PoolUuid, SECTOR_BYTES,
-    World, within,
+    AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, InvalidName, PoolUuid,
+    SECTOR_BYTES, World, check_name, within,
 };
 use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
 use futures_util::future::{Either, join_all, select};
@@ -14,7 +14,7 @@ use futures_util::future::{Either, join_all, select};
 use crate::catalog::Catalog;
 use crate::format::location::{CHUNK_BYTES_MAX, SegmentId};
 use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
-use crate::format::superblock::{POOL_NAME_BYTES_MAX, Secret, Superblock};
+use crate::format::superblock::{Secret, Superblock};
 use crate::format::table::table_bytes_max;
 use crate::log::Log;
 use crate::map::shard::Shard;
@@ -60,10 +60,8 @@ pub struct NewPool {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CreateError {
     /// The name is not one.
-    #[error(
-        "'{0}' cannot be a pool's name: use 1 to {POOL_NAME_BYTES_MAX} letters, digits, '.', '_' and '-'"
-    )]
-    Name(String),
+    #[error(transparent)]
+    Name(#[from] InvalidName),
     /// The level does not fit the drives.
     #[error(transparent)]
     Level(#[from] LevelError),
@@ -204,12 +202,6 @@ async fn in_time(
     let done = within(clock, OPEN_ANSWER_MAX, work).await;
     let done = done.map_or(Err(silent), |done| done.map_err(Failure::from));
     done.map_err(|error| CreateError::Drive { index, error })
-}
-
-pub(crate) fn check_name(name: &str) -> Result<(), CreateError> {
-    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
-    let valid = letters && (1..=POOL_NAME_BYTES_MAX).contains(&name.len());
-    if valid { Ok(()) } else { Err(CreateError::Name(name.to_owned())) }
 }
 
 fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -> Vec<Superblock> {

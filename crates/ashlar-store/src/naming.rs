@@ -7,10 +7,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, IoError, World, within};
+use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
 use futures_util::future::join_all;
 
-use crate::create::{CreateError, check_name};
 use crate::format::superblock::Superblock;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::Pool;
@@ -23,7 +22,7 @@ const RENAMED: u64 = 1 << 32;
 pub enum RenameError {
     /// The name is not one.
     #[error(transparent)]
-    Name(#[from] CreateError),
+    Name(#[from] InvalidName),
     /// The pool takes no writes.
     #[error("{0}")]
     Pool(#[from] IoError),

@@ -1,13 +1,12 @@
 //! Why something that an administrator asked for was not done.
 
-use ashlar_block::{ByteSize, IoError, counted_are};
+use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
     AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, RenameError, ReturnError,
 };
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
-use crate::name::InvalidName;
 
 /// Why something that an administrator asked for was not done. Nothing has changed then, unless the variant says so.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,6 +25,17 @@ pub enum NodeError {
     /// A pool of that name is open.
     #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
     PoolExists(String),
+    /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in part.
+    #[error(
+        "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}; its data are as they were acknowledged, and ashlar \
+         pool import {pool} opens it again: please report this"
+    )]
+    Stopped {
+        /// The pool.
+        pool: String,
+        /// What the panic said, and where.
+        why: String,
+    },
     /// Another machine has opened the pool.
     #[error(
         "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"
@@ -56,6 +66,12 @@ pub enum NodeError {
         /// The name.
         volume: String,
     },
+    /// The drives are those of a pool whose name nobody could write.
+    #[error(
+        "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID, and call it by that. ashlar pool \
+         import {1} --drive ... opens it, and --name NEW gives it another name"
+    )]
+    PoolName(String, String),
     /// Not a name.
     #[error(transparent)]
     Name(#[from] InvalidName),
@@ -209,12 +225,20 @@ pub enum NodeError {
     #[error("{0}")]
     Size(String),
     /// Shrinking loses what lies beyond the new size.
-    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --force if it may be")]
+    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --yes if it may be")]
     Shrinks {
         /// The present size.
         from: ByteSize,
         /// The size asked for.
         to: ByteSize,
+    },
+    /// A change does not fit who may see a volume.
+    #[error("volume '{volume}': {why}")]
+    Access {
+        /// The volume, as POOL/NAME.
+        volume: String,
+        /// Why, and the way out.
+        why: String,
     },
     /// The access list is full.
     #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow any, or deny some first")]

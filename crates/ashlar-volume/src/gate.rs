@@ -28,6 +28,8 @@ struct State {
     closed: Option<Cause>,
     /// Somebody may wait for a change.
     awaited: bool,
+    /// Operations that have entered so far.
+    entered: u64,
 }
 
 impl State {
@@ -41,6 +43,7 @@ impl State {
             self.epochs.push_back(0);
         }
         *self.epochs.back_mut().expect("just filled") += 1;
+        self.entered += 1;
         self.first_epoch + self.epochs.len() as u64 - 1
     }
 
@@ -95,6 +98,11 @@ impl Gate {
             value
         })
         .await
+    }
+
+    /// Operations that have entered so far.
+    pub fn entered(&self) -> u64 {
+        self.state.borrow().entered
     }
 
     /// Begins an operation, once nobody has the volume alone.

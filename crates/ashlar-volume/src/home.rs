@@ -15,6 +15,7 @@ use futures_util::lock::{Mutex, MutexGuard};
 use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
+use crate::fuse::PoolWorld;
 use crate::report::{
     DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport, is_lost,
 };
@@ -29,13 +30,20 @@ mod members;
 mod notes;
 mod open;
 mod opening;
+mod stopped;
 mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
 pub use opening::{Opening, OpeningStage};
-pub use volumes::{AccessChange, NewVolume};
+pub use stopped::StoppedPool;
+pub use volumes::NewVolume;
+
+/// The store of a pool that is open on this machine.
+type HomeStore<B> = Store<PoolWorld<<B as DriveBay>::World>>;
+/// A volume of it.
+pub(crate) type HomeVolume<B> = StoreVolume<PoolWorld<<B as DriveBay>::World>>;
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
 pub struct Home<B: DriveBay> {
@@ -43,7 +51,9 @@ pub struct Home<B: DriveBay> {
     bay: B,
     world: B::World,
     table: Arc<Table>,
-    pools: RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>,
+    pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
+    /// Hears of pools that a fault in Ashlar itself has stopped.
+    told: Rc<dyn Fn(StoppedPool)>,
 }
 
 /// A member drive that was given when the pool was opened.
@@ -66,9 +76,19 @@ impl<D> PoolDrive<D> {
 
 /// A volume, and what of it other reactors may read.
 struct OpenVolume<B: DriveBay> {
-    volume: StoreVolume<B::World>,
+    volume: HomeVolume<B>,
     compression: bool,
     used_bytes: Arc<AtomicU64>,
+    traffic: Traffic,
+}
+
+/// Whether hosts use a volume now, as looks at it tell, a second apart.
+#[derive(Default)]
+struct Traffic {
+    /// Operations at the last look.
+    seen: Cell<u64>,
+    /// There were some between the last two looks.
+    was_busy: Cell<bool>,
 }
 
 /// What becomes of a drive.
@@ -82,7 +102,7 @@ pub enum Removal {
 
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
-    store: Store<B::World>,
+    store: HomeStore<B>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
@@ -98,10 +118,15 @@ struct OpenPool<B: DriveBay> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// The reactor `index` without pools.
-    pub fn new(index: ReactorIndex, bay: B, table: Arc<Table>) -> Rc<Self> {
+    /// The reactor `index` without pools. `told` hears of those that a fault in Ashlar itself has stopped.
+    pub fn new(
+        index: ReactorIndex,
+        bay: B,
+        table: Arc<Table>,
+        told: impl Fn(StoppedPool) + 'static,
+    ) -> Rc<Self> {
         let world = bay.world();
-        Rc::new(Home { index, bay, world, table, pools: RefCell::default() })
+        Rc::new(Home { index, bay, world, table, pools: Rc::default(), told: Rc::new(told) })
     }
 
     /// This reactor's number.
@@ -119,7 +144,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// The volume at `place`, if it lives here.
-    pub(crate) fn volume(&self, place: Place) -> Option<StoreVolume<B::World>> {
+    pub(crate) fn volume(&self, place: Place) -> Option<HomeVolume<B>> {
         let pools = self.pools.borrow();
         let volumes = pools.get(&place.pool)?.volumes.borrow();
         volumes.get(&place.volume).map(|open| open.volume.clone())
@@ -127,33 +152,20 @@ impl<B: DriveBay> Home<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.pools.borrow().values().map(|pool| pool.report(&self.bay, self.index)).collect()
+        self.of_pools(|pool| pool.report(&self.bay, self.index))
     }
 
     /// All drives that the pools of this reactor have open and that are there: another drive may be by now where one was
     /// that is not.
     pub fn held(&self) -> Vec<HeldDrive> {
-        let mut held = Vec::new();
-        for pool in self.pools.borrow().values() {
-            let status = pool.store.status();
-            let drives = pool.drives.borrow();
-            for given in drives.iter().filter(|given| self.bay.is_there(&given.drive.device)) {
-                // One that came back has several records, of which the newest comes last.
-                let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
-                held.push(HeldDrive {
-                    spec: given.drive.facts.spec.clone(),
-                    pool: pool.name(),
-                    drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
-                    is_lost: record.is_some_and(is_lost),
-                });
-            }
-        }
-        held
+        self.of_pools(|pool| pool.held(&self.bay)).concat()
     }
 
     /// What has to be remembered of a pool.
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
-        Ok(self.pool(uuid)?.record(&self.bay))
+        let pool = self.pool(uuid)?;
+        let record = pool.fuse().call(|| pool.record(&self.bay));
+        record.map_err(|blown| stopped::stopped(pool.name(), blown))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -292,6 +304,7 @@ impl<B: DriveBay> Home<B> {
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name()))?;
         pool.is_leaving.set(true);
+        pool.fuse().retire();
         let volumes = pool.all_volumes();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
         pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady)))).await;
@@ -335,7 +348,7 @@ impl<B: DriveBay> OpenPool<B> {
         }
     }
 
-    fn all_volumes(&self) -> Vec<StoreVolume<B::World>> {
+    fn all_volumes(&self) -> Vec<HomeVolume<B>> {
         self.volumes.borrow().values().map(|open| open.volume.clone()).collect()
     }
 
@@ -346,6 +359,22 @@ impl<B: DriveBay> OpenPool<B> {
 
     fn name(&self) -> String {
         self.store.name()
+    }
+
+    fn held(&self, bay: &B) -> Vec<HeldDrive> {
+        let (status, drives) = (self.store.status(), self.drives.borrow());
+        let is_there = |given: &&PoolDrive<B::Device>| bay.is_there(&given.drive.device);
+        let held = drives.iter().filter(is_there).map(|given| {
+            // One that came back has several records, of which the newest comes last.
+            let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
+            HeldDrive {
+                spec: given.drive.facts.spec.clone(),
+                pool: self.name(),
+                drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
+                is_lost: record.is_some_and(is_lost),
+            }
+        });
+        held.collect()
     }
 
     /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
@@ -418,13 +447,15 @@ impl<B: DriveBay> OpenPool<B> {
             made_at: attributes.made_at,
             compression,
             usage: open.volume.usage(),
+            is_busy: open.is_busy(),
         }
     }
 }
 
 impl<B: DriveBay> OpenVolume<B> {
-    fn new(volume: StoreVolume<B::World>, compression: bool) -> Self {
-        let open = OpenVolume { volume, compression, used_bytes: Arc::default() };
+    fn new(volume: HomeVolume<B>, compression: bool) -> Self {
+        let open =
+            OpenVolume { volume, compression, used_bytes: Arc::default(), traffic: Traffic::default() };
         open.refresh();
         open
     }
@@ -432,6 +463,14 @@ impl<B: DriveBay> OpenVolume<B> {
     fn refresh(&self) {
         let bytes = self.volume.usage().blocks * BLOCK_BYTES as u64;
         self.used_bytes.store(bytes.min(self.volume.size_bytes()), Ordering::Relaxed);
+        let operations = self.volume.operations();
+        let before = self.traffic.seen.replace(operations);
+        self.traffic.was_busy.set(before != operations);
+    }
+
+    /// Hosts have used it within the last two seconds.
+    fn is_busy(&self) -> bool {
+        self.traffic.was_busy.get() || self.traffic.seen.get() != self.volume.operations()
     }
 }
 
@@ -447,6 +486,6 @@ fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceI
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
         write_protected: attributes.write_protected,
         generation: 0,
-        access: attributes.access,
+        access: attributes.access.into(),
     }
 }

@@ -6,6 +6,7 @@
 //! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
 //! | `attributes` | what the store keeps with a volume, byte by byte |
 //! | `home` | the pools of one reactor |
+//! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
 //! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
@@ -13,11 +14,13 @@
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows (what is
 //! below the store).
 
+mod access;
 mod attributes;
 mod bay;
 mod courier;
 mod door;
 mod error;
+mod fuse;
 mod gate;
 mod home;
 pub mod memory_door;
@@ -30,6 +33,7 @@ mod report;
 mod store_volume;
 mod table;
 
+pub use access::AccessChange;
 pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
 pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
@@ -40,10 +44,10 @@ pub use door::{
 };
 pub use error::NodeError;
 pub use home::{
-    AccessChange, CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening,
-    OpeningStage, Removal,
+    CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
+    Removal, StoppedPool,
 };
-pub use name::{InvalidName, NAME_BYTES_MAX, VolumeName};
+pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};

@@ -3,6 +3,8 @@
 mod members;
 mod volumes;
 
+use std::future::Future;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use futures_util::future::join_all;
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
-use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest, Opening};
+use crate::home::{CreateRequest, DriveReading, Given, Home, KnownPool, OpenRequest, Opening};
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};
 
@@ -37,10 +39,16 @@ impl<B: DriveBay, C: Courier<B>> Clone for Node<B, C> {
 }
 
 /// A pool and where it lives.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Located {
     home: ReactorIndex,
     uuid: PoolUuid,
+}
+
+impl Located {
+    fn of(report: &PoolReport) -> Self {
+        Located { home: report.home, uuid: report.status.uuid }
+    }
 }
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
@@ -91,8 +99,22 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     }
 
     async fn locate(&self, pool: &str) -> Result<Located, NodeError> {
-        let report = self.report(pool).await?;
-        Ok(Located { home: report.home, uuid: report.status.uuid })
+        Ok(Located::of(&self.report(pool).await?))
+    }
+
+    /// Has work of a pool done where it lives, under its fuse.
+    async fn at_pool<M, F, T>(&self, at: Located, make: M) -> Result<T, NodeError>
+    where
+        M: FnOnce(Rc<Home<B>>, PoolUuid) -> F + Send + 'static,
+        F: Future<Output = Result<T, NodeError>> + 'static,
+        T: Send + 'static,
+    {
+        let Located { home, uuid } = at;
+        let call = self.courier.call(home, move |home| async move {
+            let work = make(home.clone(), uuid);
+            home.guarded(uuid, work).await
+        });
+        call.await?
     }
 
     /// The reactor with the fewest pools.
@@ -191,8 +213,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn record(&self, pool: &str) -> Result<PoolRecord, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.record(uuid) }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.record(uuid) }).await
     }
 
     /// Gives a pool another name, which no other pool may have, nor one of those that are `closed`.
@@ -221,9 +243,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn set_pool(&self, pool: &str, change: SettingsChange) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.set_pool(uuid, change).await }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.set_pool(uuid, change).await }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Begins a scrub of a pool, or stops the one that is under way.
@@ -231,9 +253,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn scrub(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.scrub(uuid, order) }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.scrub(uuid, order) }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Begins a rebalance of a pool, or stops the one that is under way.
@@ -241,9 +263,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn rebalance(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.rebalance(uuid, order).await }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.rebalance(uuid, order).await }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Closes a pool and lets go of its drives.
@@ -251,9 +273,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn close_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.close_pool(uuid).await }).await??;
-        Ok(uuid)
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.close_pool(uuid).await }).await?;
+        Ok(at.uuid)
     }
 
     /// Closes all pools, for the end of the daemon, side by side: one whose drives hang keeps no other from it. Returns those
@@ -272,9 +294,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn destroy_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.destroy_pool(uuid).await }).await??;
-        Ok(uuid)
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.destroy_pool(uuid).await }).await?;
+        Ok(at.uuid)
     }
 
     /// Looks what a drive is and holds.
@@ -293,10 +315,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn prepare_spare(&self, pool: &str, spec: String, force: bool) -> Result<(), NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.prepare_spare(uuid, spec, force).await })
-            .await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.prepare_spare(uuid, spec, force).await }).await
     }
 
     /// Takes a pool's label off a drive; `force` also of a drive with other content.

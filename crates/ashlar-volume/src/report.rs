@@ -174,6 +174,8 @@ pub struct VolumeReport {
     pub compression: bool,
     /// What it stores.
     pub usage: Usage,
+    /// Hosts have read or written within the last two seconds.
+    pub is_busy: bool,
 }
 
 /// What has to be remembered of a pool so that it can be opened again.

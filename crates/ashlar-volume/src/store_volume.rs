@@ -118,6 +118,10 @@ impl<W: World> StoreVolume<W> {
         WeakVolume { core: Rc::downgrade(&self.core) }
     }
 
+    pub(crate) fn store(&self) -> &Store<W> {
+        &self.core.store
+    }
+
     /// Its number in the pool.
     pub(crate) fn id(&self) -> VolumeId {
         self.core.id
@@ -141,6 +145,11 @@ impl<W: World> StoreVolume<W> {
     /// What it stores.
     pub(crate) fn usage(&self) -> Usage {
         self.core.store.usage(self.core.id)
+    }
+
+    /// Reads, writes and other operations of hosts that have begun so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.core.gate.entered()
     }
 
     /// Changes its attributes, durably.

@@ -60,6 +60,8 @@ struct Inner {
     claimed: BTreeSet<Nsid>,
     /// The highest number that was ever given out.
     nsid_high: u32,
+    /// Numbers below that which no host has ever seen.
+    unseen: BTreeSet<Nsid>,
     health: BTreeMap<PoolUuid, PoolHealth>,
     power_cycles: u64,
 }
@@ -72,6 +74,7 @@ impl Table {
             rows: Arc::default(),
             claimed: BTreeSet::new(),
             nsid_high,
+            unseen: BTreeSet::new(),
             health: BTreeMap::new(),
             power_cycles,
         };
@@ -135,16 +138,18 @@ impl Table {
         self.inner().health.remove(&pool);
     }
 
-    /// A number that was never given out, for a volume that is to be made.
+    /// A number that no host has ever seen, for a volume that is to be made.
     pub fn claim_new(&self) -> Nsid {
         self.claim(None)
     }
 
-    /// A number that no other volume has: `wanted` if it is free, else one that was never given out.
+    /// A number that no other volume has: `wanted` if it is free, else one that no host has ever seen.
     pub(crate) fn claim(&self, wanted: Option<Nsid>) -> Nsid {
         let mut inner = self.inner();
         let free = wanted.filter(|nsid| !inner.claimed.contains(nsid));
-        let nsid = free.unwrap_or(Nsid(inner.nsid_high + 1));
+        let next = inner.unseen.first().copied().unwrap_or(Nsid(inner.nsid_high + 1));
+        let nsid = free.unwrap_or(next);
+        inner.unseen.remove(&nsid);
         inner.nsid_high = inner.nsid_high.max(nsid.0);
         inner.claimed.insert(nsid);
         nsid
@@ -153,6 +158,18 @@ impl Table {
     /// Lets go of a number whose volume is gone, or was not made.
     pub fn release(&self, nsid: Nsid) {
         self.inner().claimed.remove(&nsid);
+    }
+
+    /// Takes a number back whose volume was not made: no host has seen it, and the next volume gets it.
+    pub fn take_back(&self, nsid: Nsid) {
+        let mut inner = self.inner();
+        inner.claimed.remove(&nsid);
+        inner.unseen.insert(nsid);
+        let mut high = inner.nsid_high;
+        while inner.unseen.remove(&Nsid(high)) {
+            high -= 1;
+        }
+        inner.nsid_high = high;
     }
 
     /// The highest number that was ever given out.

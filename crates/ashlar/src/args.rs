@@ -107,7 +107,7 @@ ashlar drive VERB --help has more of each."
         after_help = "Examples:
   ashlar volume create tank/v0 --size 20GiB --allow any
   ashlar volume list
-  ashlar volume delete tank/v0
+  ashlar volume delete tank/v0 --yes
 ashlar volume VERB --help has more of each."
     )]
     Volume(VolumeCommand),
@@ -184,6 +184,12 @@ pub struct ServeArguments {
     /// hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// Open also pools whose work has ended the daemon twice within a minute, which stay closed otherwise
+    #[arg(long)]
+    pub open_all: bool,
+    /// For tests: the next write to a drive panics once FILE says 'once PATH' or, so that the daemon ends, 'twice PATH'
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub inject_panics: Option<PathBuf>,
 }
 
 /// The demonstration's options.
@@ -283,7 +289,7 @@ pub enum DriveCommand {
         at: Option<String>,
     },
     /// Take a pool's label off a drive that no open pool uses
-    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1")]
+    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1 --yes")]
     LabelClear {
         /// The drive
         drive: String,
@@ -328,17 +334,19 @@ pub enum VolumeCommand {
         /// POOL/NAME
         volume: String,
     },
-    /// Make a volume larger; connected hosts see it at once
-    #[command(after_help = "Example:\n  ashlar volume resize tank/v0 --size 30GiB")]
+    /// Make a volume larger, or smaller; connected hosts see it at once
+    #[command(after_help = "Examples:
+  ashlar volume resize tank/v0 --size 30GiB
+  ashlar volume resize tank/v0 --size 10GiB --yes")]
     Resize {
         /// POOL/NAME
         volume: String,
         /// Its new size
         #[arg(long)]
         size: ByteSize,
-        /// Make it smaller: what lies beyond is lost
+        /// Do not ask before it gets smaller, which loses what lies beyond
         #[arg(long)]
-        force: bool,
+        yes: bool,
     },
     /// Give a volume another name
     #[command(after_help = "Example:\n  ashlar volume rename tank/v0 database")]
@@ -347,6 +355,20 @@ pub enum VolumeCommand {
         volume: String,
         /// Its new name
         name: String,
+    },
+    /// Set or clear a volume's write protection, which hosts can set, too
+    #[command(after_help = "Examples:
+  ashlar volume set tank/v0 --write-protect off
+  ashlar volume set tank/v0 --write-protect on --yes")]
+    Set {
+        /// POOL/NAME
+        volume: String,
+        /// Whether writes of hosts are refused
+        #[arg(long, value_enum, value_name = "on|off")]
+        write_protect: Switch,
+        /// Do not ask before writes of connected hosts fail
+        #[arg(long)]
+        yes: bool,
     },
     /// Delete a volume: all that it holds is lost
     #[command(after_help = "Example:\n  ashlar volume delete tank/v0 --yes")]
@@ -360,23 +382,45 @@ pub enum VolumeCommand {
     /// Let hosts see a volume
     #[command(after_help = "Examples:
   ashlar volume allow tank/v0 nqn.2014-08.org.example:h1
-  ashlar volume allow tank/v0 any")]
+  ashlar volume allow tank/v0 any
+  ashlar volume allow tank/v0 nqn.2014-08.org.example:h1 --only")]
     Allow {
         /// POOL/NAME
         volume: String,
         /// Host NQNs, or any
         #[arg(required = true)]
         hosts: Vec<String>,
+        /// These hosts alone: all others lose it
+        #[arg(long)]
+        only: bool,
+        /// Do not ask before connected hosts lose it, or a list of hosts is lost
+        #[arg(long)]
+        yes: bool,
     },
     /// Let hosts no longer see a volume
-    #[command(after_help = "Example:\n  ashlar volume deny tank/v0 all")]
+    #[command(after_help = "Examples:
+  ashlar volume deny tank/v0 nqn.2014-08.org.example:h1
+  ashlar volume deny tank/v0 any
+  ashlar volume deny tank/v0 all --yes")]
     Deny {
         /// POOL/NAME
         volume: String,
-        /// Host NQNs, or all
+        /// Host NQNs; any, to take back that any was allowed; or all, any and NQNs
         #[arg(required = true)]
         hosts: Vec<String>,
+        /// Do not ask before connected hosts lose it
+        #[arg(long)]
+        yes: bool,
     },
+}
+
+/// On or off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Switch {
+    /// It holds
+    On,
+    /// It does not
+    Off,
 }
 
 /// About hosts.

@@ -1,6 +1,7 @@
 //! The verbs that speak to a daemon.
 
 mod client;
+mod consent;
 mod events;
 mod paths;
 mod rebuild;

@@ -53,6 +53,8 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     }
 }
 

@@ -4,6 +4,7 @@ mod appliance;
 mod bay;
 mod config;
 mod convert;
+mod deaths;
 mod distinct;
 mod errors;
 mod finder;
@@ -16,6 +17,8 @@ mod returns;
 mod signals;
 mod spares;
 mod state;
+mod stops;
+mod users;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -42,6 +45,7 @@ use reactors::{Reactors, Threads};
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
 use state::StateDir;
+use stops::Stops;
 
 /// A node of this machine.
 pub type MachineNode = Node<MachineBay, Reactors>;
@@ -82,15 +86,16 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
     let subsystem_nqn = state.node.subsystem().nqn;
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
-    let bay = MachineBay::new(&finder);
-    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &bay)?;
+    let bay = MachineBay::new(&finder, config.inject_panics.as_deref());
+    let stops = Stops::default();
+    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &bay, &stops)?;
     let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
     let node = Node::new(table, reactors.clone(), options);
     if let Err(error) = reactors.serve(&target).await {
         reactors.stop_serving().await;
         return Err(error);
     }
-    let appliance = Arc::new(NodeAppliance::new(node.clone(), target, state, finder, config));
+    let appliance = Arc::new(NodeAppliance::new(node.clone(), target, state, finder, stops, config));
     appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };

@@ -35,12 +35,12 @@ fn a_namespace_number_that_came_with_a_pool_is_not_given_out_again() {
     origin.create_pool("tank", 0..3);
     origin.ok(&["volume", "create", "tank/v0", "--size", "1GiB"]);
     origin.ok(&["volume", "create", "tank/v1", "--size", "1GiB"]);
-    origin.ok(&["pool", "export", "tank"]);
+    origin.ok(&["pool", "export", "tank", "--yes"]);
     first.terminate();
     let daemon = place.start();
     let directory = origin.path("").display().to_string();
     place.ok(&["pool", "import", "--drive", &directory]);
-    place.ok(&["volume", "delete", "tank/v1"]);
+    place.ok(&["volume", "delete", "tank/v1", "--yes"]);
     daemon.kill();
     let _daemon = place.start();
     place.ok(&["volume", "create", "tank/v2", "--size", "1GiB"]);

@@ -95,7 +95,7 @@ fn a_host_sees_what_it_is_allowed_and_is_listed_while_it_is_connected() {
         assert_eq!((&hosts[0]["nqn"], &hosts[0]["io_queues"]), (&HOST.into(), &4.into()));
         asked.ok(&["volume", "allow", "tank/hidden", "any"]);
         assert_eq!(controller.namespaces().await.expect("a list"), [1, 2]);
-        asked.ok(&["volume", "delete", "tank/shown"]);
+        asked.ok(&["volume", "delete", "tank/shown", "--yes"]);
         assert_eq!(controller.namespaces().await.expect("a list"), [1]);
     });
 }

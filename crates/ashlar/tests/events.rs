@@ -221,3 +221,44 @@ fn following_ends_without_an_error_once_nobody_reads() {
     place.create_pool("tank", 0..DRIVES);
     assert!(process.wait().expect("a child").success());
 }
+
+#[test]
+fn every_change_is_told_with_who_asked_for_it_and_what_came_of_it() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", "any"]);
+    place.refused(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    place.refused(&["volume", "delete", "tank/v0"]);
+    place.ok(&["volume", "resize", "tank/v0", "--size", "32MiB"]);
+    place.ok(&["pool", "set", "tank", "recon-prio=50"]);
+    place.ok(&["pool", "scrub", "tank"]);
+    place.ok(&["volume", "delete", "tank/v0", "--yes"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
+    let changes: Vec<Event> =
+        listed(&place).into_iter().filter(|event| event.what.kind == "change").collect();
+    let told = |event: &Event| {
+        let what = &event.what;
+        format!("{} {}", what.operation.as_deref().unwrap_or("?"), what.result.as_deref().unwrap_or("?"))
+    };
+    let expected = [
+        "pool create done",
+        "volume create done",
+        "volume create refused",
+        "volume change done",
+        "pool set done",
+        "pool scrub done",
+        "volume delete done",
+        "pool export done",
+    ];
+    assert_eq!(changes.iter().map(told).collect::<Vec<_>>(), expected);
+    let me = rustix::process::getuid().as_raw();
+    assert!(
+        changes.iter().all(|event| event.what.uid == Some(me) && event.what.pid > Some(0)),
+        "{changes:?}"
+    );
+    let refused = &changes[2].what.message;
+    assert!(refused.contains("refused: there is a volume 'tank/v0' already"), "{refused}");
+    let deleted = &changes[6].what;
+    assert_eq!((deleted.pool.as_deref(), deleted.volume.as_deref()), (Some("tank"), Some("v0")));
+}

@@ -204,16 +204,16 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["volume", "create", "tank/v0", "--size", "48MiB", "--allow", "any"]);
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
     let cases = [
-        (["drive", "fail", "tank/drive-9"], "pool 'tank' has no drive 'drive-9'"),
-        (["drive", "fail", "tank"], "write POOL/DRIVE"),
+        (["drive", "fail", "tank/drive-9", "--yes"], "pool 'tank' has no drive 'drive-9'"),
+        (["drive", "fail", "tank", "--yes"], "write POOL/DRIVE"),
     ];
     for (verb, why) in cases {
         let said = place.refused(&verb);
         assert!(said.contains(why), "'{why}' is not in: {said}");
     }
-    place.ok(&["drive", "fail", "tank/drive-2"]);
+    place.ok(&["drive", "fail", "tank/drive-2", "--yes"]);
     assert!(place.has_lost("tank", 2));
-    let said = place.refused(&["drive", "fail", "tank/2"]);
+    let said = place.refused(&["drive", "fail", "tank/2", "--yes"]);
     assert!(said.contains("tank/drive-2 is not used any more"), "{said}");
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
@@ -226,7 +226,7 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     let takers = [
         &["pool", "add-drive", "tank", &specs][..],
         &["pool", "spare", "add", "tank", &specs],
-        &["drive", "label-clear", &specs],
+        &["drive", "label-clear", &specs, "--yes"],
         &["pool", "add-drive", "tank", &lost],
     ];
     for taker in takers {
@@ -237,18 +237,18 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
             assert!(said.contains(part), "'{part}' is not in: {said}");
         }
     }
-    place.ok(&["drive", "fail", "tank/0"]);
+    place.ok(&["drive", "fail", "tank/0", "--yes"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // Two are left of a pool that needs two.
-    let said = place.ok(&["drive", "fail", "tank/1"]);
+    let said = place.ok(&["drive", "fail", "tank/1", "--yes"]);
     assert!(said.contains("takes no writes until a drive is back"), "{said}");
     let states = place.pool_states("tank");
     assert!(states.contains(&"read-only".to_owned()) && !states.contains(&"full".to_owned()), "{states:?}");
-    let said = place.refused(&["drive", "fail", "tank/3"]);
+    let said = place.refused(&["drive", "fail", "tank/3", "--yes"]);
     for part in ["1 drive is lost of pool 'tank'", "its level survives no more", "tank/drive-3 --force"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
-    let done = place.ok(&["drive", "fail", "tank/3", "--force"]);
+    let done = place.ok(&["drive", "fail", "tank/3", "--force", "--yes"]);
     assert!(done.contains("takes no writes, and data of it cannot be read"), "{done}");
     let pool = place.json(&["pool", "show", "tank"]);
     assert_eq!(pool["problem"], "2 drives are lost, and the level survives 1");

@@ -55,7 +55,7 @@ fn a_drive_is_removed_under_load_and_is_empty_then() {
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 31)], 1);
     load.await_rounds();
     let name = format!("drive-{GOES}");
-    place.ok(&["pool", "remove-drive", "tank", &name, "--wait"]);
+    place.ok(&["pool", "remove-drive", "tank", &name, "--wait", "--yes"]);
     assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
     assert!(is_empty(&place, GOES), "it is let go of");
@@ -78,7 +78,7 @@ fn who_waits_for_the_removal_of_a_drive_that_was_lost_before_waits_until_it_is_l
     place.create_pool("tank", 0..DRIVES);
     place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
-    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait"]);
+    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]);
     assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4"]);
     assert!(is_empty(&place, GOES), "it is let go of");
     daemon.terminate();
@@ -100,7 +100,8 @@ fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is
     // So that it is lost before it is empty. Should it be empty by then, it is no member all the same.
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
     let (waited, failed) = std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait"]));
+        let waiter =
+            scope.spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]));
         place.wait_until("it is on its way out", |place| !is_online(place, "drive-1"));
         let failed = place.run(&["drive", "fail", "tank/drive-1", "--yes"]);
         // So that who waits sees that it is lost, unless little of it is left or the machine stands still.
@@ -126,7 +127,7 @@ fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
     let place = Place::by_hand();
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
-    place.ok(&["pool", "remove-drive", "tank", "drive-1"]);
+    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--yes"]);
     place.wait_until("the drive has left", |place| !names(place).contains(&"drive-1".to_owned()));
     daemon.terminate();
 }
@@ -138,7 +139,7 @@ fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
     make_pool(&place);
     let volumes = fill(&place, 37);
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
-    place.ok(&["pool", "remove-drive", "tank", "drive-1"]);
+    place.ok(&["pool", "remove-drive", "tank", "drive-1", "--yes"]);
     daemon.kill();
     let daemon = place.start();
     // It may be no member by now.
@@ -149,7 +150,7 @@ fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
         let said = place.refused(&["pool", "remove-drive", "tank", "drive-1", "--cancel"]);
         assert!(said.contains("was not to be removed"), "{said}");
         place.ok(&["pool", "set", "tank", "recon-prio=100"]);
-        place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait"]);
+        place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]);
     }
     place.wait_until("the drive is empty", |place| is_empty(place, GOES));
     Load::start(&place, volumes, 2).join();
@@ -167,7 +168,7 @@ fn a_drive_is_replaced_whether_it_works_or_not() {
     assert!(is_empty(&place, GOES), "it is let go of");
     assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4", "drive-5"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
-    place.ok(&["drive", "fail", "tank/drive-0"]);
+    place.ok(&["drive", "fail", "tank/drive-0", "--yes"]);
     place.ok(&["pool", "replace", "tank", "drive-0", &place.drive(COMES + 1), "--wait"]);
     assert_eq!(place.pool_states("tank"), ["online"]);
     assert_eq!(names(&place), ["drive-2", "drive-3", "drive-4", "drive-5", "drive-6"]);
@@ -184,9 +185,9 @@ fn what_cannot_be_removed_is_refused_with_the_reason_and_stays() {
     let place = Place::by_hand();
     let _daemon = place.start();
     place.create_pool("tank", 0..3);
-    let said = place.refused(&["pool", "remove-drive", "tank", "drive-9"]);
+    let said = place.refused(&["pool", "remove-drive", "tank", "drive-9", "--yes"]);
     assert!(said.contains("pool 'tank' has no drive 'drive-9'"), "{said}");
-    let said = place.refused(&["pool", "remove-drive", "tank", "drive-1"]);
+    let said = place.refused(&["pool", "remove-drive", "tank", "drive-1", "--yes"]);
     assert!(said.contains("2 drives would be left, and the pool's level needs 3"), "{said}");
     let said = place.refused(&["pool", "replace", "tank", "drive-1", &place.file(9)]);
     assert!(said.contains("there is no such file"), "{said}");

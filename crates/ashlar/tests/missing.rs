@@ -116,7 +116,7 @@ fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
     let place = Place::new();
     let daemon = place.start();
     place.create_pool("tank", 0..4);
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     fs::File::options().write(true).open(place.image(1)).unwrap().set_len(20 << 20).unwrap();
     let directory = place.path("").display().to_string();
     let import = ["pool", "import", "tank", "--drive", &directory];
@@ -131,7 +131,7 @@ fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
     place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(4)]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     // A larger device begins with the same drive.
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     fs::File::options().write(true).open(place.image(2)).unwrap().set_len(64 << 20).unwrap();
     place.ok(&import);
     assert_eq!(states(&place), ["online"]);
@@ -144,7 +144,7 @@ fn what_is_missing_in_a_directory_is_named_with_the_reason() {
     let place = Place::new();
     let daemon = place.start();
     place.create_pool("tank", 0..4);
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     let cut = |index, bytes| {
         fs::File::options().write(true).open(place.image(index)).unwrap().set_len(bytes).unwrap()
     };
@@ -208,7 +208,7 @@ fn a_pool_that_is_imported_without_drives_is_a_warning_with_their_names() {
     let place = Place::by_hand();
     let imported = logged(&place, |place| {
         place.create_pool("tank", 0..5);
-        place.ok(&["pool", "export", "tank"]);
+        place.ok(&["pool", "export", "tank", "--yes"]);
         fs::rename(place.image(1), place.aside(1)).expect("a file");
         let directory = place.path("").display().to_string();
         place.ok(&["pool", "import", "tank", "--drive", &directory, "--degraded"]);

@@ -41,7 +41,7 @@ fn directory(place: &Place) -> String {
 #[test]
 fn an_exported_pool_is_imported_by_another_machine_in_any_order_once_all_drives_are_there() {
     let (here, _here, volumes) = filled(41);
-    here.ok(&["pool", "export", "tank"]);
+    here.ok(&["pool", "export", "tank", "--yes"]);
     let there = Place::new();
     let daemon = there.start();
     (1..DRIVES).for_each(|index| carry(index, &here, &there));
@@ -67,7 +67,7 @@ fn an_exported_pool_is_imported_by_another_machine_in_any_order_once_all_drives_
 #[test]
 fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
     let (here, _here, volumes) = filled(57);
-    here.ok(&["pool", "export", "tank"]);
+    here.ok(&["pool", "export", "tank", "--yes"]);
     let (copy, drive) = (here.path("copy"), here.image(2));
     fs::copy(&drive, &copy).expect("room");
     let drives: Vec<String> =
@@ -76,7 +76,7 @@ fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
     let import = [&["pool", "import"][..], &drives].concat();
     here.ok(&import);
     let volumes = Load::start(&here, volumes, 58).join().0;
-    here.ok(&["pool", "export", "tank"]);
+    here.ok(&["pool", "export", "tank", "--yes"]);
     fs::rename(&copy, &drive).expect("a file");
     let said = here.refused(&import);
     assert!(said.contains("drive 2") && said.contains("--degraded"), "{said}");
@@ -95,7 +95,7 @@ fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
 #[test]
 fn a_pool_with_a_copy_of_a_drive_is_imported_once_the_copy_is_taken_away() {
     let (here, _here, volumes) = filled(53);
-    here.ok(&["pool", "export", "tank"]);
+    here.ok(&["pool", "export", "tank", "--yes"]);
     let there = Place::new();
     let _there = there.start();
     (0..DRIVES).for_each(|index| carry(index, &here, &there));
@@ -128,7 +128,7 @@ fn what_is_left_of_a_dead_machines_pool_is_imported_when_that_is_said_and_what_w
     let here_again = here.start();
     let pool = here.json(&["pool", "list"])[0].clone();
     assert_eq!(pool["states"][0], "unavailable");
-    here.ok(&["pool", "export", "tank"]);
+    here.ok(&["pool", "export", "tank", "--yes"]);
     let said = here.refused(&["pool", "import", "--drive", &here.file(0), "--degraded"]);
     assert!(said.contains("4 of 5 drives are missing"), "{said}");
     drop(here_again);
@@ -200,7 +200,7 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     let import = with_drives(&["pool", "import", "tank"], &ways_there);
     let said = there.refused(&import);
     assert!(said.contains("has it open: export it there"), "{said}");
-    let said = there.refused(&["drive", "label-clear", &ways_there[1].0]);
+    let said = there.refused(&["drive", "label-clear", &ways_there[1].0, "--yes"]);
     assert!(said.contains("belongs to pool 'tank'"), "{said}");
     let volumes = Load::start(&here, volumes, 60).join().0;
 
@@ -214,12 +214,12 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     assert!(!error.is_empty(), "nothing of it is answered here");
     let said = here.refused(&["pool", "destroy", "tank", "--yes"]);
     assert!(said.contains("has opened pool 'tank'"), "{said}");
-    here.run(&["pool", "export", "tank"]);
+    here.run(&["pool", "export", "tank", "--yes"]);
     assert_eq!(here.json(&["pool", "list"]), serde_json::json!([]));
     let volumes = Load::start(&there, volumes, 63).join().0;
 
     // And back, without a wait for a machine that has stopped.
-    there.ok(&["pool", "export", "tank"]);
+    there.ok(&["pool", "export", "tank", "--yes"]);
     here.ok(&with_drives(&["pool", "import", "tank"], &ways_here));
     Load::start(&here, volumes, 64).join();
 }

@@ -66,7 +66,7 @@ fn a_member_is_named_with_its_pool_or_without_and_by_any_path_that_leads_to_it()
     let link = format!("file:{}", place.path("link").display());
     let path = |index| place.image(index).display().to_string();
     for name in ["tank/drive-0", &link, &path(2), &format!("tank/{}", path(3))] {
-        place.ok(&["pool", "remove-drive", "tank", name, "--wait"]);
+        place.ok(&["pool", "remove-drive", "tank", name, "--wait", "--yes"]);
     }
     place.ok(&["pool", "replace", "tank", "tank/drive-4", &place.drive(9), "--wait"]);
     place.ok(&["drive", "fail", &format!("tank/{}", path(5)), "--yes"]);
@@ -101,7 +101,7 @@ fn lives_with(name: &str, other: &str) {
     let spec = where_is(&place, "drive-1");
     assert_ne!(spec, where_is(&place, "drive-0"));
     place.ok(&["drive", "show", &spec]);
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     let said = place.ok(&["drive", "show", &spec]);
     assert!(said.contains("of the Ashlar pool 'tank'") && !said.contains('\u{1b}'), "{said}");
     let directory = place.path(other).parent().expect("a directory").display().to_string();

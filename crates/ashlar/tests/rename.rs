@@ -48,7 +48,7 @@ fn a_pool_gets_another_name_under_load_and_keeps_it() {
     assert_eq!((names(&place), uuid(&place, "dozer")), (vec!["dozer".to_owned()], before.clone()));
     // The old name is free, and the new one goes with the drives.
     place.create_pool("tank", 4..7);
-    place.ok(&["pool", "export", "dozer"]);
+    place.ok(&["pool", "export", "dozer", "--yes"]);
     place.ok(&["pool", "import", "dozer", "--drive", &place.path("").display().to_string()]);
     assert_eq!((names(&place), uuid(&place, "dozer")), (vec!["dozer".to_owned(), "tank".to_owned()], before));
     drop(volumes);
@@ -66,7 +66,7 @@ fn a_drive_that_was_away_during_a_rename_comes_back_under_the_new_name() {
     place.ok(&["pool", "rename", "tank", "dozer"]);
     fs::rename(place.aside(1), place.image(1)).expect("a file");
     place.wait_until("it is back", |place| place.pool_states("dozer") == ["online"]);
-    place.ok(&["pool", "export", "dozer"]);
+    place.ok(&["pool", "export", "dozer", "--yes"]);
     let said = place.ok(&["drive", "show", &place.file(1)]);
     assert!(said.contains("of the Ashlar pool 'dozer'"), "{said}");
     daemon.terminate();
@@ -78,7 +78,7 @@ fn of_two_pools_of_one_name_one_is_imported_under_another() {
     let daemon = place.start();
     place.create_pool("tank", 0..3);
     let first = uuid(&place, "tank");
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     place.create_pool("tank", 3..6);
     let drives: Vec<String> = (0..3).flat_map(|index| ["--drive".to_owned(), place.file(index)]).collect();
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
@@ -95,9 +95,9 @@ fn of_two_pools_of_one_name_one_is_imported_under_another() {
     let second = uuid(&place, "tank");
     place.ok(&["pool", "rename", &first, "spare"]);
     place.ok(&["pool", "rename", "spare", "dozer"]);
-    place.ok(&["pool", "export", &second]);
+    place.ok(&["pool", "export", &second, "--yes"]);
     place.ok(&["pool", "rename", "dozer", "tank"]);
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     let directory = place.path("").display().to_string();
     let said = place.refused(&["pool", "import", "tank", "--drive", &directory]);
     assert!(said.contains(&first) && said.contains(&second), "{said}");

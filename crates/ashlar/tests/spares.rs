@@ -169,7 +169,7 @@ fn a_drive_that_waits_as_a_spare_is_taken_by_nothing_else() {
         &[&["pool", "create", "other"][..], &create].concat()[..],
         &["pool", "add-drive", "tank", &spare, "--force"],
         &["pool", "replace", "tank", "drive-0", &spare],
-        &["drive", "label-clear", &spare, "--force"],
+        &["drive", "label-clear", &spare, "--force", "--yes"],
     ] {
         let said = place.refused(verb);
         for part in ["is a spare of pool 'tank'", "ashlar pool spare remove tank"] {
@@ -208,7 +208,7 @@ fn what_cannot_be_a_spare_is_refused_with_the_reason() {
     let said = place.refused(&["pool", "spare", "remove", "tank", &place.drive(4)]);
     assert!(said.contains("has no spare"), "{said}");
     place.create_pool("other", 8..11);
-    place.ok(&["pool", "export", "other"]);
+    place.ok(&["pool", "export", "other", "--yes"]);
     let said = place.refused(&["pool", "spare", "add", "tank", &place.file(8)]);
     assert!(said.contains("of the Ashlar pool 'other'"), "{said}");
     place.ok(&["pool", "spare", "add", "tank", &place.file(8), "--force"]);

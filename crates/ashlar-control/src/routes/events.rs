@@ -4,49 +4,76 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::body::to_bytes;
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
-use axum::response::Response;
 use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
-use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::API_ROOT;
+use crate::changes::{Change, Peer};
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::events::FOLLOWERS_MAX;
 use crate::types::Event;
 use crate::watch::Watcher;
 
 /// Which events.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct After {
-    /// Only those with a greater number.
-    #[serde(default)]
+    /// Only those with a greater number; 0 if it is not given.
+    #[param(required = false)]
     after: u64,
 }
 
-type Which = Result<Query<After>, QueryRejection>;
+impl<S: Send + Sync> FromRequestParts<S> for After {
+    type Rejection = ApiError;
 
-fn after(which: Which) -> Result<u64, ApiError> {
-    let invalid =
-        |error: QueryRejection| ApiError::new(ErrorKind::Invalid, "invalid_query", error.body_text());
-    which.map(|Query(After { after })| after).map_err(invalid)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        let after = query.strip_prefix("after=").and_then(|after| after.parse().ok());
+        let after = if query.is_empty() { Some(0) } else { after };
+        after.map(|after| After { after }).ok_or_else(|| {
+            let why =
+                format!("'{query}' is not understood: the query may be after=N, the number of an event");
+            ApiError::new(ErrorKind::Invalid, "invalid_query", why)
+        })
+    }
 }
 
-/// Looks after each change, so that whoever has made one finds its events.
+/// Largest body of a request, in bytes.
+const BODY_BYTES_MAX: usize = 2 << 20;
+
+/// Tells of each change, and looks after it, so that whoever has made one finds its events.
 pub async fn look_after_change(
     State(watcher): State<Arc<Watcher>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let response = next.run(request).await;
-    if changes {
-        watcher.look().await;
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
     }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else {
+        return ApiError::new(
+            ErrorKind::Invalid,
+            "invalid_body",
+            "the body is cut off, or has more than 2MiB",
+        )
+        .into_response();
+    };
+    let peer = parts.extensions.get().map_or_else(Peer::default, |ConnectInfo(peer)| *peer);
+    let path = parts.uri.path().strip_prefix(API_ROOT).unwrap_or_default();
+    let change = Change::of(&parts.method, path, &body, peer);
+    let response = next.run(Request::from_parts(parts, body.into())).await;
+    if let Some(happening) = change.and_then(|change| change.happening(&response)) {
+        watcher.tell_change(happening);
+    }
+    watcher.look().await;
     response
 }
 
@@ -54,8 +81,10 @@ pub async fn look_after_change(
 /// what was not kept.
 #[utoipa::path(get, path = "/events", params(After),
     responses((status = 200, body = Vec<Event>), (status = "4XX", body = ErrorBody)))]
-pub async fn events(State(watcher): State<Arc<Watcher>>, which: Which) -> Result<Json<Vec<Event>>, ApiError> {
-    let after = after(which)?;
+pub async fn events(
+    State(watcher): State<Arc<Watcher>>,
+    After { after }: After,
+) -> Result<Json<Vec<Event>>, ApiError> {
     watcher.look().await;
     Ok(Json(watcher.log.after(after)))
 }
@@ -67,11 +96,11 @@ pub async fn events(State(watcher): State<Arc<Watcher>>, which: Which) -> Result
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn follow_events(
     State(watcher): State<Arc<Watcher>>,
-    which: Which,
     headers: HeaderMap,
+    which: Result<After, ApiError>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse().ok());
-    let after = last.map_or_else(|| after(which), Ok)?;
+    let after = last.map_or_else(|| which.map(|After { after }| after), Ok)?;
     watcher.look().await;
     let follower = watcher.log.follow(after).ok_or_else(too_many)?;
     let events = stream::unfold(follower, |mut follower| async move {

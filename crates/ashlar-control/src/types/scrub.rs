@@ -56,4 +56,7 @@ pub struct ScrubbedDrive {
     pub repaired: u64,
     /// See [`Scrub::unrepaired`].
     pub unrepaired: u64,
+    /// Why the pool has given the drive up since; null: it has not.
+    #[serde(default)]
+    pub given_up: Option<String>,
 }

@@ -147,11 +147,16 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     let is_new = ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
     let severity = match scrub.wrong + scrub.unreadable + scrub.unrepaired {
         0 => Severity::Info,
-        _ if scrub.unrepaired == 0 => Severity::Warning,
+        _ if scrub.unrepaired == 0 && !has_given_up(scrub) => Severity::Warning,
         _ => Severity::Error,
     };
     let how = found_by(scrub);
     is_new.then(|| about(now, severity, "scrub_finished", format!("the scrub of pool '{}' {how}", now.name)))
+}
+
+/// A drive on which it found something is given up.
+fn has_given_up(scrub: &Scrub) -> bool {
+    scrub.drives.iter().any(|drive| drive.given_up.is_some())
 }
 
 fn found_by(scrub: &Scrub) -> String {
@@ -160,9 +165,10 @@ fn found_by(scrub: &Scrub) -> String {
     if wrong + unreadable + unrepaired == 0 {
         return format!("{checked}; everything was right");
     }
-    let name = |drive: &ScrubbedDrive| match &drive.spec {
-        Some(spec) => format!("{} ({spec})", drive.name),
-        None => drive.name.clone(),
+    let name = |drive: &ScrubbedDrive| {
+        let place = drive.spec.as_ref().map_or_else(String::new, |spec| format!(" ({spec})"));
+        let given_up = drive.given_up.as_ref().map_or("", |_| ", which is given up");
+        format!("{}{place}{given_up}", drive.name)
     };
     let drives: Vec<String> = scrub.drives.iter().map(name).collect();
     let on = if drives.is_empty() { String::new() } else { format!(", on {}", drives.join(", ")) };

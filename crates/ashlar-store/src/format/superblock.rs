@@ -12,7 +12,7 @@ const CRC_AT: usize = 12;
 const ROOTS_START: u64 = 64 << 10;
 
 /// Longest pool name, in bytes.
-pub const POOL_NAME_BYTES_MAX: usize = 64;
+pub const POOL_NAME_BYTES_MAX: usize = ashlar_block::NAME_BYTES_MAX;
 
 /// The key of the header MAC. Printed nowhere.
 #[derive(Clone, PartialEq, Eq)]

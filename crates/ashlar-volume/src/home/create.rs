@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
+use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
-use super::{Home, PoolDrive};
+use super::{Home, HomeStore, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
 use crate::report::{HeldDrive, PoolRecord};
@@ -215,7 +215,7 @@ impl<B: DriveBay> Home<B> {
 
     async fn add_to(
         &self,
-        store: &Store<B::World>,
+        store: &HomeStore<B>,
         drive: &BayDrive<B::Device>,
         old: Option<DriveId>,
         force: bool,
@@ -231,11 +231,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// One that was being added when the daemon was killed carries the pool's label, and holds nothing.
-    async fn check_free(
-        &self,
-        store: &Store<B::World>,
-        drive: &BayDrive<B::Device>,
-    ) -> Result<(), NodeError> {
+    async fn check_free(&self, store: &HomeStore<B>, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
         let checked = self.check_blank(drive).await;
         if !matches!(checked, Err(NodeError::Holds { .. })) {
             return checked;

@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, VolumeId, World};
+use ashlar_block::{DriveId, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
 use super::members::{FoundMember, FoundPool, reasons};
 use super::notes::{Notes, difference_in_size};
+use super::stopped::stopped;
 use super::{Home, OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::{DriveBay, NoMember};
 use crate::error::NodeError;
+use crate::fuse::{Fuse, PoolWorld};
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
 use ashlar_block::place::path_of;
@@ -72,6 +74,11 @@ impl From<Vec<String>> for Given {
 }
 
 impl OpenRequest {
+    /// Nobody has named its UUID.
+    fn must_have_name<D>(&self, found: &FoundPool<D>) -> bool {
+        self.pool.as_deref() != Some(found.uuid.to_string().as_str())
+    }
+
     fn is_name_taken<D>(&self, found: &FoundPool<D>) -> bool {
         let uuid = found.uuid.to_string();
         let keeps_it = |other: &KnownPool| other.name == found.name && other.uuid != uuid;
@@ -100,12 +107,18 @@ impl<B: DriveBay> Home<B> {
         if request.drives.is_empty() && !request.seek {
             return Err(NodeError::NoDrives);
         }
+        request.rename.as_deref().map_or(Ok(()), check_name)?;
         let mut tries = OPEN_TRIES;
         loop {
             let mut found = self.find_pool(&request).await?;
             found.name = request.rename.clone().unwrap_or(found.name);
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
+            }
+            // By its UUID it is opened all the same: what it holds is not lost for its name.
+            if request.must_have_name(&found) && check_name(&found.name).is_err() {
+                let name = found.name.escape_default().to_string();
+                return Err(NodeError::PoolName(name, found.uuid.to_string()));
             }
             tries -= 1;
             request.opening.enter(OpeningStage::Reading);
@@ -126,12 +139,25 @@ impl<B: DriveBay> Home<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
+        let (fuse, name) = (self.fuse_of(found.uuid, &found.name), found.name.clone());
+        let opened = fuse.guard(self.open_under(&fuse, found, options, policy)).await;
+        opened.map_err(|blown| stopped(name, blown))?
+    }
+
+    async fn open_under(
+        &self,
+        fuse: &Rc<Fuse>,
+        found: FoundPool<B::Device>,
+        options: Options,
+        policy: OpenPolicy,
+    ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let given: Vec<(DriveId, String)> =
             drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
-        let opened = Store::open(&self.world, found, options, policy).await;
+        let world = PoolWorld::new(self.world.clone(), fuse.clone());
+        let opened = Store::open(&world, found, options, policy).await;
         let (store, mut opened) = opened.map_err(|error| {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
@@ -157,6 +183,7 @@ impl<B: DriveBay> Home<B> {
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
+        self.stop_if_blown(&pool);
         Ok(pool.record(&self.bay))
     }
 

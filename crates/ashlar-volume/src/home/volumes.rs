@@ -1,15 +1,15 @@
 //! Changes to the volumes of a pool, one at a time.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
-use super::{Home, OpenPool, OpenVolume};
-use crate::attributes::{Attributes, HOSTS_MAX};
+use super::{Home, HomeVolume, OpenPool, OpenVolume};
+use crate::access::AccessChange;
+use crate::attributes::Attributes;
 use crate::bay::DriveBay;
-use crate::door::{AccessList, HostNqn, Nsid};
+use crate::door::{AccessList, Nsid};
 use crate::error::NodeError;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
@@ -31,58 +31,20 @@ pub struct NewVolume {
     pub access: AccessList,
 }
 
-/// A change of who may see a volume.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AccessChange {
-    /// Every host may.
-    AllowAny,
-    /// These may too. After [`AccessList::AllowAny`]: these alone.
-    Allow(Vec<HostNqn>),
-    /// These may no longer.
-    Deny(Vec<HostNqn>),
-    /// None may.
-    DenyAll,
-}
-
-impl AccessChange {
-    /// The list after the change.
-    ///
-    /// # Errors
-    /// When it grows beyond [`HOSTS_MAX`], or single hosts are denied while every host is allowed.
-    fn apply(self, access: AccessList) -> Result<AccessList, NodeError> {
-        let mut hosts = match access {
-            AccessList::Allow(hosts) => hosts,
-            AccessList::AllowAny if matches!(self, AccessChange::Deny(_)) => {
-                let why = "every host is allowed, and a list of exceptions does not exist: deny all, then allow \
-                           those that may see it";
-                return Err(NodeError::Size(why.to_owned()));
-            }
-            AccessList::AllowAny => BTreeSet::new(),
-        };
-        match self {
-            AccessChange::AllowAny => return Ok(AccessList::AllowAny),
-            AccessChange::Allow(more) => hosts.extend(more),
-            AccessChange::Deny(fewer) => hosts.retain(|host| !fewer.contains(host)),
-            AccessChange::DenyAll => hosts.clear(),
-        }
-        if hosts.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(hosts)) }
-    }
-}
-
 /// The blocks of a volume of `size_bytes`.
 fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     let block = BLOCK_BYTES as u64;
     if size_bytes == 0 {
         return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
     }
+    if size_bytes > VOLUME_BLOCKS_MAX * block {
+        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
+        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
+    }
     if !size_bytes.is_multiple_of(block) {
         let nearest = size_bytes.next_multiple_of(block);
         let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
         return Err(NodeError::Size(why));
-    }
-    if size_bytes / block > VOLUME_BLOCKS_MAX {
-        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
-        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
     }
     Ok(size_bytes / block)
 }
@@ -115,8 +77,8 @@ impl<B: DriveBay> Home<B> {
         let id = created?;
         let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
-        self.table.put([pool.row(self.index, &open)]);
         pool.volumes.borrow_mut().insert(id, open);
+        self.publish(&pool, id);
         pool.report_of(id)
     }
 
@@ -181,6 +143,24 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
+    /// Sets or clears write protection, as hosts do by the feature Namespace Write Protection.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it is as it was.
+    pub async fn protect_volume(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        is_protected: bool,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_named(&name)?;
+        volume.set_attributes(Attributes { write_protected: is_protected, ..volume.attributes() }).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
     /// Changes who may see a volume. A host that may no longer loses it at once.
     ///
     /// # Errors
@@ -195,7 +175,8 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_named(&name)?;
         let attributes = volume.attributes();
-        let access = change.apply(attributes.access.clone())?;
+        let called = format!("{}/{}", pool.name(), attributes.name);
+        let access = change.apply(&called, &attributes.access)?;
         volume.set_attributes(Attributes { access, ..attributes }).await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
@@ -220,7 +201,7 @@ impl<B: DriveBay> Home<B> {
     async fn change_volume(
         &self,
         place: Place,
-        change: impl AsyncFnOnce(StoreVolume<B::World>) -> Result<(), IoError>,
+        change: impl AsyncFnOnce(HomeVolume<B>) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
         let gone = |_| ashlar_block::Cause::NoSuchVolume;
         let pool = self.pool(place.pool).map_err(gone)?;
@@ -233,6 +214,10 @@ impl<B: DriveBay> Home<B> {
 
     /// Tells everybody how a volume is now.
     fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
+        // One that leaves has been taken out of the table, and stays out.
+        if pool.is_leaving.get() {
+            return;
+        }
         if let Some(open) = pool.volumes.borrow().get(&id) {
             self.table.put([pool.row(self.index, open)]);
         }
@@ -240,7 +225,7 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<B: DriveBay> OpenPool<B> {
-    fn volume_named(&self, name: &str) -> Result<StoreVolume<B::World>, NodeError> {
+    fn volume_named(&self, name: &str) -> Result<HomeVolume<B>, NodeError> {
         let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: name.to_owned() };
         volume.ok_or_else(missing)

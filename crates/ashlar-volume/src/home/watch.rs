@@ -20,18 +20,21 @@ impl<B: DriveBay> Home<B> {
     /// Watches `pool` until it is closed.
     pub(super) fn watch(&self, pool: &Rc<OpenPool<B>>) {
         let (bay, table, world) = (self.bay.clone(), self.table.clone(), self.world.clone());
+        let fuse = pool.fuse().clone();
         let pool: Weak<OpenPool<B>> = Rc::downgrade(pool);
         table_figures(&table, &pool);
-        self.world.spawn(async move {
+        let watching = async move {
             loop {
                 world.sleep(WATCH_INTERVAL).await;
                 if !table_figures(&table, &pool) {
                     return;
                 }
                 look_at_drives(&bay, &pool, world.now()).await;
-                part_with_drives(&pool, &world);
+                part_with_drives(&pool);
             }
-        });
+        };
+        let guarded = fuse.guard(watching);
+        self.world.spawn(async move { drop(guarded.await) });
     }
 }
 
@@ -104,7 +107,7 @@ impl<B: DriveBay> OpenPool<B> {
 
 /// Takes the label off drives that the pool has let go of, and lets go of them: in a task of its own, because one that was given
 /// up for its silence may never answer.
-fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
+fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
     let Some(pool) = pool.upgrade() else { return };
     for uuid in pool.store.take_departed() {
         let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
@@ -113,7 +116,7 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
         let (name, store) = (pool.name(), pool.store.clone());
         let (of, spec) = (Rc::downgrade(&pool), departed.drive.facts.spec.clone());
         pool.parting.borrow_mut().push(spec.clone());
-        world.spawn(async move {
+        pool.store.world().clone().spawn(async move {
             // Another machine that has the pool by now may have taken the drive anew.
             match store.holds().await {
                 Ok(()) => part_with(departed, &name).await,

@@ -70,3 +70,21 @@ fn who_waits_for_a_change_again_and_again_is_noted_once() {
     }
     assert_eq!(Arc::strong_count(&task), 2, "the task and its waker");
 }
+
+#[test]
+fn a_number_whose_volume_was_not_made_is_the_next_ones() {
+    let table = table();
+    let (first, second, third) = (table.claim_new(), table.claim_new(), table.claim_new());
+    table.take_back(second);
+    assert_eq!((table.nsid_high(), table.claim_new()), (7, second));
+    table.take_back(second);
+    table.take_back(third);
+    assert_eq!((table.nsid_high(), table.claim_new()), (5, second));
+    // One that hosts may have seen is never given out again.
+    table.release(first);
+    assert_eq!(table.claim_new(), third);
+    // Nor one that came with a pool meanwhile.
+    table.take_back(third);
+    assert_eq!(table.claim(Some(Nsid(9))), Nsid(9));
+    assert_eq!(table.claim_new(), Nsid(10));
+}

@@ -56,8 +56,9 @@ and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
-        /// A drive, or a directory to look for drives in; repeatable
-        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this node has and
+        /// that is not open is opened, wherever its drives are
+        #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
         /// The name that it is to have from now on, if another pool has its own
         #[arg(long, value_name = "NEW")]
@@ -95,7 +96,7 @@ and at which paths, is of no account.")]
         name = "remove-drive",
         after_help = "Examples:
   ashlar pool remove-drive tank drive-2
-  ashlar pool remove-drive tank drive-2 --wait
+  ashlar pool remove-drive tank drive-2 --yes --wait
   ashlar pool remove-drive tank drive-2 --cancel"
     )]
     RemoveDrive {
@@ -109,6 +110,9 @@ and at which paths, is of no account.")]
         /// Wait until it is no member any more
         #[arg(long)]
         wait: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Take a drive into a pool instead of another one, which may be lost or still work
     #[command(after_help = "Examples:
@@ -211,10 +215,13 @@ asked for it. With --wait it is an error if something could not be made right.")
         stop: bool,
     },
     /// Close a pool and forget it: its drives can go elsewhere
-    #[command(after_help = "Example:\n  ashlar pool export tank")]
+    #[command(after_help = "Example:\n  ashlar pool export tank --yes")]
     Export {
         /// Its name or UUID
         pool: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Close a pool and clear its drives' labels: all that it holds is lost
     #[command(after_help = "Example:\n  ashlar pool destroy tank --yes")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use ashlar_control::Outlook;
-use ashlar_control::types::Pool;
+use ashlar_control::types::{Pool, Scrub};
 
 use super::client::Client;
 
@@ -39,18 +39,32 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
     }
 }
 
-/// That nothing that the scrub has found wrong is left so: a script that scrubs before it takes a drive away has to know.
+/// That nothing that the scrub has found wrong is left so, and that no drive was given up for it: a script
+/// that scrubs before it takes a drive away has to know.
 ///
 /// # Errors
-/// How much is, and what helps.
+/// What is, and what helps.
 pub fn is_all_right(pool: &Pool) -> anyhow::Result<()> {
-    let unrepaired = pool.scrub.as_ref().map_or(0, |scrub| scrub.unrepaired);
+    let Some(scrub) = &pool.scrub else { return Ok(()) };
+    let Scrub { unrepaired, .. } = scrub;
     ensure!(
-        unrepaired == 0,
+        *unrepaired == 0,
         "of what the scrub of pool '{}' has found wrong, {unrepaired} sectors could not be made right: bring lost drives back (ashlar drive \
          return), replace those that refuse to be written (ashlar pool replace), and scrub again. What cannot be read is an error \
          for hosts until they write it anew; where it was counts until collection has come to it",
         pool.name
     );
+    let given_up = scrub.drives.iter().filter(|drive| drive.given_up.is_some());
+    let given_up: Vec<&str> = given_up.map(|drive| drive.name.as_str()).collect();
+    ensure!(
+        given_up.is_empty(),
+        "what the scrub of pool '{}' has found is repaired, but {} had too many faults and was given up: ashlar pool replace puts \
+         another drive in its place",
+        pool.name,
+        given_up.join(", ")
+    );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

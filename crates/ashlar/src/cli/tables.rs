@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, Event, Pool, PoolDrive, Progress, Scrub, Severity, Spare, Status, Volume,
+    Access, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status, Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
@@ -48,6 +48,16 @@ fn ratio(ratio: f64) -> String {
     if ratio == 0.0 { "-".to_owned() } else { format!("{ratio:.2}") }
 }
 
+/// It is not open, or not yet.
+fn is_closed(pool: &Pool) -> bool {
+    is(pool, "unavailable") || is(pool, "opening")
+}
+
+/// A figure of a pool, which nobody knows while that is not open.
+fn figure(pool: &Pool, value: String) -> String {
+    if is_closed(pool) { "-".to_owned() } else { value }
+}
+
 /// States in words, coloured where somebody looks.
 fn states(states: &[String]) -> Cell {
     let cell = Cell::new(states.join(", "));
@@ -81,13 +91,13 @@ pub fn pools(pools: &[Pool]) -> String {
     for pool in pools {
         table.add_row([
             Cell::new(&pool.name),
-            Cell::new(&pool.level),
+            Cell::new(figure(pool, pool.level.clone())),
             states(&pool.states),
             Cell::new(pool.drives.len()),
-            Cell::new(size(pool.physical_used_bytes)),
-            Cell::new(size(pool.limit_bytes)),
-            Cell::new(size(pool.safe_to_write_bytes)),
-            Cell::new(ratio(pool.compression_ratio)),
+            Cell::new(figure(pool, size(pool.physical_used_bytes))),
+            Cell::new(figure(pool, size(pool.limit_bytes))),
+            Cell::new(figure(pool, size(pool.safe_to_write_bytes))),
+            Cell::new(figure(pool, ratio(pool.compression_ratio))),
         ]);
     }
     let problems =
@@ -188,7 +198,10 @@ pub fn scrub(pool: &Pool) -> String {
         let named = [drive.name.clone(), drive.spec.as_deref().map_or_else(|| "-".to_owned(), printable)];
         table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
-    format!("{head}\n\n{}", trimmed(&table))
+    let given_up =
+        |drive: &ScrubbedDrive| Some(format!("{} was given up: {}", drive.name, drive.given_up.as_ref()?));
+    let given_up = scrub.drives.iter().filter_map(given_up);
+    std::iter::once(format!("{head}\n\n{}", trimmed(&table))).chain(given_up).collect::<Vec<_>>().join("\n")
 }
 
 fn scrubbed(scrub: &Scrub) -> String {
@@ -221,7 +234,7 @@ pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
         ("name", pool.name.clone()),
         ("uuid", pool.uuid.clone()),
-        ("level", pool.level.clone()),
+        ("level", figure(pool, pool.level.clone())),
         ("state", pool.states.join(", ")),
     ];
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
@@ -230,8 +243,14 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
+    rows.extend(figures(pool).map(|(what, value)| (what, figure(pool, value))));
+    format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
+}
+
+/// What is counted and set, in the order in which it is shown.
+fn figures(pool: &Pool) -> [(&'static str, String); 22] {
     let counters = &pool.counters;
-    rows.extend([
+    [
         ("raw", size(pool.raw_bytes)),
         ("usable after redundancy", size(pool.usable_bytes)),
         ("limit (less over-provisioning)", size(pool.limit_bytes)),
@@ -254,8 +273,7 @@ pub fn pool(pool: &Pool) -> String {
         ("sectors repaired", counters.sectors_repaired.to_string()),
         ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
         ("unclean starts", counters.unclean_starts.to_string()),
-    ]);
-    format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
+    ]
 }
 
 fn patience_with_drives(pool: &Pool) -> String {
@@ -280,11 +298,21 @@ fn spare(spare: &Spare) -> String {
     printable(&taken.unwrap_or_else(|| spec.clone()))
 }
 
-/// All volumes, a line each.
-pub fn volumes(volumes: &[Volume]) -> String {
-    if volumes.is_empty() {
-        return "no volumes: ashlar volume create makes one".to_owned();
-    }
+/// All volumes, a line each; and of which pools they are not known.
+pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
+    let closed = pools.iter().filter(|pool| is_closed(pool));
+    let hidden =
+        closed.map(|pool| format!("the volumes of pool '{}' are not shown: it is not open", pool.name));
+    let hidden: Vec<String> = hidden.collect();
+    let shown = match (volumes.is_empty(), hidden.is_empty()) {
+        (true, true) => Some("no volumes: ashlar volume create makes one".to_owned()),
+        (true, false) => None,
+        (false, _) => Some(table_of_volumes(volumes)),
+    };
+    shown.into_iter().chain(hidden).collect::<Vec<_>>().join("\n")
+}
+
+fn table_of_volumes(volumes: &[Volume]) -> String {
     let mut table = table(&["volume", "nsid", "size", "written", "stored", "ratio", "sector", "access"]);
     for volume in volumes {
         table.add_row([
@@ -364,7 +392,7 @@ pub fn status(status: &Status) -> String {
         ("hosts connected", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
     ]);
-    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes))
+    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes, &status.pools))
 }
 
 #[cfg(test)]

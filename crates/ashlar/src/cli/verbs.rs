@@ -1,35 +1,34 @@
 //! What each verb asks and prints.
 
-use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use ashlar_block::place::{split_options, unescaped};
-use ashlar_block::{ByteSize, printable};
+use ashlar_block::{ByteSize, check_name, is_uuid, printable};
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, Event, FailDrive, Host, ImportPool,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
-    Status, Volume,
+    ChangePool, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
+use super::consent;
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
-use crate::args::{
-    ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand, VolumeCommand,
-};
+use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand};
 use crate::stdio::print_line;
+
+mod volumes;
 
 /// Does what `command` says.
 pub async fn run(client: &Client, command: ClientCommand, output: Output) -> anyhow::Result<()> {
     match command {
         ClientCommand::Pool(command) => pool(client, command, output).await,
         ClientCommand::Drive(command) => drive(client, command, output).await,
-        ClientCommand::Volume(command) => volume(client, command, output).await,
+        ClientCommand::Volume(command) => volumes::run(client, command, output).await,
         ClientCommand::Host(HostCommand::List) => {
             let hosts: Vec<Host> = client.get("/hosts").await?;
             print(output, &hosts, |hosts| tables::hosts(hosts))
@@ -72,22 +71,6 @@ fn say(output: Output, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks before something is lost. Without a terminal nobody can answer: `unasked` then.
-fn confirm(question: &str, yes: bool, unasked: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    if yes {
-        return Ok(());
-    }
-    if !std::io::stdin().is_terminal() {
-        return unasked();
-    }
-    write!(std::io::stderr(), "{question} [y/N] ")
-        .context("cannot ask on standard error: nothing was done")?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    ensure!(matches!(answer.trim(), "y" | "Y" | "yes"), "nothing was done");
-    Ok(())
-}
-
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
         PoolCommand::Create { name, level, drives, force, chunk_size } => {
@@ -107,9 +90,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let request = NameDrive { drive: absolute(&drive)?, force };
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
-        PoolCommand::RemoveDrive { pool, drive, cancel, wait } => {
+        PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
-            remove_drive(client, &pool, &request, wait, output).await
+            remove_drive(client, &pool, &request, wait, yes, output).await
         }
         PoolCommand::Replace { pool, drive, with, force, wait } => {
             let (drive, with) = (absolute_member(&pool, &drive)?, absolute(&with)?);
@@ -122,7 +105,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
-        PoolCommand::Export { pool } => export_pool(client, &pool, output).await,
+        PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
 }
@@ -161,6 +144,7 @@ fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
 }
 
 async fn create_pool(client: &Client, request: CreatePool, output: Output) -> anyhow::Result<()> {
+    check_name(&request.name)?;
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }
@@ -227,7 +211,7 @@ async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Outp
 }
 
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
-    let opened = client.send_body(Method::POST, "/pools/import", &request);
+    let opened = client.send_body(Method::POST, "/import-pool", &request);
     let pool: Pool = super::waiting::told(
         "if another machine had the pool last, that one is watched for 8 or 16 s",
         opened,
@@ -241,11 +225,14 @@ async fn remove_drive(
     pool: &str,
     request: &RemoveDrive,
     wait: bool,
+    yes: bool,
     output: Output,
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
-    let pool: Pool = client.send_body(Method::POST, &format!("{path}/remove-drive"), request).await?;
+    let send =
+        async |query| client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), request).await;
+    let pool: Pool = consent::sent(yes, send).await?;
     print_without(client, &path, pool, leaver, output).await
 }
 
@@ -277,18 +264,17 @@ async fn print_without(
     print(output, &pool, tables::pool)
 }
 
-async fn export_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
-    client.command(Method::POST, &format!("{}/export", path_of_pool(pool)?)).await?;
+async fn export_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    consent::sent(yes, async |query| client.command(Method::POST, &format!("{path}/export{query}")).await)
+        .await?;
     let text = format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again");
     print_done(output, "pool", pool, "exported", &text)
 }
 
 async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
-    confirm(&format!("Everything in pool '{pool}' will be lost. Destroy it?"), yes, || {
-        bail!("destroying pool '{pool}' loses everything in it: say --yes if it may be")
-    })?;
-    client.command(Method::DELETE, &path).await?;
+    consent::sent(yes, async |query| client.command(Method::DELETE, &format!("{path}{query}")).await).await?;
     let text = format!("pool '{pool}' is destroyed and its drives carry no label any more");
     print_done(output, "pool", pool, "destroyed", &text)
 }
@@ -300,26 +286,35 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &drives, |drives| tables::drives(drives))
         }
         DriveCommand::Show { drive } => show_drive(client, &drive, output).await,
-        DriveCommand::Fail { drive, force, yes } => {
-            let (pool, name) = pool_and_drive(&drive)?;
-            let path = format!("/pools/{}/fail-drive", segment(pool)?);
-            confirm(&format!("Pool '{pool}' will do without {name}. Go on?"), yes, || Ok(()))?;
-            let request = FailDrive { drive: name, force };
-            let pool: Pool = client.send_body(Method::POST, &path, &request).await?;
-            if let Some(lacks) = tables::lacks(&pool) {
-                say(output, &format!("note: pool '{}' {lacks}\n", pool.name))?;
-            }
-            print(output, &pool, tables::pool)
-        }
+        DriveCommand::Fail { drive, force, yes } => fail_drive(client, &drive, force, yes, output).await,
         DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,
         DriveCommand::LabelClear { drive, force, yes } => {
-            let drive = absolute(&drive)?;
-            confirm(&format!("The pool on {drive} will lose this drive. Clear its label?"), yes, || Ok(()))?;
-            let request = NameDrive { drive: drive.clone(), force };
-            let held: DriveInfo = client.send_body(Method::POST, "/drives/label-clear", &request).await?;
-            print(output, &held, |held| format!("{drive} held {}; its label is cleared", held.content))
+            let request = NameDrive { drive: absolute(&drive)?, force };
+            let send = async |query| {
+                client.send_body(Method::POST, &format!("/drives/label-clear{query}"), &request).await
+            };
+            let held: DriveInfo = consent::sent(yes, send).await?;
+            print(output, &held, |held| format!("{} held {}; its label is cleared", held.spec, held.content))
         }
     }
+}
+
+async fn fail_drive(
+    client: &Client,
+    drive: &str,
+    force: bool,
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let (pool, name) = pool_and_drive(drive)?;
+    let path = format!("{}/fail-drive", path_of_pool(pool)?);
+    let request = FailDrive { drive: name, force };
+    let send = async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
+    let pool: Pool = consent::sent(yes, send).await?;
+    if let Some(lacks) = tables::lacks(&pool) {
+        say(output, &format!("note: pool '{}' {lacks}\n", pool.name))?;
+    }
+    print(output, &pool, tables::pool)
 }
 
 async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Result<()> {
@@ -382,81 +377,10 @@ fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     Ok((pool, absolute_member(pool, name)?))
 }
 
-async fn volume(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {
-    match command {
-        VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
-            let (pool, name) = split(&volume)?;
-            let (pool, name) = (pool.to_owned(), name.to_owned());
-            let compression = !no_compression;
-            let request =
-                CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
-            let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
-            print(output, &volume, tables::created_volume)
-        }
-        VolumeCommand::List => {
-            let volumes: Vec<Volume> = client.get("/volumes").await?;
-            print(output, &volumes, |volumes| tables::volumes(volumes))
-        }
-        VolumeCommand::Show { volume } => {
-            let volume: Volume = client.get(&path_of(&volume)?).await?;
-            print(output, &volume, tables::volume)
-        }
-        VolumeCommand::Resize { volume, size, force } => {
-            let request = ChangeVolume { size_bytes: Some(size.0), force, ..ChangeVolume::default() };
-            change(client, Method::PATCH, &path_of(&volume)?, &request, output).await
-        }
-        VolumeCommand::Rename { volume, name } => {
-            let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
-            change(client, Method::PATCH, &path_of(&volume)?, &request, output).await
-        }
-        VolumeCommand::Delete { volume, yes } => delete_volume(client, &volume, yes, output).await,
-        VolumeCommand::Allow { volume, hosts } => {
-            let path = format!("{}/allow", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts }, output).await
-        }
-        VolumeCommand::Deny { volume, hosts } => {
-            let path = format!("{}/deny", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts }, output).await
-        }
-    }
-}
-
-async fn delete_volume(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {
-    let path = path_of(volume)?;
-    confirm(&format!("Everything in volume '{volume}' will be lost. Delete it?"), yes, || Ok(()))?;
-    client.command(Method::DELETE, &path).await?;
-    let text = format!("volume '{volume}' is deleted; its space comes back in the background");
-    print_done(output, "volume", volume, "deleted", &text)
-}
-
-async fn change(
-    client: &Client,
-    method: Method,
-    path: &str,
-    request: &impl Serialize,
-    output: Output,
-) -> anyhow::Result<()> {
-    let volume: Volume = client.send_body(method, path, request).await?;
-    print(output, &volume, tables::volume)
-}
-
-fn split(volume: &str) -> anyhow::Result<(&str, &str)> {
-    let split = volume.split_once('/');
-    split.with_context(|| format!("'{volume}' names no volume: write POOL/NAME, as in tank/v0"))
-}
-
-fn path_of(volume: &str) -> anyhow::Result<String> {
-    let (pool, name) = split(volume)?;
-    Ok(format!("/volumes/{}/{}", segment(pool)?, segment(name)?))
-}
-
-/// A name as part of a path. What no pool and no volume can be called never gets that far.
+/// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that far.
 fn segment(name: &str) -> anyhow::Result<&str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let is_name = !name.is_empty() && name.chars().all(plain) && !name.chars().all(|c| c == '.');
-    ensure!(is_name, "'{name}' is not a name: names have letters, digits, '.', '_' and '-'");
+    if !is_uuid(name) {
+        check_name(name)?;
+    }
     Ok(name)
 }
-
-#[cfg(test)]
-mod tests;

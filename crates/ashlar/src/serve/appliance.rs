@@ -9,23 +9,28 @@ use ashlar_control::types::{
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
     Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, ErrorKind, HostVisits, SharedHostNqn};
+use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
 use super::convert::Known;
+use super::deaths::Deaths;
 use super::errors::api_error;
 use super::finder::{Finder, Wanted};
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
+use super::stops::Stops;
 use super::{Config, MachineNode, convert};
 use opening::Openers;
 
 mod changes;
+mod consent;
 mod naming;
 mod opening;
 mod returning;
 mod spares;
+mod stopped;
+mod volumes;
 
 /// A node as the API sees it. Clones are the same one.
 #[derive(Clone)]
@@ -42,6 +47,8 @@ struct Shared {
     memory: Mutex<Memory>,
     finder: Finder,
     openers: Openers,
+    deaths: Deaths,
+    stops: Stops,
     /// How long a pool that is opened waits for members that it counts on.
     member_wait: Duration,
     nqn: String,
@@ -52,7 +59,14 @@ struct Shared {
 
 impl NodeAppliance {
     /// The appliance of a node that serves, and none of whose pools is open yet.
-    pub fn new(node: MachineNode, target: Target, state: StateDir, finder: Finder, config: &Config) -> Self {
+    pub fn new(
+        node: MachineNode,
+        target: Target,
+        state: StateDir,
+        finder: Finder,
+        stops: Stops,
+        config: &Config,
+    ) -> Self {
         let subsystem = state.node.subsystem();
         let (nqn, serial) = (subsystem.nqn, subsystem.serial);
         let directories = config.drive_directories.clone();
@@ -60,13 +74,18 @@ impl NodeAppliance {
             let finder = finder.clone();
             move |pools| finder.want(Wanted { pools, directories: directories.clone() })
         };
+        let deaths = stopped::deaths(config);
+        let mut memory = Memory::new(state, tell);
+        stopped::keep_closed(&deaths, &mut memory);
         let shared = Shared {
             node,
             target,
             changing: tokio::sync::Mutex::default(),
-            memory: Mutex::new(Memory::new(state, tell)),
+            memory: Mutex::new(memory),
             finder,
             openers: Openers::default(),
+            deaths,
+            stops,
             member_wait: config.member_wait,
             nqn,
             serial,
@@ -81,9 +100,10 @@ impl NodeAppliance {
         self.shared.target.portals()
     }
 
-    /// Opens the node's pools, takes back drives that were away, unless nobody wants that, and takes spares for drives
+    /// Opens the node's pools, hears of those that are stopped, takes back drives that were away, unless nobody wants that, and takes spares for drives
     /// that are lost: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
+        tokio::spawn(self.shared.clone().keep_stopped());
         self.shared.begin_opening_all();
         tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
         tokio::spawn(self.shared.clone().keep_whole());
@@ -158,6 +178,11 @@ impl Shared {
             |pool: &PoolState| reports.iter().all(|report| report.status.uuid.to_string() != pool.uuid);
         let closed = memory.unavailable().filter(|(pool, _)| is_closed(pool));
         pools.extend(closed.map(|(pool, why)| convert::unavailable_pool(pool, why)));
+        let is_new = |pool: &&PoolState| is_closed(pool) && memory.not_open(&pool.uuid).is_none();
+        let stopped = memory.pools().iter().filter(is_new);
+        pools.extend(
+            stopped.filter_map(|pool| Some(convert::unavailable_pool(pool, &self.why_stopped(pool)?))),
+        );
         pools.sort_by(|one, other| one.name.cmp(&other.name));
         let volumes = reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
         Ok((pools, volumes))
@@ -210,12 +235,12 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.import_pool(request).await })
     }
 
-    fn export_pool(&self, pool: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.export_pool(pool).await })
+    fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.export_pool(pool, consent).await })
     }
 
-    fn destroy_pool(&self, pool: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.destroy_pool(pool).await })
+    fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.destroy_pool(pool, consent).await })
     }
 
     fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool> {
@@ -254,12 +279,12 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.remove_spare(pool, request).await })
     }
 
-    fn fail_drive(&self, pool: String, request: FailDrive) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.fail_drive(pool, request).await })
+    fn fail_drive(&self, pool: String, request: FailDrive, consent: Consent) -> Answer<'_, Pool> {
+        self.change(move |node| async move { node.fail_drive(pool, request, consent).await })
     }
 
-    fn remove_drive(&self, pool: String, request: RemoveDrive) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.remove_drive(pool, request).await })
+    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool> {
+        self.change(move |node| async move { node.remove_drive(pool, request, consent).await })
     }
 
     fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool> {
@@ -281,8 +306,8 @@ impl Appliance for NodeAppliance {
         Box::pin(self.shared.inspect_drive(request))
     }
 
-    fn clear_label(&self, request: NameDrive) -> Answer<'_, DriveInfo> {
-        self.change(|node| async move { node.clear_label(request).await })
+    fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo> {
+        self.change(move |node| async move { node.clear_label(request, consent).await })
     }
 
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {
@@ -293,19 +318,31 @@ impl Appliance for NodeAppliance {
         self.change(|node| async move { node.create_volume(request).await })
     }
 
-    fn change_volume(&self, pool: String, volume: String, request: ChangeVolume) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.change_volume(pool, volume, request).await })
+    fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+        consent: Consent,
+    ) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.change_volume(pool, volume, request, consent).await })
     }
 
-    fn delete_volume(&self, pool: String, volume: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.delete_volume(pool, volume).await })
+    fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()> {
+        self.change(move |node| async move { node.delete_volume(pool, volume, consent).await })
     }
 
-    fn allow(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.allow(pool, volume, request).await })
+    fn allow(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.allow(pool, volume, request, consent).await })
     }
 
-    fn deny(&self, pool: String, volume: String, request: NameHosts) -> Answer<'_, Volume> {
-        self.change(|node| async move { node.deny(pool, volume, request).await })
+    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.deny(pool, volume, request, consent).await })
     }
 }

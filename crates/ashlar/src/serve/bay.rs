@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ashlar_block::DeviceError;
-use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, OpenMode};
+use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, Faults, OpenMode};
 use ashlar_volume::{BayDrive, DriveBay, DriveFacts, Sought};
 use tokio::sync::watch;
 
@@ -19,12 +19,14 @@ use crate::causes::with_causes;
 pub struct MachineBay {
     /// What is known of where drives are.
     known: watch::Receiver<Arc<Snapshot>>,
+    /// A file that says which drive's next write panics, for tests.
+    panics: Option<Arc<Path>>,
 }
 
 impl MachineBay {
-    /// The drives that `finder` looks after.
-    pub fn new(finder: &Finder) -> Self {
-        MachineBay { known: finder.subscribe() }
+    /// The drives that `finder` looks after. `panics`: a file that says which drive's next write panics, for tests.
+    pub fn new(finder: &Finder, panics: Option<&Path>) -> Self {
+        MachineBay { known: finder.subscribe(), panics: panics.map(Arc::from) }
     }
 }
 
@@ -44,6 +46,10 @@ impl DriveBay for MachineBay {
         let mode = if make { OpenMode::CreateIfMissing } else { OpenMode::Existing };
         let existed = self.exists(spec);
         let device = Drive::open_aside(&parsed, mode).await.map_err(|error| with_causes(&error))?;
+        let device = match &self.panics {
+            Some(file) => device.with_faults(Faults::asked_for_in(file.clone(), spec)),
+            None => device,
+        };
         let facts = facts(spec, &device);
         Ok(BayDrive { device, facts, made: !existed })
     }

@@ -65,6 +65,10 @@ pub struct Config {
     pub drive_directories: Vec<PathBuf>,
     /// Drives that were away come back to open pools by themselves.
     pub auto_rejoin: bool,
+    /// Pools whose work has ended the daemon are opened as well.
+    pub open_all: bool,
+    /// A file that says which drive's next write panics, for tests.
+    pub inject_panics: Option<PathBuf>,
     /// What hosts may take.
     pub limits: Limits,
     /// What is logged, unless the environment says otherwise.
@@ -157,6 +161,8 @@ impl Config {
             member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
             drive_directories: drive_directories(file.drive_directories)?,
             auto_rejoin: file.auto_rejoin.unwrap_or(true),
+            open_all: arguments.open_all,
+            inject_panics: arguments.inject_panics.clone(),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
             log: log_filter(file.log)?,
         })

@@ -117,6 +117,7 @@ fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolS
             unreadable: found.unreadable,
             repaired: found.repaired,
             unrepaired: found.unrepaired,
+            given_up: given_up(&drive.status),
         })
     };
     Scrub {
@@ -132,6 +133,17 @@ fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolS
         repaired: report.findings.repaired,
         unrepaired: report.findings.unrepaired,
         drives: drives.iter().filter_map(of_drive).collect(),
+    }
+}
+
+/// Why the pool has given a drive up, if it has.
+fn given_up(status: &DriveStatus) -> Option<String> {
+    match &status.condition {
+        DriveCondition::Failed(error) => Some(error.to_string()),
+        DriveCondition::Released => {
+            Some(status.failure.as_ref().map_or_else(|| "it was lost".to_owned(), ToString::to_string))
+        }
+        _ => None,
     }
 }
 

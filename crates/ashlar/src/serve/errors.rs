@@ -1,8 +1,8 @@
 //! What the API answers when the node refuses.
 
-use ashlar_block::Cause;
+use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::{OpenError, RenameError};
+use ashlar_store::{CreateError, OpenError, RenameError};
 use ashlar_volume::NodeError;
 
 /// The answer to a refusal of the node.
@@ -16,18 +16,21 @@ pub fn api_error(error: NodeError) -> ApiError {
 }
 
 fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
-    use ErrorKind::{Conflict, Internal, Invalid, NotFound, Unavailable};
+    use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
     match error {
+        NodeError::Io(error) => of_io(error),
         NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
         NodeError::NoSuchVolume { .. } => (NotFound, "no_such_volume"),
         NodeError::PoolExists(_) => (Conflict, "pool_exists"),
         NodeError::RenamePool { error, .. } => classify_rename(error),
-        NodeError::Name(_) => (Invalid, "invalid_name"),
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
+        NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
+        NodeError::PoolName(..) => (Conflict, "invalid_name"),
         NodeError::Drive(_) | NodeError::NoAnswer(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
-        NodeError::DriveOfPool { .. } | NodeError::LostByPool { .. } => (Conflict, "drive_in_use"),
-        NodeError::InUseElsewhere { .. } => (Conflict, "drive_in_use"),
+        NodeError::DriveOfPool { .. } | NodeError::LostByPool { .. } | NodeError::InUseElsewhere { .. } => {
+            (Conflict, "drive_in_use")
+        }
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
@@ -45,14 +48,19 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Open { .. } => (Conflict, "cannot_open"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
+        NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
+        NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
-        NodeError::Io(error) => match error.cause {
-            Cause::Internal => (Internal, "internal"),
-            Cause::OutOfRange => (Invalid, "invalid_size"),
-            Cause::NoSuchVolume => (NotFound, "no_such_volume"),
-            _ => (Unavailable, "pool_failed"),
-        },
+    }
+}
+
+fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
+    match error.cause {
+        Cause::Internal => (ErrorKind::Internal, "internal"),
+        Cause::OutOfRange => (ErrorKind::Invalid, "invalid_size"),
+        Cause::NoSuchVolume => (ErrorKind::NotFound, "no_such_volume"),
+        _ => (ErrorKind::Unavailable, "pool_failed"),
     }
 }
 

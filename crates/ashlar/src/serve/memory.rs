@@ -35,6 +35,8 @@ pub enum NotOpen {
     Opening(Opening),
     /// It could not be opened.
     Unavailable(String),
+    /// A fault in Ashlar itself has stopped it, and it is not opened by itself.
+    Stopped(String),
 }
 
 impl NotOpen {
@@ -42,14 +44,14 @@ impl NotOpen {
     pub fn state(&self) -> &'static str {
         match self {
             NotOpen::Opening(_) => "opening",
-            NotOpen::Unavailable(_) => "unavailable",
+            NotOpen::Unavailable(_) | NotOpen::Stopped(_) => "unavailable",
         }
     }
 
     /// As a sentence to be continued.
     pub fn why(&self) -> String {
         match self {
-            NotOpen::Unavailable(why) => why.clone(),
+            NotOpen::Unavailable(why) | NotOpen::Stopped(why) => why.clone(),
             NotOpen::Opening(opening) => match opening.stage() {
                 OpeningStage::Looking => "its drives are looked for".to_owned(),
                 OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
@@ -131,6 +133,13 @@ impl Memory {
     pub fn remember_nsids(&mut self, high: u32) -> Result<(), ApiError> {
         let noted = self.state.note_nsids(high);
         noted.map_err(|error| not_remembered("the namespace numbers that are in use cannot be noted", &error))
+    }
+
+    /// Numbers above `high` were given out to nobody. If that cannot be noted, they are passed over.
+    pub fn take_back_nsids(&mut self, high: u32) {
+        if let Err(error) = self.state.take_back_nsids(high) {
+            tracing::warn!("namespace numbers that nobody has seen are passed over: {error:#}");
+        }
     }
 
     /// The name of the pool that has this drive as a spare.

@@ -52,6 +52,9 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         member_wait,
         drive_directories,
         auto_rejoin,
+        // Of the start alone.
+        open_all: _,
+        inject_panics: _,
         limits,
     } = config;
     let portals = |kind| portals.iter().filter(|portal| portal.kind == kind).collect::<Vec<_>>();

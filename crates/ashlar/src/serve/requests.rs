@@ -7,7 +7,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, SCRUB_INTERVAL_S_MAX};
+use ashlar_block::check_name;
+use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_S_MAX};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
 use ashlar_raid::Level;
@@ -29,6 +30,7 @@ fn invalid(code: &str, why: impl ToString) -> ApiError {
 
 /// What pool is to be made.
 pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
+    check_name(&request.name).map_err(|error| invalid("invalid_name", error))?;
     let level: Level = request.level.parse().map_err(|error| invalid("invalid_level", error))?;
     if let Some(bytes) = request.chunk_bytes
         && (!bytes.is_power_of_two() || !CHUNK_BYTES.contains(&bytes))
@@ -121,25 +123,36 @@ fn access(allow: &[String]) -> Result<AccessList, ApiError> {
 fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
     let word = names.iter().find(|name| [ANY, ALL, NONE].contains(&name.as_str()));
     if let Some(word) = word {
-        return Err(invalid("invalid_host", format!("'{word}' stands alone or not at all")));
+        let why = match names.len() {
+            1 => format!("'{word}' says nothing here: name the NQN of a host (nqn.…)"),
+            _ => format!("'{word}' was given with other hosts: say it alone"),
+        };
+        return Err(invalid("invalid_host", why));
     }
     names.iter().map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error))).collect()
 }
 
-/// Who may see a volume in addition.
-pub fn allow(names: &[String]) -> Result<AccessChange, ApiError> {
-    match names {
-        [only] if only == ANY => Ok(AccessChange::AllowAny),
+/// Who may see a volume, in addition or alone.
+pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
+    match request.hosts.as_slice() {
         [] => Err(invalid("invalid_host", "no host was given: name its NQN, or any")),
+        [one] if one == ANY && request.only => Err(invalid(
+            "invalid_host",
+            "any is every host: there are none besides to take away, so leave only out",
+        )),
+        [one] if one == ANY => Ok(AccessChange::AllowAny),
+        names if request.only => hosts(names).map(AccessChange::AllowOnly),
         names => hosts(names).map(AccessChange::Allow),
     }
 }
 
 /// Who may no longer.
-pub fn deny(names: &[String]) -> Result<AccessChange, ApiError> {
-    match names {
-        [only] if only == ALL => Ok(AccessChange::DenyAll),
-        [] => Err(invalid("invalid_host", "no host was given: name its NQN, or all")),
+pub fn deny(request: &NameHosts) -> Result<AccessChange, ApiError> {
+    match request.hosts.as_slice() {
+        _ if request.only => Err(invalid("invalid_host", "only is a word to allow hosts, not to deny them")),
+        [] => Err(invalid("invalid_host", "no host was given: name its NQN, any or all")),
+        [one] if one == ALL => Ok(AccessChange::DenyAll),
+        [one] if one == ANY => Ok(AccessChange::DenyAny),
         names => hosts(names).map(AccessChange::Deny),
     }
 }

@@ -195,6 +195,17 @@ impl StateDir {
         }
         self.change(|node| node.nsid_high = high)
     }
+
+    /// Notes that numbers above `high` were given out to nobody.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn take_back_nsids(&mut self, high: u32) -> anyhow::Result<()> {
+        if self.node.nsid_high <= high {
+            return Ok(());
+        }
+        self.change(|node| node.nsid_high = high)
+    }
 }
 
 fn file_in(directory: &Path) -> PathBuf {

@@ -240,8 +240,15 @@ impl Place {
 
     /// What the daemon answers to `GET path`.
     pub fn get(&self, path: &str) -> String {
+        self.request("GET", path, "")
+    }
+
+    /// What the daemon answers to a request with this JSON, or with none.
+    pub fn request(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = UnixStream::connect(self.socket()).expect("the daemon answers");
-        let request = format!("GET {path} HTTP/1.1\r\nhost: ashlar\r\nconnection: close\r\n\r\n");
+        let length = body.len();
+        let head = "host: ashlar\r\nconnection: close\r\ncontent-type: application/json";
+        let request = format!("{method} {path} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).expect("it listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
@@ -323,6 +330,11 @@ impl Daemon {
             last = notice[..bytes].to_vec();
         }
         assert_eq!(last, *b"STOPPING=1", "it has told that it ends");
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("a child")
     }
 
     /// Ends it as the power does.

@@ -37,7 +37,7 @@ fn rows(drives: &[PoolDrive], more: &[Column<'_>]) -> String {
     };
     let kernel = |drive: &PoolDrive| drive.kernel_name.clone().unwrap_or_else(dash);
     let state = |drive: &PoolDrive| drive.states.join(", ");
-    let bytes = |drive: &PoolDrive| size(drive.size_bytes);
+    let bytes = |drive: &PoolDrive| if is_unknown(drive) { dash() } else { size(drive.size_bytes) };
     let before: Vec<Column<'_>> = [("drive", &name as _)]
         .into_iter()
         .chain(more.iter().copied())
@@ -58,6 +58,11 @@ fn rows(drives: &[PoolDrive], more: &[Column<'_>]) -> String {
         table.add_row(cells.chain([Cell::new(place), states(&drive.states), Cell::new(bytes(drive))]));
     }
     std::iter::once(trimmed(&table)).chain(drives.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
+}
+
+/// Its pool is not open, so that nobody knows how it is.
+fn is_unknown(drive: &PoolDrive) -> bool {
+    drive.states.iter().any(|state| state == "unknown")
 }
 
 fn dash() -> String {

@@ -1,5 +1,3 @@
-use ashlar_control::types::ScrubbedDrive;
-
 use super::*;
 
 fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
@@ -88,4 +86,47 @@ fn a_scrub_names_drives_by_their_paths_too() {
     let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
     let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
     assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
+}
+
+#[test]
+fn a_scrub_says_which_drives_were_given_up_for_what_it_found() {
+    let drive = |name: &str, given_up: Option<&str>| ScrubbedDrive {
+        name: name.to_owned(),
+        repaired: 5,
+        given_up: given_up.map(str::to_owned),
+        ..ScrubbedDrive::default()
+    };
+    let drives = vec![drive("drive-1", None), drive("drive-2", Some("gave wrong bytes 10 times"))];
+    let found = Scrub { state: "finished".to_owned(), repaired: 10, wrong: 10, drives, ..Scrub::default() };
+    let text = scrub(&Pool { scrub: Some(found), ..pool(&["degraded"], None) });
+    assert!(text.ends_with("drive-2 was given up: gave wrong bytes 10 times"), "{text}");
+    assert!(!text.contains("drive-1 was given up"), "{text}");
+}
+
+#[test]
+fn volumes_of_a_pool_that_is_not_open_are_said_to_be_hidden() {
+    let volume = Volume { pool: "tank".to_owned(), name: "v0".to_owned(), ..Volume::default() };
+    let (open, closed) =
+        (pool(&["online"], None), Pool { name: "bad".to_owned(), ..pool(&["unavailable"], None) });
+    assert!(volumes(&[], std::slice::from_ref(&open)).contains("ashlar volume create makes one"));
+    for known in [vec![], vec![volume]] {
+        let said = volumes(&known, &[open.clone(), closed.clone()]);
+        assert!(said.ends_with("the volumes of pool 'bad' are not shown: it is not open"), "{said}");
+        assert!(!said.contains("create makes one"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_not_known_of_a_pool_that_is_not_open_is_no_zero() {
+    let drive = PoolDrive { states: vec!["unknown".to_owned()], ..PoolDrive::default() };
+    let closed = Pool { drives: vec![drive], ..pool(&["unavailable"], None) };
+    for said in [pools(std::slice::from_ref(&closed)), super::pool(&closed), drives(&closed.drives)] {
+        assert!(!said.contains("0B") && !said.contains(" 0 "), "{said}");
+    }
+    let limit = |pool: &Pool| {
+        let text = super::pool(pool);
+        let line = text.lines().find(|line| line.trim_start().starts_with("limit")).expect("a limit");
+        line.split_whitespace().last().expect("a figure").to_owned()
+    };
+    assert_eq!((limit(&closed), limit(&pool(&["online"], None))), ("-".to_owned(), "0B".to_owned()));
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, ImportPool, NameDrive,
-    NameHosts, Pool, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Volume,
+    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, RenamePool,
+    ReplaceDrive, ReturnDrive,
 };
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{AccessChange, Given, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{Given, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
 use super::super::bay::name_the_same;
@@ -20,8 +20,8 @@ use super::super::errors::api_error;
 use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::super::{convert, requests};
-use super::Shared;
 use super::naming::is_lost;
+use super::{Shared, consent};
 
 /// How often it is looked whether drives have been removed.
 const REMOVAL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
@@ -48,21 +48,33 @@ impl Shared {
     /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
     pub(super) async fn import_pool(self: Arc<Self>, request: ImportPool) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
         let by_itself = self.not_open_with(request.pool.as_deref(), &request.drives);
         for uuid in &by_itself {
             self.stop_opening(uuid).await;
         }
         let imported = self.import_stopped(request, &by_itself).await;
         by_itself.iter().for_each(|uuid| self.begin_opening(uuid));
-        imported
+        let pool = imported?;
+        if let Err(error) = self.deaths.forget(&pool.uuid) {
+            tracing::warn!(pool = pool.name, %error, "forgetting that the pool's work has ended the daemon");
+        }
+        Ok(pool)
     }
 
-    async fn import_stopped(&self, request: ImportPool, by_itself: &[String]) -> Result<Pool, ApiError> {
+    async fn import_stopped(
+        self: &Arc<Self>,
+        request: ImportPool,
+        by_itself: &[String],
+    ) -> Result<Pool, ApiError> {
         for uuid in by_itself {
             // It may just have been opened.
             if let Ok(report) = self.node.report(uuid).await {
                 return Ok(self.pool(&report));
             }
+        }
+        if let ([uuid], []) = (by_itself, request.drives.as_slice()) {
+            return self.import_known(uuid).await;
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };
@@ -74,6 +86,13 @@ impl Shared {
             self.warn_of_missing(&report);
         }
         pool
+    }
+
+    /// Opens a pool that the node has, wherever its drives are.
+    async fn import_known(self: &Arc<Self>, uuid: &str) -> Result<Pool, ApiError> {
+        self.open_known(uuid, Opening::default()).await.map_err(api_error)?;
+        let report = self.node.report(uuid).await.map_err(api_error)?;
+        Ok(self.pool(&report))
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
@@ -124,10 +143,13 @@ impl Shared {
         Ok(Given { drives: members, left_out, rename: None })
     }
 
-    pub(super) async fn export_pool(&self, pool: String) -> Result<(), ApiError> {
+    pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
+            consent
+                .check(|| format!("exporting pool '{pool}', which is not open, makes this node forget it"))?;
             self.stop_opening(&uuid).await;
             // It may just have been opened.
             if self.node.report(&uuid).await.is_err() {
@@ -136,6 +158,7 @@ impl Shared {
         }
         let report = self.node.report(&pool).await.map_err(api_error)?;
         check_outlives(&report)?;
+        self.consent_to_close(consent, &report)?;
         let uuid = report.status.uuid.to_string();
         let closed = self.node.close_pool(&uuid).await;
         if closed.is_err() && self.node.report(&uuid).await.is_ok() {
@@ -156,10 +179,17 @@ impl Shared {
         self.remember(&added.map_err(api_error)?).await
     }
 
-    pub(super) async fn fail_drive(&self, pool: String, request: FailDrive) -> Result<Pool, ApiError> {
+    pub(super) async fn fail_drive(
+        &self,
+        pool: String,
+        request: FailDrive,
+        consent: Consent,
+    ) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
-        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
-        let report = self.node.fail_drive(&pool, drive, request.force).await.map_err(api_error)?;
+        let name = self.member_called(&pool, &request.drive, |_| true).await?;
+        let drive = self.node.drive_named(&pool, &name).await.map_err(api_error)?;
+        self.consent_to_fail(consent, &pool, &drive).await?;
+        let report = self.node.fail_drive(&pool, name, request.force).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 
@@ -167,12 +197,18 @@ impl Shared {
         self: Arc<Self>,
         pool: String,
         request: RemoveDrive,
+        consent: Consent,
     ) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
-        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
-        let member = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
-        let report = self.node.remove_drive(&pool, drive, removal).await.map_err(api_error)?;
+        let name = self.member_called(&pool, &request.drive, |_| true).await?;
+        let drive = self.node.drive_named(&pool, &name).await.map_err(api_error)?;
+        // Of one that is released nothing is left but its name.
+        if removal == Removal::Begin && drive.status.condition != DriveCondition::Released {
+            consent.check(|| consent::removal(&pool, &drive))?;
+        }
+        let member = drive.status.uuid;
+        let report = self.node.remove_drive(&pool, name, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if removal == Removal::Cancel {
             // Whoever replaces it may be about to note that a drive has come for it.
@@ -195,7 +231,7 @@ impl Shared {
         self.check_not_opening(std::slice::from_ref(&with))?;
         self.check_distinct(std::slice::from_ref(&with)).await?;
         let drive = self.member_called(&pool, &drive, |_| true).await?;
-        let old = self.node.member_named(&pool, &drive).await.map_err(api_error)?;
+        let old = self.node.drive_named(&pool, &drive).await.map_err(api_error)?.status.uuid;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
         let record = self.node.record(&pool).await.map_err(api_error)?;
@@ -315,10 +351,12 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
-    pub(super) async fn destroy_pool(&self, pool: String) -> Result<(), ApiError> {
+    pub(super) async fn destroy_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
         self.check_available(&pool).await?;
-        let uuid = self.node.report(&pool).await.map_err(api_error)?.status.uuid;
+        let report = self.node.report(&pool).await.map_err(api_error)?;
+        self.consent_to_destroy(consent, &report)?;
+        let uuid = report.status.uuid;
         let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
         self.finder.look_again();
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
@@ -328,81 +366,21 @@ impl Shared {
         destroyed.map(drop)
     }
 
-    pub(super) async fn clear_label(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
+    pub(super) async fn clear_label(
+        &self,
+        request: NameDrive,
+        consent: Consent,
+    ) -> Result<DriveInfo, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
+        if consent == Consent::Missing {
+            let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
+            consent.check(|| consent::clearing(&held))?;
+        }
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
         self.finder.look_again();
         Ok(convert::drive_info(&reading))
-    }
-
-    /// Makes a volume. Its number is noted before: a number that a host may have seen is never another
-    /// volume's, whatever happens in between.
-    pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
-        let new = requests::new_volume(&request)?;
-        self.check_available(&request.pool).await?;
-        let nsid = self.node.table().claim_new();
-        let noted = self.remember_nsids().inspect_err(|_| self.node.table().release(nsid));
-        noted?;
-        let report = self.node.create_volume(&request.pool, nsid, new).await.map_err(api_error)?;
-        Ok(convert::volume(&report))
-    }
-
-    pub(super) async fn change_volume(
-        &self,
-        pool: String,
-        volume: String,
-        request: ChangeVolume,
-    ) -> Result<Volume, ApiError> {
-        let new_name = request.name.as_deref().map(str::parse).transpose();
-        let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-        self.check_available(&pool).await?;
-        let mut report = None;
-        if let Some(bytes) = request.size_bytes {
-            let resized = self.node.resize_volume(&pool, volume.clone(), bytes, request.force).await;
-            report = Some(resized.map_err(api_error)?);
-        }
-        if let Some(name) = new_name {
-            report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
-        }
-        let nothing =
-            || ApiError::new(ErrorKind::Invalid, "nothing_to_change", "neither name nor size is given");
-        report.as_ref().map(convert::volume).ok_or_else(nothing)
-    }
-
-    pub(super) async fn delete_volume(&self, pool: String, volume: String) -> Result<(), ApiError> {
-        self.check_available(&pool).await?;
-        self.node.delete_volume(&pool, volume).await.map_err(api_error)
-    }
-
-    pub(super) async fn allow(
-        &self,
-        pool: String,
-        volume: String,
-        request: NameHosts,
-    ) -> Result<Volume, ApiError> {
-        self.change_access(pool, volume, requests::allow(&request.hosts)?).await
-    }
-
-    pub(super) async fn deny(
-        &self,
-        pool: String,
-        volume: String,
-        request: NameHosts,
-    ) -> Result<Volume, ApiError> {
-        self.change_access(pool, volume, requests::deny(&request.hosts)?).await
-    }
-
-    async fn change_access(
-        &self,
-        pool: String,
-        volume: String,
-        change: AccessChange,
-    ) -> Result<Volume, ApiError> {
-        self.check_available(&pool).await?;
-        let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
-        Ok(convert::volume(&report))
     }
 }
 

@@ -20,7 +20,7 @@ use super::Shared;
 
 /// How long a request waits for a pool that is being opened and that waits for no drive.
 const READING_MAX: Duration = Duration::from_secs(30);
-const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// When a pool is tried again of which drives are there that could not be opened: first, and at most.
 const RETRY_MIN: Duration = Duration::from_secs(10);
 const RETRY_MAX: Duration = Duration::from_secs(600);
@@ -47,10 +47,12 @@ impl Shared {
         pools.iter().for_each(|uuid| self.begin_opening(uuid));
     }
 
-    /// Opens the pool as soon as that is possible, unless it is open, or is memory that has gone.
+    /// Opens the pool as soon as that is possible, unless it is open, has been stopped, or is memory that has gone.
     pub(super) fn begin_opening(self: &Arc<Self>, uuid: &str) {
         let is_lasting = self.memory().pool(uuid).is_some_and(|pool| !pool.volatile);
-        if !is_lasting || self.memory().not_open(uuid).is_none() {
+        let is_awaited =
+            matches!(self.memory().not_open(uuid), Some(NotOpen::Opening(_) | NotOpen::Unavailable(_)));
+        if !is_lasting || !is_awaited {
             return;
         }
         let (stop, stopped) = watch::channel(false);
@@ -96,6 +98,10 @@ impl Shared {
                 return;
             }
             let Err(error) = self.open_known(&uuid, opening).await else { return };
+            if let NodeError::Stopped { .. } = error {
+                self.memory().is_not_open(&uuid, NotOpen::Stopped(error.of_its_pool()));
+                return;
+            }
             self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
             let changed =
                 known.wait_for(|known| places(known, &uuid).is_none_or(|now| now.drives != tried.drives));
@@ -110,7 +116,7 @@ impl Shared {
     }
 
     /// Opens a pool that the node has, and remembers it.
-    async fn open_known(self: &Arc<Self>, uuid: &str, opening: Opening) -> Result<(), NodeError> {
+    pub(super) async fn open_known(self: &Arc<Self>, uuid: &str, opening: Opening) -> Result<(), NodeError> {
         let pools: Vec<KnownPool> = self.memory().pools().iter().map(PoolState::known).collect();
         let at = pools.iter().position(|pool| pool.uuid == uuid);
         let at = at.ok_or_else(|| NodeError::NoSuchPool(uuid.to_owned()))?;
@@ -154,7 +160,7 @@ impl Shared {
             let Some((name, why)) = self.why_not_open(pool) else { return Ok(()) };
             let goes_on = match &why {
                 NotOpen::Opening(opening) => !matches!(opening.stage(), OpeningStage::Waiting(_)),
-                NotOpen::Unavailable(_) => false,
+                NotOpen::Unavailable(_) | NotOpen::Stopped(_) => false,
             };
             if !goes_on || begun.elapsed() >= READING_MAX {
                 return Err(not_open(&name, &why));
@@ -249,5 +255,6 @@ fn not_open(name: &str, why: &NotOpen) -> ApiError {
         NotOpen::Unavailable(_) => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
             "it opens by itself once enough of its drives are there; ashlar pool export forgets it",
         ),
+        NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
     }
 }

@@ -15,6 +15,8 @@ fn config(text: &str) -> Config {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     };
     Config::resolve(&arguments, None).unwrap()
 }

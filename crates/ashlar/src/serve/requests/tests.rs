@@ -4,6 +4,10 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
+fn hosts_of(hosts: &[&str]) -> NameHosts {
+    NameHosts { hosts: names(hosts), only: false }
+}
+
 #[test]
 fn any_and_none_stand_alone() {
     assert_eq!(access(&names(&["any"])).unwrap(), AccessList::AllowAny);
@@ -14,16 +18,25 @@ fn any_and_none_stand_alone() {
 
 #[test]
 fn what_is_no_nqn_is_named() {
-    let error = allow(&names(&["iqn.1998-01.com.example"])).unwrap_err();
+    let error = allow(&hosts_of(&["iqn.1998-01.com.example"])).unwrap_err();
     assert!(error.body.message.contains("iqn.1998-01.com.example"), "{error}");
 }
 
 #[test]
 fn deny_takes_all_and_allow_takes_any() {
-    assert_eq!(deny(&names(&["all"])).unwrap(), AccessChange::DenyAll);
-    assert_eq!(allow(&names(&["any"])).unwrap(), AccessChange::AllowAny);
-    assert!(deny(&names(&["any"])).is_err());
-    assert!(allow(&names(&["all"])).is_err());
+    assert_eq!(deny(&hosts_of(&["all"])).unwrap(), AccessChange::DenyAll);
+    assert_eq!(deny(&hosts_of(&["any"])).unwrap(), AccessChange::DenyAny);
+    assert_eq!(allow(&hosts_of(&["any"])).unwrap(), AccessChange::AllowAny);
+    for (refused, why) in [
+        (allow(&hosts_of(&["all"])), "'all' says nothing here"),
+        (deny(&hosts_of(&["none"])), "'none' says nothing here"),
+        (deny(&hosts_of(&["any", "nqn.2014-08.org.example:a"])), "'any' was given with other hosts"),
+        (allow(&NameHosts { only: true, ..hosts_of(&["any"]) }), "leave only out"),
+        (deny(&NameHosts { only: true, ..hosts_of(&["all"]) }), "only is a word to allow hosts"),
+    ] {
+        let said = refused.unwrap_err().body.message;
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

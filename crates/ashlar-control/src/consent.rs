@@ -1,0 +1,64 @@
+//! What may cost something asks first: one rule for the command line and all other clients.
+//!
+//! A request that destroys data, cuts hosts off from volumes or leaves a pool with fewer drives is
+//! refused with [`CONFIRMATION_NEEDED`], and the refusal says what the request costs. The client
+//! that accepts that repeats it with `confirm=true`. The daemon never decides by whether a host is
+//! connected at the moment that it looks: a host may connect the moment after.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::error::{ApiError, ErrorKind};
+
+/// The code of a refusal that a request repeated with `confirm=true` does not meet.
+pub const CONFIRMATION_NEEDED: &str = "confirmation_needed";
+/// How the query says it.
+pub const CONFIRM: &str = "confirm=true";
+
+/// Whether the client accepts what its request costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consent {
+    /// It has said so.
+    Given,
+    /// It has not.
+    Missing,
+}
+
+impl Consent {
+    /// Consent, if `is_given`.
+    pub fn of(is_given: bool) -> Self {
+        if is_given { Consent::Given } else { Consent::Missing }
+    }
+
+    /// Lets the request on if the client has consented.
+    ///
+    /// # Errors
+    /// What it costs, as `costs` says it.
+    pub fn check(self, costs: impl FnOnce() -> String) -> Result<(), ApiError> {
+        match self {
+            Consent::Given => Ok(()),
+            Consent::Missing => Err(ApiError::new(ErrorKind::Conflict, CONFIRMATION_NEEDED, costs())
+                .with_hint(format!(
+                    "say --yes if that may be; clients of the API repeat the request with ?{CONFIRM}"
+                ))),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Consent {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        match parts.uri.query().unwrap_or_default() {
+            "" | "confirm=false" => Ok(Consent::Missing),
+            CONFIRM => Ok(Consent::Given),
+            other => {
+                let why = format!("'{other}' is not understood: the query may be {CONFIRM}, or nothing");
+                Err(ApiError::new(ErrorKind::Invalid, "invalid_query", why))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

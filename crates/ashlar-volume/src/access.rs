@@ -1,0 +1,74 @@
+//! Changes of who may see a volume. Pure.
+//!
+//! A change narrows access only where that is what it says: `Allow` never takes a volume from a
+//! host that may see it.
+
+use std::collections::BTreeSet;
+
+use crate::attributes::HOSTS_MAX;
+use crate::door::{AccessList, HostNqn};
+use crate::error::NodeError;
+
+/// A change of who may see a volume.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AccessChange {
+    /// Every host may.
+    AllowAny,
+    /// These may, too.
+    Allow(Vec<HostNqn>),
+    /// These alone may.
+    AllowOnly(Vec<HostNqn>),
+    /// These may no longer.
+    Deny(Vec<HostNqn>),
+    /// Not every host may: takes [`AccessChange::AllowAny`] back.
+    DenyAny,
+    /// None may.
+    DenyAll,
+}
+
+impl AccessChange {
+    /// The list of the volume called `volume` (POOL/NAME) after the change.
+    ///
+    /// # Errors
+    /// The list would grow beyond [`HOSTS_MAX`], or the change does not fit the list as it is.
+    pub fn apply(&self, volume: &str, access: &AccessList) -> Result<AccessList, NodeError> {
+        let refused = |why: String| NodeError::Access { volume: volume.to_owned(), why };
+        let list = match (self, access) {
+            (AccessChange::AllowAny, _) => return Ok(AccessList::AllowAny),
+            (AccessChange::DenyAll, _) | (AccessChange::DenyAny, AccessList::AllowAny) => BTreeSet::new(),
+            (AccessChange::AllowOnly(hosts), _) => hosts.iter().cloned().collect(),
+            (AccessChange::Allow(more), AccessList::Allow(hosts)) => {
+                hosts.iter().chain(more).cloned().collect()
+            }
+            (AccessChange::Deny(fewer), AccessList::Allow(hosts)) => {
+                hosts.iter().filter(|host| !fewer.contains(host)).cloned().collect()
+            }
+            (AccessChange::Allow(_), AccessList::AllowAny) => return Err(refused(sees_already(volume))),
+            (AccessChange::Deny(_), AccessList::AllowAny) => return Err(refused(no_exceptions(volume))),
+            (AccessChange::DenyAny, AccessList::Allow(_)) => return Err(refused(not_any(volume))),
+        };
+        if list.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(list)) }
+    }
+}
+
+fn sees_already(volume: &str) -> String {
+    format!(
+        "every host may see it already. ashlar volume allow {volume} NQN --only has the named hosts alone see it"
+    )
+}
+
+fn no_exceptions(volume: &str) -> String {
+    format!(
+        "every host may see it, and a list of exceptions does not exist. ashlar volume allow {volume} NQN --only \
+         names those that may"
+    )
+}
+
+fn not_any(volume: &str) -> String {
+    format!(
+        "it is not open to every host, but to a list of them. ashlar volume deny {volume} all empties the list"
+    )
+}
+
+#[cfg(test)]
+mod tests;

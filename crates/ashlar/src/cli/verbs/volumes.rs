@@ -1,0 +1,96 @@
+//! The verbs of volumes.
+
+use anyhow::Context;
+use ashlar_block::check_name;
+use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Status, Volume};
+use hyper::Method;
+use serde::Serialize;
+
+use super::{print, print_done, segment};
+use crate::args::{Output, Switch, VolumeCommand};
+use crate::cli::client::Client;
+use crate::cli::{consent, tables};
+
+/// Does what `command` says.
+pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {
+    match command {
+        VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
+            let (pool, name) = split(&volume)?;
+            let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
+            let compression = !no_compression;
+            let request =
+                CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
+            let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
+            print(output, &volume, tables::created_volume)
+        }
+        VolumeCommand::List => list(client, output).await,
+        VolumeCommand::Show { volume } => {
+            let volume: Volume = client.get(&path_of(&volume)?).await?;
+            print(output, &volume, tables::volume)
+        }
+        VolumeCommand::Resize { volume, size, yes } => {
+            let request = ChangeVolume { size_bytes: Some(size.0), ..ChangeVolume::default() };
+            change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
+        }
+        VolumeCommand::Rename { volume, name } => {
+            check_name(&name)?;
+            let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
+            change(client, Method::PATCH, &path_of(&volume)?, &request, false, output).await
+        }
+        VolumeCommand::Set { volume, write_protect, yes } => {
+            let request = protection(write_protect);
+            change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
+        }
+        VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
+        VolumeCommand::Allow { volume, hosts, only, yes } => {
+            let path = format!("{}/allow", path_of(&volume)?);
+            change(client, Method::POST, &path, &NameHosts { hosts, only }, yes, output).await
+        }
+        VolumeCommand::Deny { volume, hosts, yes } => {
+            let path = format!("{}/deny", path_of(&volume)?);
+            change(client, Method::POST, &path, &NameHosts { hosts, only: false }, yes, output).await
+        }
+    }
+}
+
+async fn list(client: &Client, output: Output) -> anyhow::Result<()> {
+    let status: Status = client.get("/status").await?;
+    print(output, &status.volumes, |volumes| tables::volumes(volumes, &status.pools))
+}
+
+fn protection(write_protect: Switch) -> ChangeVolume {
+    ChangeVolume { write_protected: Some(write_protect == Switch::On), ..ChangeVolume::default() }
+}
+
+async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of(volume)?;
+    consent::sent(yes, async |query| client.command(Method::DELETE, &format!("{path}{query}")).await).await?;
+    let text = format!("volume '{volume}' is deleted; its space comes back in the background");
+    print_done(output, "volume", volume, "deleted", &text)
+}
+
+async fn change(
+    client: &Client,
+    method: Method,
+    path: &str,
+    request: &impl Serialize,
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let send = async |query| client.send_body(method.clone(), &format!("{path}{query}"), request).await;
+    let volume: Volume = consent::sent(yes, send).await?;
+    print(output, &volume, tables::volume)
+}
+
+fn split(volume: &str) -> anyhow::Result<(&str, &str)> {
+    let split = volume.split_once('/');
+    split.with_context(|| format!("'{volume}' names no volume: write POOL/NAME, as in tank/v0"))
+}
+
+fn path_of(volume: &str) -> anyhow::Result<String> {
+    let (pool, name) = split(volume)?;
+    Ok(format!("/volumes/{}/{}", segment(pool)?, segment(name)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What changes volumes.
+
+use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
+use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_volume::{AccessChange, AccessList, NodeError, VolumeReport};
+
+use super::super::errors::api_error;
+use super::super::{convert, requests};
+use super::Shared;
+
+impl Shared {
+    /// Makes a volume. Its number is noted before: a number that a host may have seen is never another
+    /// volume's, whatever happens in between.
+    pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
+        let new = requests::new_volume(&request)?;
+        self.check_available(&request.pool).await?;
+        let nsid = self.node.table().claim_new();
+        self.remember_nsids().inspect_err(|_| self.node.table().take_back(nsid))?;
+        let made = self.node.create_volume(&request.pool, nsid, new).await;
+        if made.is_err() {
+            self.memory().take_back_nsids(self.node.table().nsid_high());
+        }
+        Ok(convert::volume(&made.map_err(api_error)?))
+    }
+
+    pub(super) async fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+        consent: Consent,
+    ) -> Result<Volume, ApiError> {
+        let new_name = request.name.as_deref().map(str::parse).transpose();
+        let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
+        self.check_available(&pool).await?;
+        let mut report = None;
+        let before = self.volume_report(&pool, &volume).await?;
+        if let Some(is_protected) = request.write_protected {
+            self.consent_to_protect(consent, &before, is_protected)?;
+            let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
+            report = Some(protected.map_err(api_error)?);
+        }
+        if let Some(bytes) = request.size_bytes {
+            self.consent_to_resize(consent, &before, bytes)?;
+            let may_shrink = consent == Consent::Given;
+            let resized = self.node.resize_volume(&pool, volume.clone(), bytes, may_shrink).await;
+            report = Some(resized.map_err(api_error)?);
+        }
+        if let Some(name) = new_name {
+            report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
+        }
+        let nothing = || {
+            ApiError::new(
+                ErrorKind::Invalid,
+                "nothing_to_change",
+                "no name, size or write protection is given",
+            )
+        };
+        report.as_ref().map(convert::volume).ok_or_else(nothing)
+    }
+
+    pub(super) async fn delete_volume(
+        &self,
+        pool: String,
+        volume: String,
+        consent: Consent,
+    ) -> Result<(), ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.volume_report(&pool, &volume).await?;
+        self.consent_to_delete(consent, &report)?;
+        self.node.delete_volume(&pool, volume).await.map_err(api_error)
+    }
+
+    pub(super) async fn allow(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Result<Volume, ApiError> {
+        self.change_access(pool, volume, requests::allow(&request)?, consent).await
+    }
+
+    pub(super) async fn deny(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Result<Volume, ApiError> {
+        self.change_access(pool, volume, requests::deny(&request)?, consent).await
+    }
+
+    async fn change_access(
+        &self,
+        pool: String,
+        volume: String,
+        change: AccessChange,
+        consent: Consent,
+    ) -> Result<Volume, ApiError> {
+        self.check_available(&pool).await?;
+        let before = self.volume_report(&pool, &volume).await?;
+        let after = change.apply(&format!("{}/{}", before.pool, before.name), &before.access);
+        let after: AccessList = after.map_err(api_error)?;
+        self.consent_to_access(consent, &before, &after)?;
+        let report = self.node.change_access(&pool, volume, change).await.map_err(api_error)?;
+        Ok(convert::volume(&report))
+    }
+
+    async fn volume_report(&self, pool: &str, volume: &str) -> Result<VolumeReport, ApiError> {
+        let report = self.node.report(pool).await.map_err(api_error)?;
+        let missing = || {
+            api_error(NodeError::NoSuchVolume { pool: report.status.name.clone(), volume: volume.to_owned() })
+        };
+        report.volumes.iter().find(|found| found.name == volume).cloned().ok_or_else(missing)
+    }
+}
