@@ -114,7 +114,7 @@ fn what_cannot_be_a_name_or_is_one_already_is_refused_and_changes_nothing() {
     place.create_pool("tank", 0..3);
     place.create_pool("dozer", 3..6);
     for (name, why) in
-        [("dozer", "dozer"), ("a/b", "cannot be a pool's name"), ("", "cannot be a pool's name")]
+        [("dozer", "dozer"), ("a/b", "cannot be a name"), ("", "cannot be a name")]
     {
         let said = place.refused(&["pool", "rename", "tank", name]);
         assert!(said.contains(why), "{said}");
