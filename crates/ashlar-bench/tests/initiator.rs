@@ -251,7 +251,7 @@ fn without_reconnection_a_lost_connection_is_told() {
 #[test]
 fn a_host_that_is_not_allowed_sees_nothing() {
     with_rig(|rig| async move {
-        rig.door.change(Nsid(1), |info| info.access = AccessList::Allow([].into())).unwrap();
+        rig.door.change(Nsid(1), |info| info.access = AccessList::Allow([].into()).into()).unwrap();
         let controller = Controller::connect(options(&rig)).await.unwrap();
         assert!(controller.namespaces().await.unwrap().is_empty());
         assert!(controller.namespace(1).await.is_err());

@@ -6,7 +6,8 @@ use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    Volume,
 };
 
 /// The answer to a request, in time.
@@ -55,6 +56,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.
     fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
+    /// Gives a pool another name.
+    fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool>;
     /// Changes what an operator has chosen for a pool.
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
 

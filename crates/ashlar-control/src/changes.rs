@@ -115,6 +115,7 @@ fn operation(method: &Method, path: &[&str]) -> Option<&'static str> {
         ("POST", ["pools", _, "release-reserve"]) => "pool release-reserve",
         ("POST", ["pools", _, "rebalance"]) => "pool rebalance",
         ("DELETE", ["pools", _, "rebalance"]) => "pool rebalance --stop",
+        ("POST", ["pools", _, "rename"]) => "pool rename",
         ("POST", ["pools", _, "drives"]) => "pool add-drive",
         ("POST", ["pools", _, "spares"]) => "pool spare add",
         ("POST", ["pools", _, "remove-spare"]) => "pool spare remove",

@@ -19,7 +19,8 @@ use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Version, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    Version, Volume,
 };
 
 use crate::watch::Watcher;
@@ -93,6 +94,7 @@ fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
         .routes(routes!(import_pool))
         .routes(routes!(pool, change_pool, destroy_pool))
         .routes(routes!(export_pool))
+        .routes(routes!(rename_pool))
         .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(start_rebalance, stop_rebalance))
         .routes(routes!(release_reserve))
@@ -308,6 +310,17 @@ async fn remove_drive(
 async fn return_drive(State(node): Node, Path(pool): Path<String>, body: Body<ReturnDrive>) -> Answer<Pool> {
     let Body(request) = body;
     node.return_drive(pool, request).await.map(Json)
+}
+
+/// Gives a pool another name. Hosts see its volumes all the while.
+#[utoipa::path(post, path = "/pools/{pool}/rename", request_body = RenamePool, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn rename_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    Body(request): Body<RenamePool>,
+) -> Answer<Pool> {
+    node.rename_pool(pool, request).await.map(Json)
 }
 
 /// Takes a drive into a pool instead of another one.

@@ -5,10 +5,12 @@ use utoipa::ToSchema;
 
 mod drives;
 mod events;
+mod pools;
 mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
+pub use pools::{ImportPool, RenamePool};
 pub use scrub::{SCRUB_INTERVAL_S_MAX, Scrub, ScrubbedDrive};
 
 /// The daemon's version.
@@ -343,20 +345,6 @@ pub struct CreatePool {
     /// A power of two; chosen by the drives' size if not given.
     #[serde(default)]
     pub chunk_bytes: Option<u32>,
-}
-
-/// A pool to be opened.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ImportPool {
-    /// Its name or UUID, if the drives belong to several.
-    #[serde(default)]
-    pub pool: Option<String>,
-    /// Where its drives may be.
-    pub drives: Vec<String>,
-    /// Open it even if drives are missing, as many as its level survives.
-    #[serde(default)]
-    pub degraded: bool,
 }
 
 /// A volume to be made.

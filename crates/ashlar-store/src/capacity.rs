@@ -211,7 +211,7 @@ impl<W: World> Pool<W> {
         let segment_bytes = self.segment_bytes(data);
         let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
         if live + reserve(limit, most(total, segment_bytes)) <= limit {
-            tracing::info!(pool = self.identity.name, "the reserve is kept again");
+            tracing::info!(pool = self.name(), "the reserve is kept again");
             self.catalog.borrow_mut().reserve_released = false;
             self.refresh_limit();
         }
@@ -239,7 +239,7 @@ impl<W: World> Pool<W> {
         if left >= request.segments_min() || !segments.is_cornered(&self.homes()) || gains() {
             return Ok(());
         }
-        let name = &self.identity.name;
+        let name = &self.name();
         let why = format!("pool {name} has no room left for its maps: return a drive, or add one");
         Err(IoError::new(Cause::CapacityExceeded, why))
     }
@@ -259,7 +259,7 @@ impl<W: World> Pool<W> {
         while self.room() < bytes {
             let waited = self.world.now().since(since);
             if self.orders.room_is_exact() || waited >= self.options.space_wait {
-                let name = &self.identity.name;
+                let name = &self.name();
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));
             }

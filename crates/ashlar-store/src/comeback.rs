@@ -180,7 +180,7 @@ impl<W: World> Pool<W> {
         let has = |id: SegmentId, segment: &Segment, column: usize| held.has(id, segment, column);
         let kept = self.segments.borrow_mut().adopt(member.drive, new, has);
         if kept > 0 && held.is_doubtful(member) {
-            let (pool, was) = (&self.identity.name, member.drive);
+            let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
                 pool,
                 "{new}, which was {was}, lacks what it should have had then: a scrub looks at what it has"
@@ -288,13 +288,13 @@ impl<W: World> Pool<W> {
 
     /// The superblock under a new number and identity.
     fn renamed(&self, superblock: Superblock) -> Result<Superblock, AddError> {
-        Ok(Superblock {
+        Ok(self.identity.naming.label().on(Superblock {
             generation: superblock.generation + 1,
             drive: self.next_drive()?,
             drive_uuid: DriveUuid(random_uuid(&self.world)),
             member_count: self.member_count(),
             ..superblock
-        })
+        }))
     }
 }
 

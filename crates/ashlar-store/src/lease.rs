@@ -206,7 +206,7 @@ impl<W: World> Pool<W> {
         self.lease.rung.notify_waiters();
         let ended = wait_for(&self.lease.rung, || self.lease.has_ended.get().then_some(()));
         if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
-            tracing::warn!(pool = self.identity.name, "another machine will watch before it opens the pool");
+            tracing::warn!(pool = self.name(), "another machine will watch before it opens the pool");
         }
     }
 }

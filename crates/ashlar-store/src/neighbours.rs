@@ -82,7 +82,7 @@ impl<W: World> Pool<W> {
     fn tell_of_lie(&self, drive: DriveId) {
         let lies = self.array.member(drive).map_or(0, |member| member.lies());
         if lies.is_power_of_two() {
-            let pool = &self.identity.name;
+            let pool = &self.name();
             tracing::warn!(
                 "{drive} of pool {pool} has given wrong bytes {lies} times; they were reconstructed"
             );

@@ -22,6 +22,7 @@ use crate::ledger::Ledger;
 use crate::log::Log;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
+use crate::naming::{Label, Naming};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::purge::Purge;
@@ -40,11 +41,11 @@ use crate::upkeep::Orders;
 use crate::widen::Joining;
 use crate::zeroing::Updates;
 
-/// What a pool is, for ever.
+/// What a pool is: all but its name for ever.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub pool: PoolUuid,
-    pub name: String,
+    pub naming: Naming,
     pub secret: Secret,
     pub level: Level,
     /// Rows of every segment.
@@ -65,7 +66,7 @@ impl Identity {
     pub fn of(superblock: &Superblock) -> Self {
         Identity {
             pool: superblock.pool,
-            name: superblock.pool_name.clone(),
+            naming: Naming::new(Label::of(superblock)),
             secret: superblock.secret.clone(),
             level: superblock.level(),
             segment_rows: superblock.layout.rows(),
@@ -344,7 +345,7 @@ impl<W: World> Pool<W> {
         if self.halted.borrow().is_some() {
             return;
         }
-        tracing::error!(pool = self.identity.name, "the pool stops taking writes: {why}");
+        tracing::error!(pool = self.name(), "the pool stops taking writes: {why}");
         self.take_no_more(why.to_string());
     }
 

@@ -24,6 +24,7 @@ use crate::lease::{Loss, take};
 use crate::log::{BATCH_RECORDS, Log};
 use crate::map::shard::Shard;
 use crate::members::{Chosen, FoundDrive, OpenPolicy, choose};
+use crate::naming::newest_label;
 use crate::options::{Options, REPLAY_RECORD_BYTES};
 use crate::pool::{Identity, Parts, Pool, clock_of};
 use crate::scan::{Expected, Found, Generation, Image};
@@ -190,7 +191,8 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
     let stripe = Stripe::of(first.level(), root.identities(root.counted()));
-    let identity = Identity::of(first);
+    let newest = newest_label(members.iter().map(|member| &member.superblock));
+    let identity = Identity::of(newest.unwrap_or(first));
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
     let numbers = Numbers::loaded(first.segment_numbers, &root, table.resting);

@@ -204,7 +204,7 @@ impl<W: World> Pool<W> {
             };
         }
         let Findings { wrong, unreadable, repaired, unrepaired } = report.findings;
-        let (pool, bytes) = (&self.identity.name, report.bytes_checked);
+        let (pool, bytes) = (&self.name(), report.bytes_checked);
         tracing::info!(
             pool, bytes, wrong, unreadable, repaired, unrepaired, drives = ?report.drives, "scrub: {state:?}"
         );
@@ -367,7 +367,7 @@ impl<W: World> Pool<W> {
         self.with_pass(stretch.number, |pass| {
             if check.lost > 0 && pass.told_of.replace(segment) != Some(segment) {
                 tracing::warn!(
-                    pool = self.identity.name,
+                    pool = self.name(),
                     "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
                      of this segment no more is told"
                 );

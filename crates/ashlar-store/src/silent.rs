@@ -43,7 +43,7 @@ impl<W: World> Pool<W> {
             };
             select(pin!(self.world.sleep(LOOK_INTERVAL)), pin!(answered)).await;
             for drive in self.array.look() {
-                let pool = &self.identity.name;
+                let pool = &self.name();
                 tracing::warn!(
                     pool,
                     "{drive} does not answer: what others can read is read from them, writes wait for it"

@@ -128,7 +128,7 @@ impl<W: World> Pool<W> {
         let buffered: usize = self.shards.borrow().iter().map(|shard| shard.buffer.bytes()).sum();
         PoolStatus {
             uuid: self.identity.pool,
-            name: self.identity.name.clone(),
+            name: self.name(),
             level: self.identity.level,
             data_columns: self.segments.borrow().stripe().data,
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),

@@ -1,6 +1,7 @@
 //! The store as those above it see it: volumes of blocks.
 
 mod close;
+mod name;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -117,7 +117,7 @@ impl<W: World> Pool<W> {
 
     fn give_up_sweep(&self, group: GroupKey) {
         tracing::error!(
-            pool = self.identity.name,
+            pool = self.name(),
             "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
              again before the missing drives are back"
         );

@@ -187,8 +187,9 @@ impl<W: World> Pool<W> {
 
     fn superblock_of(&self, drive: DriveId, drive_bytes: u64, layout: DriveLayout) -> Superblock {
         let (identity, level) = (&self.identity, self.identity.level);
+        let label = identity.naming.label();
         Superblock {
-            generation: 1,
+            generation: label.generation,
             pool: identity.pool,
             drive_uuid: DriveUuid(random_uuid(&self.world)),
             drive,
@@ -201,7 +202,7 @@ impl<W: World> Pool<W> {
             secret: identity.secret.clone(),
             made_at: self.world.unix_seconds(),
             segment_numbers: identity.segment_numbers,
-            pool_name: identity.name.clone(),
+            pool_name: label.name,
         }
     }
 

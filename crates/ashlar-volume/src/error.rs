@@ -1,7 +1,9 @@
 //! Why something that an administrator asked for was not done.
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
-use ashlar_store::{AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, ReturnError};
+use ashlar_store::{
+    AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, RenameError, ReturnError,
+};
 
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
@@ -67,7 +69,7 @@ pub enum NodeError {
     /// The drives are those of a pool whose name nobody could write.
     #[error(
         "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID, and call it by that. ashlar pool \
-         import {1} --drive ... opens it"
+         import {1} --drive ... opens it, and --name NEW gives it another name"
     )]
     PoolName(String, String),
     /// Not a name.
@@ -157,6 +159,14 @@ pub enum NodeError {
         spec: String,
         /// Why.
         error: AddError,
+    },
+    /// A pool keeps its name.
+    #[error("pool '{pool}' keeps its name: {error}")]
+    RenamePool {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: RenameError,
     },
     /// A pool has no such drive.
     #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]

@@ -102,7 +102,6 @@ pub enum Removal {
 
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
-    name: String,
     store: HomeStore<B>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
@@ -166,7 +165,7 @@ impl<B: DriveBay> Home<B> {
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
         let record = pool.fuse().call(|| pool.record(&self.bay));
-        record.map_err(|blown| stopped::stopped(pool.name.clone(), blown))
+        record.map_err(|blown| stopped::stopped(pool.name(), blown))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -187,7 +186,7 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         match pool.store.fail_drive(drive, force).await {
             Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
-            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name.clone(), error }),
+            done => done.map_err(|error| NodeError::FailDrive { pool: pool.name(), error }),
         }
     }
 
@@ -207,6 +206,18 @@ impl<B: DriveBay> Home<B> {
             Removal::Cancel => store.keep_drive(drive).await?,
         }
         Ok(())
+    }
+
+    /// Gives a pool another name.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it has its old name then.
+    pub async fn rename_pool(&self, uuid: PoolUuid, name: &str) -> Result<PoolRecord, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.turn_to_change().await?;
+        let renamed = pool.store.rename(name).await;
+        renamed.map_err(|error| NodeError::RenamePool { pool: pool.name(), error })?;
+        Ok(pool.record(&self.bay))
     }
 
     /// Changes what an operator has chosen for a pool.
@@ -267,7 +278,7 @@ impl<B: DriveBay> Home<B> {
         drop(pool);
         let pool = self.take_pool(uuid).await?;
         if let Err(error) = pool.store.close().await {
-            tracing::warn!(pool = pool.name, %error, "closing the pool before it is destroyed");
+            tracing::warn!(pool = pool.name(), %error, "closing the pool before it is destroyed");
         }
         pool.is_not_taken()?;
         let members = pool.drives.take();
@@ -301,7 +312,7 @@ impl<B: DriveBay> Home<B> {
     async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
-        self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
+        self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name()))?;
         pool.is_leaving.set(true);
         pool.fuse().retire();
         let volumes = pool.all_volumes();
@@ -316,7 +327,7 @@ impl<B: DriveBay> OpenPool<B> {
     /// # Errors
     /// [`NodeError::Taken`]: its drives are another machine's.
     fn is_not_taken(&self) -> Result<(), NodeError> {
-        let pool = self.name.clone();
+        let pool = self.name();
         self.store.taken_by().map_or(Ok(()), |holder| Err(NodeError::Taken { pool, holder }))
     }
 
@@ -341,7 +352,7 @@ impl<B: DriveBay> OpenPool<B> {
         match select(pin!(work), pin!(self.store.hangs())).await {
             Either::Left((done, _)) => Some(done),
             Either::Right((why, _)) => {
-                tracing::warn!(pool = self.name, %why, "closing the pool although something of it is under way");
+                tracing::warn!(pool = self.name(), %why, "closing the pool although something of it is under way");
                 None
             }
         }
@@ -356,6 +367,10 @@ impl<B: DriveBay> OpenPool<B> {
         Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
     }
 
+    fn name(&self) -> String {
+        self.store.name()
+    }
+
     fn held(&self, bay: &B) -> Vec<HeldDrive> {
         let (status, drives) = (self.store.status(), self.drives.borrow());
         let is_there = |given: &&PoolDrive<B::Device>| bay.is_there(&given.drive.device);
@@ -364,7 +379,7 @@ impl<B: DriveBay> OpenPool<B> {
             let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
             HeldDrive {
                 spec: given.drive.facts.spec.clone(),
-                pool: self.name.clone(),
+                pool: self.name(),
                 drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
                 is_lost: record.is_some_and(is_lost),
             }
@@ -381,7 +396,7 @@ impl<B: DriveBay> OpenPool<B> {
         let drives = given.iter().filter(is_member);
         PoolRecord {
             uuid: self.uuid,
-            name: self.name.clone(),
+            name: self.name(),
             drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
@@ -431,7 +446,7 @@ impl<B: DriveBay> OpenPool<B> {
         let attributes = open.volume.attributes();
         let compression = entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
         VolumeReport {
-            pool: self.name.clone(),
+            pool: self.name(),
             name: attributes.name.to_string(),
             uuid: attributes.uuid,
             nsid: attributes.nsid,

@@ -155,7 +155,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         policy: OpenPolicy,
         closed: Vec<KnownPool>,
     ) -> Result<PoolRecord, NodeError> {
-        let Given { drives, left_out } = given.into();
+        let Given { drives, left_out, rename } = given.into();
         let reports = self.reports().await?;
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
@@ -167,6 +167,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             drives,
             seek,
             left_out,
+            rename,
             names_taken,
             closed,
             policy,
@@ -195,6 +196,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             drives: Vec::new(),
             seek: true,
             left_out: Vec::new(),
+            rename: None,
             names_taken: Vec::new(),
             closed: pools[..at].to_vec(),
             policy: OpenPolicy::Most,
@@ -213,6 +215,27 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn record(&self, pool: &str) -> Result<PoolRecord, NodeError> {
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move { home.record(uuid) }).await
+    }
+
+    /// Gives a pool another name, which no other pool may have, nor one of those that are `closed`.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it has its old name then.
+    pub async fn rename_pool(
+        &self,
+        pool: &str,
+        name: String,
+        closed: Vec<KnownPool>,
+    ) -> Result<PoolRecord, NodeError> {
+        let Located { home, uuid } = self.locate(pool).await?;
+        let open = self.reports().await?;
+        let mut others = open.iter().filter(|other| other.status.uuid != uuid);
+        let is_taken = others.any(|other| other.status.name == name)
+            || closed.iter().any(|other| other.name == name && other.uuid != uuid.to_string());
+        if is_taken {
+            return Err(NodeError::PoolExists(name));
+        }
+        self.courier.call(home, move |home| async move { home.rename_pool(uuid, &name).await }).await?
     }
 
     /// Changes what an operator has chosen for a pool.

@@ -188,7 +188,7 @@ impl<W: World> Pool<W> {
     }
 
     fn doubt(&self, doubt: Doubt) {
-        let pool = &self.identity.name;
+        let pool = &self.name();
         tracing::warn!(
             pool,
             "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"

@@ -10,20 +10,18 @@ use crate::format::superblock::Superblock;
 use crate::pool::Pool;
 
 /// A copy, as its drive gave it.
-struct Copy {
+pub(crate) struct Copy {
     offset: u64,
     read: Result<Vec<u8>, DeviceError>,
     /// What it says, if it is one of the drive's as the pool knows it.
-    says: Option<Superblock>,
+    pub says: Option<Superblock>,
 }
 
 impl<W: World> Pool<W> {
     /// Looks at the superblocks of all drives that work, and makes right what is wrong.
     pub(super) async fn check_superblocks(&self) -> BatchCheck {
-        let uuid_of =
-            |drive: DriveId| Some(self.root.borrow().members.iter().find(|it| it.drive == drive)?.uuid);
         let members = self.array.working_drives().into_iter();
-        let members = members.filter_map(|drive| Some((drive, uuid_of(drive)?)));
+        let members = members.filter_map(|drive| Some((drive, self.uuid_of(drive)?)));
         let one = |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };
         let all = join_all(members.map(one)).await;
         let drives = all.into_iter().filter(|(_, findings)| *findings != Findings::default()).collect();
@@ -33,6 +31,7 @@ impl<W: World> Pool<W> {
     async fn check_superblocks_of(&self, drive: DriveId, uuid: DriveUuid) -> Findings {
         let mut findings = Findings::default();
         let Some(member) = self.array.working(drive) else { return findings };
+        let name = self.identity.naming.settled();
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
         let size_bytes = first.says.as_ref().map_or(member.device.size_bytes(), |says| says.drive_bytes);
         let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
@@ -41,6 +40,8 @@ impl<W: World> Pool<W> {
         for copy in [first, second] {
             let (wrong, unreadable) = match copy.read {
                 Ok(read) if Some(&read) == right.as_ref() => continue,
+                // The pool is being renamed.
+                Ok(_) if name.is_none() || name != self.identity.naming.settled() => continue,
                 Ok(_) => (1, 0),
                 Err(DeviceError::Gone) => break,
                 Err(_) => (0, 1),
@@ -60,7 +61,7 @@ impl<W: World> Pool<W> {
         findings
     }
 
-    async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
+    pub(crate) async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
         let read = self.array.read_raw(drive, offset).await.map(|sector| sector[..SECTOR_BYTES].to_vec());
         let says = read.as_ref().ok().and_then(|sector| Superblock::decode(sector).ok());
         let is_its_own =

@@ -45,7 +45,7 @@ impl<B: DriveBay> Home<B> {
             pool.drives.borrow_mut().push(PoolDrive { id, uuid, drive: back, pool_bytes });
         }
         let kept = returned?.columns_kept;
-        tracing::info!(pool = pool.name, drive = spec, kept, "the drive is back");
+        tracing::info!(pool = pool.name(), drive = spec, kept, "the drive is back");
         Ok(pool.record(&self.bay))
     }
 
@@ -68,7 +68,7 @@ impl<B: DriveBay> Home<B> {
         let request = OpenRequest { drives, member_wait: CLOSING_WAIT, ..request };
         let halted = self.suspend_pool(uuid).await?;
         if let Err(error) = halted.store.close().await {
-            tracing::info!(pool = halted.name, %error, "closing a pool that has halted, to open it again");
+            tracing::info!(pool = halted.name(), %error, "closing a pool that has halted, to open it again");
         }
         drop(halted);
         let opened = self.open_pool(request).await;
@@ -101,7 +101,7 @@ impl<B: DriveBay> Home<B> {
         let found = self.find_members(&others).await;
         let back: BTreeSet<DriveUuid> = found.members_of(uuid).collect();
         let could = pool.store.could_open_with(&back);
-        could.map_err(|error| not_opened(&pool.name, error, &found.reasons(), &[]))?;
+        could.map_err(|error| not_opened(&pool.name(), error, &found.reasons(), &[]))?;
         Ok(specs.iter().filter(|spec| !found.is_missing(spec)).cloned().collect())
     }
 }

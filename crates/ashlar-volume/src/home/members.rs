@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ashlar_block::{Clock, Device, DriveId, DriveUuid, PoolUuid, within};
 use ashlar_store::format::root::{MemberRecord, MemberState};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX, read_roots};
+use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX, newest_label, read_roots};
 use futures_util::future::join_all;
 
 use super::{Home, OpenRequest, OpeningStage, PoolDrive};
@@ -193,14 +193,18 @@ impl<D: Device + Clone> Found<D> {
         Late { is_any: !drives.is_empty(), drives }
     }
 
-    /// The pools that the drives belong to, as far as they may be meant.
+    /// The pools that the drives belong to, as far as they may be meant, each with the newest name that one of them says.
     fn pools(&self, wanted: Option<&str>) -> BTreeSet<(PoolUuid, String)> {
-        let pools = self.members.iter().map(|member| &member.superblock);
-        let pools = pools.map(|superblock| (superblock.pool, superblock.pool_name.clone()));
+        let superblocks = || self.members.iter().map(|member| &member.superblock);
+        let uuids: BTreeSet<PoolUuid> = superblocks().map(|superblock| superblock.pool).collect();
+        let named = uuids.into_iter().filter_map(|uuid| {
+            let newest = newest_label(superblocks().filter(|superblock| superblock.pool == uuid))?;
+            Some((uuid, newest.pool_name.clone()))
+        });
         let is_wanted = |(uuid, name): &(PoolUuid, String)| {
             wanted.is_none_or(|wanted| name == wanted || uuid.to_string() == wanted)
         };
-        pools.filter(is_wanted).collect()
+        named.filter(is_wanted).collect()
     }
 
     /// The pool that is meant, of those that the drives belong to.

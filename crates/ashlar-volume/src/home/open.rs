@@ -40,6 +40,8 @@ pub struct OpenRequest {
     pub seek: bool,
     /// Why others are none, each a sentence: they were looked at before.
     pub left_out: Vec<String>,
+    /// The name that it is to have from then on, if not its own.
+    pub rename: Option<String>,
     /// Names that other open pools have: a pool of such a name is not opened.
     pub names_taken: Vec<String>,
     /// Pools that are not open, and keep their names from others.
@@ -61,11 +63,13 @@ pub struct Given {
     pub drives: Vec<String>,
     /// See [`OpenRequest::left_out`].
     pub left_out: Vec<String>,
+    /// See [`OpenRequest::rename`].
+    pub rename: Option<String>,
 }
 
 impl From<Vec<String>> for Given {
     fn from(drives: Vec<String>) -> Self {
-        Given { drives, left_out: Vec::new() }
+        Given { drives, left_out: Vec::new(), rename: None }
     }
 }
 
@@ -103,9 +107,11 @@ impl<B: DriveBay> Home<B> {
         if request.drives.is_empty() && !request.seek {
             return Err(NodeError::NoDrives);
         }
+        request.rename.as_deref().map_or(Ok(()), check_name)?;
         let mut tries = OPEN_TRIES;
         loop {
-            let found = self.find_pool(&request).await?;
+            let mut found = self.find_pool(&request).await?;
+            found.name = request.rename.clone().unwrap_or(found.name);
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
             }
@@ -156,13 +162,13 @@ impl<B: DriveBay> Home<B> {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
         })?;
+        settle_name(&store, &name, &superblocks).await?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool {
             uuid,
-            name,
             store,
             opened,
             drives: RefCell::new(drives),
@@ -187,7 +193,7 @@ impl<B: DriveBay> Home<B> {
             match Attributes::decode(&entry.attributes) {
                 Ok(attributes) => self.open_volume(pool, id, &entry, attributes).await,
                 Err(error) => {
-                    tracing::error!(pool = pool.name, volume = id.0, %error, "a volume is not served");
+                    tracing::error!(pool = pool.name(), volume = id.0, %error, "a volume is not served");
                 }
             }
         }
@@ -208,11 +214,31 @@ impl<B: DriveBay> Home<B> {
         if changed {
             tracing::warn!(volume = %attributes.name, was = wanted.0, is = attributes.nsid.0, "namespace number taken");
             if let Err(error) = volume.set_attributes(attributes).await {
-                tracing::warn!(pool = pool.name, volume = id.0, %error, "its new number holds until the pool is closed");
+                tracing::warn!(pool = pool.name(), volume = id.0, %error, "its new number holds until the pool is closed");
             }
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
     }
+}
+
+/// Gives the pool its name: another one if that is asked for, and its own to drives that say an older one. One that
+/// cannot be called so is not opened.
+async fn settle_name<W: World>(
+    store: &Store<W>,
+    name: &str,
+    superblocks: &[Superblock],
+) -> Result<(), NodeError> {
+    store.settle_name(superblocks).await;
+    if store.name() == name {
+        return Ok(());
+    }
+    let renamed = store.rename(name).await;
+    if renamed.is_err()
+        && let Err(error) = store.close().await
+    {
+        tracing::info!(pool = store.name(), %error, "closing a pool that cannot have another name");
+    }
+    renamed.map_err(|error| NodeError::RenamePool { pool: store.name(), error })
 }
 
 /// Lets go of drives with the pool's label that no record of a member is about, and says of each what it is: a daemon was killed

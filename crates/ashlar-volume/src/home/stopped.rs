@@ -51,7 +51,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<T, NodeError> {
         let (fuse, name) = {
             let pool = self.pool(pool)?;
-            (pool.fuse().clone(), pool.name.clone())
+            (pool.fuse().clone(), pool.name())
         };
         fuse.guard(work).await.map_err(|blown| stopped(name, blown))?
     }
@@ -69,7 +69,7 @@ impl<B: DriveBay> Home<B> {
         self.world.spawn(async move {
             let Some(blown) = fuse.spent().await else { return };
             let Some(pool) = pools.borrow_mut().remove(&uuid) else { return };
-            let name = pool.name.clone();
+            let name = pool.name();
             table.remove_pool(uuid);
             fuse.discard(|| {
                 let volumes = pool.all_volumes();

@@ -175,7 +175,7 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_named(&name)?;
         let attributes = volume.attributes();
-        let called = format!("{}/{}", pool.name, attributes.name);
+        let called = format!("{}/{}", pool.name(), attributes.name);
         let access = change.apply(&called, &attributes.access)?;
         volume.set_attributes(Attributes { access, ..attributes }).await?;
         self.publish(&pool, volume.id());
@@ -227,20 +227,20 @@ impl<B: DriveBay> Home<B> {
 impl<B: DriveBay> OpenPool<B> {
     fn volume_named(&self, name: &str) -> Result<HomeVolume<B>, NodeError> {
         let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
-        let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: name.to_owned() };
+        let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: name.to_owned() };
         volume.ok_or_else(missing)
     }
 
     fn check_free(&self, name: &VolumeName) -> Result<(), NodeError> {
         match self.volume_named(name.as_str()) {
             Err(_) => Ok(()),
-            Ok(_) => Err(NodeError::VolumeExists { pool: self.name.clone(), volume: name.to_string() }),
+            Ok(_) => Err(NodeError::VolumeExists { pool: self.name(), volume: name.to_string() }),
         }
     }
 
     fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {
         let volumes = self.volumes.borrow();
-        let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: format!("{id:?}") };
+        let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: format!("{id:?}") };
         let open = volumes.get(&id).ok_or_else(missing)?;
         Ok(self.volume_report(open, &self.store.volumes()))
     }

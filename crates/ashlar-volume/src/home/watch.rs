@@ -57,14 +57,14 @@ async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>, now: Nan
         return;
     }
     let names: Vec<&str> = lost.iter().map(|lost| lost.place.as_str()).collect();
-    tracing::error!(pool = pool.name, drives = names.join(", "), "drives are gone");
+    tracing::error!(pool = pool.name(), drives = names.join(", "), "drives are gone");
     let gone: Vec<DriveId> = lost.iter().filter(|lost| lost.has_vanished).map(|lost| lost.drive).collect();
     let written = match gone.as_slice() {
         [] => pool.store.checkpoint().await,
         gone => pool.store.drives_are_gone(gone).await,
     };
     if let Err(error) = written {
-        tracing::error!(pool = pool.name, %error, "writing the pool's root without them");
+        tracing::error!(pool = pool.name(), %error, "writing the pool's root without them");
     }
 }
 
@@ -113,7 +113,7 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
         let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
         let Some(place) = place else { continue };
         let departed = pool.drives.borrow_mut().remove(place);
-        let (name, store) = (pool.name.clone(), pool.store.clone());
+        let (name, store) = (pool.name(), pool.store.clone());
         let (of, spec) = (Rc::downgrade(&pool), departed.drive.facts.spec.clone());
         pool.parting.borrow_mut().push(spec.clone());
         pool.store.world().clone().spawn(async move {

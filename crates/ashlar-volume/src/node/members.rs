@@ -137,6 +137,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             drives,
             seek: false,
             left_out: Vec::new(),
+            rename: None,
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
             // Half of them may be missing: until now this machine had the pool, and who has taken it since has a beat on those that

@@ -50,6 +50,7 @@ the path of a file is written \\,")]
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
+  ashlar pool import tank --drive /mnt/drives --name dozer
 Of a directory every file that is a drive of a pool is taken. In which order,
 and at which paths, is of no account.")]
     Import {
@@ -59,9 +60,20 @@ and at which paths, is of no account.")]
         /// that is not open is opened, wherever its drives are
         #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
+        /// The name that it is to have from now on, if another pool has its own
+        #[arg(long, value_name = "NEW")]
+        name: Option<String>,
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
+    },
+    /// Give a pool another name: hosts see its volumes all the while
+    #[command(after_help = "Example:\n  ashlar pool rename tank dozer")]
+    Rename {
+        /// Its name or UUID
+        pool: String,
+        /// Its new name
+        name: String,
     },
     /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its share of what is there
     #[command(
@@ -173,8 +185,9 @@ Examples:
         name = "release-reserve",
         after_help = "Example:
   ashlar pool release-reserve tank
-A file system on a full volume may need room to replay its journal, to be checked
-and to delete files. The reserve is kept again by itself once as much as it is free."
+A file system on a full volume may need room to replay its journal, to be
+checked and to delete files. The reserve is kept again by itself once as much as
+it is free."
     )]
     ReleaseReserve {
         /// Its name or UUID

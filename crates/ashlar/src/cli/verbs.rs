@@ -7,7 +7,7 @@ use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, check_name, is_uuid, printable};
 use ashlar_control::types::{
     ChangePool, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -77,16 +77,14 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
             create_pool(client, CreatePool { name, level, drives, force, chunk_bytes }, output).await
         }
-        PoolCommand::List => {
-            let pools: Vec<Pool> = client.get("/pools").await?;
-            print(output, &pools, |pools| tables::pools(pools))
+        PoolCommand::List => list_pools(client, output).await,
+        PoolCommand::Show { pool } => show_pool(client, &pool, output).await,
+        PoolCommand::Import { pool, drives, name, degraded } => {
+            let drives = all_absolute(&drives)?;
+            import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
-        PoolCommand::Show { pool } => {
-            let pool: Pool = client.get(&path_of_pool(&pool)?).await?;
-            print(output, &pool, tables::pool)
-        }
-        PoolCommand::Import { pool, drives, degraded } => {
-            import_pool(client, ImportPool { pool, drives: all_absolute(&drives)?, degraded }, output).await
+        PoolCommand::Rename { pool, name } => {
+            change_pool(client, Method::POST, &pool, "/rename", &RenamePool { name }, output).await
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
@@ -115,6 +113,16 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
+}
+
+async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
+    let pools: Vec<Pool> = client.get("/pools").await?;
+    print(output, &pools, |pools| tables::pools(pools))
+}
+
+async fn show_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
+    let pool: Pool = client.get(&path_of_pool(pool)?).await?;
+    print(output, &pool, tables::pool)
 }
 
 async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow::Result<()> {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status, Volume,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    Volume,
 };
 use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
@@ -240,6 +241,10 @@ impl Appliance for NodeAppliance {
 
     fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {
         self.change(move |node| async move { node.destroy_pool(pool, consent).await })
+    }
+
+    fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.rename_pool(pool, request).await })
     }
 
     fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool> {

@@ -2,7 +2,7 @@
 
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::{CreateError, OpenError};
+use ashlar_store::{CreateError, OpenError, RenameError};
 use ashlar_volume::NodeError;
 
 /// The answer to a refusal of the node.
@@ -22,6 +22,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
         NodeError::NoSuchVolume { .. } => (NotFound, "no_such_volume"),
         NodeError::PoolExists(_) => (Conflict, "pool_exists"),
+        NodeError::RenamePool { error, .. } => classify_rename(error),
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
         NodeError::PoolName(..) => (Conflict, "invalid_name"),
@@ -63,6 +64,13 @@ fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
     }
 }
 
+fn classify_rename(error: &RenameError) -> (ErrorKind, &'static str) {
+    match error {
+        RenameError::Name(_) => (ErrorKind::Invalid, "invalid_name"),
+        RenameError::Pool(_) | RenameError::NotWritten => (ErrorKind::Unavailable, "pool_failed"),
+    }
+}
+
 fn hint(error: &NodeError) -> Option<String> {
     match error {
         NodeError::Holds { spec, is_of_pool: true, .. } => Some(format!(
@@ -72,6 +80,11 @@ fn hint(error: &NodeError) -> Option<String> {
         NodeError::Holds { .. } => {
             Some("choose another drive, or say --force: what it holds is lost then".to_owned())
         }
+        NodeError::PoolExists(_) => Some(
+            "ashlar pool rename gives the other one another name, or this one by ashlar pool import POOL --name NEW, where \
+             POOL may be its UUID"
+                .to_owned(),
+        ),
         NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {
             Some("bring the missing drives back and name them all".to_owned())
         }

@@ -126,7 +126,7 @@ fn a_pool_that_waits_can_be_forgotten() {
     let mut daemon = place.spawn(place.serve_waiting(3600));
     daemon.wait_for("READY=1");
     place.wait_until("the pool waits", |place| problem(place, "tank") == "waiting for drive-1");
-    place.ok(&["pool", "export", "tank"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
     assert_eq!(place.json(&["pool", "list"]), serde_json::json!([]));
     fs::rename(place.aside(1), place.image(1)).expect("a file");
     place.ok(&["pool", "import", "tank", "--drive", &place.path("").display().to_string()]);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
-    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, ReplaceDrive,
-    ReturnDrive,
+    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, RenamePool,
+    ReplaceDrive, ReturnDrive,
 };
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
@@ -77,7 +77,7 @@ impl Shared {
             return self.import_known(uuid).await;
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
-        let given = self.members_among(&request.drives).await?;
+        let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
@@ -140,7 +140,7 @@ impl Shared {
         let more = left_out.len().saturating_sub(LEFT_OUT_MAX);
         left_out.truncate(LEFT_OUT_MAX);
         left_out.extend((more > 0).then(|| format!("and {more} more")));
-        Ok(Given { drives: members, left_out })
+        Ok(Given { drives: members, left_out, rename: None })
     }
 
     pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
@@ -322,6 +322,14 @@ impl Shared {
             }
             return;
         }
+    }
+
+    pub(super) async fn rename_pool(&self, pool: String, request: RenamePool) -> Result<Pool, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_available(&pool).await?;
+        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
+        let record = self.node.rename_pool(&pool, request.name, closed).await.map_err(api_error)?;
+        self.remember(&record).await
     }
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {

@@ -1,0 +1,172 @@
+//! The name of a pool, and giving it another one while it is open.
+//!
+//! The superblock of each drive says the name. A rename writes all of them, one after the other, and a drive that is
+//! away keeps the old name: so the name counts that the superblock with the highest generation says. The upper half of
+//! a generation counts renames, so that no other change of a superblock outdoes them. Whoever opens a pool of which
+//! some drives say an older name writes the newer one to those.
+
+use std::cell::{Cell, RefCell};
+
+use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
+use futures_util::future::join_all;
+
+use crate::format::superblock::Superblock;
+use crate::members::OPEN_ANSWER_MAX;
+use crate::pool::Pool;
+
+/// What a rename adds to generations.
+const RENAMED: u64 = 1 << 32;
+
+/// Why a pool keeps its name.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RenameError {
+    /// The name is not one.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// The pool takes no writes.
+    #[error("{0}")]
+    Pool(#[from] IoError),
+    /// None of its drives takes it.
+    #[error("none of its drives takes the new name")]
+    NotWritten,
+}
+
+/// The name that superblocks say, and how new it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Label {
+    pub generation: u64,
+    pub name: String,
+}
+
+impl Label {
+    pub fn of(superblock: &Superblock) -> Self {
+        Label { generation: superblock.generation, name: superblock.pool_name.clone() }
+    }
+
+    /// The same drives under another name.
+    fn renamed(&self, name: &str) -> Self {
+        Label { generation: (self.generation / RENAMED + 1) * RENAMED, name: name.to_owned() }
+    }
+
+    /// The superblock with this name.
+    pub fn on(&self, superblock: Superblock) -> Superblock {
+        let generation = superblock.generation.max(self.generation);
+        Superblock { generation, pool_name: self.name.clone(), ..superblock }
+    }
+}
+
+/// The superblock that says the name of a pool, of those of its drives.
+pub fn newest_label<'a>(superblocks: impl IntoIterator<Item = &'a Superblock>) -> Option<&'a Superblock> {
+    superblocks.into_iter().max_by_key(|superblock| (superblock.generation, &superblock.pool_name))
+}
+
+/// A pool's name.
+#[derive(Clone, Debug)]
+pub(crate) struct Naming {
+    label: RefCell<Label>,
+    /// Superblocks are being written.
+    is_changing: Cell<bool>,
+}
+
+impl Naming {
+    pub fn new(label: Label) -> Self {
+        Naming { label: RefCell::new(label), is_changing: Cell::new(false) }
+    }
+
+    pub fn label(&self) -> Label {
+        self.label.borrow().clone()
+    }
+
+    /// What a look at superblocks is compared with: copies may differ if it has changed meanwhile, or `None` is the answer.
+    pub fn settled(&self) -> Option<u64> {
+        (!self.is_changing.get()).then(|| self.label.borrow().generation)
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Gives the pool another name. It has that once one drive says so; drives that do not take it now get it when the
+    /// pool is opened next.
+    pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
+        check_name(name)?;
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        self.is_still_held().await?;
+        let before = self.identity.naming.label();
+        if before.name == name {
+            return Ok(());
+        }
+        let label = before.renamed(name);
+        let drives = self.array.working_drives();
+        let without = self.write_labels(&label, drives.clone()).await;
+        if without.len() == drives.len() {
+            return Err(RenameError::NotWritten);
+        }
+        tracing::info!(pool = before.name, name, "the pool has another name");
+        self.identity.naming.label.replace(label);
+        Ok(())
+    }
+
+    /// Gives the pool's name to those of the drives that say an older one: they were away, or whoever renamed the pool was
+    /// stopped.
+    pub async fn settle_name(&self, superblocks: &[Superblock]) {
+        let _adding = self.adding.lock().await;
+        let label = self.identity.naming.label();
+        let is_behind = |superblock: &&Superblock| superblock.pool_name != label.name;
+        let behind: Vec<DriveId> = superblocks.iter().filter(is_behind).map(|behind| behind.drive).collect();
+        if !behind.is_empty() && self.running().is_ok() && self.is_still_held().await.is_ok() {
+            self.write_labels(&label, behind).await;
+        }
+    }
+
+    /// Returns the drives that do not take it.
+    async fn write_labels(&self, label: &Label, drives: Vec<DriveId>) -> Vec<DriveId> {
+        self.identity.naming.is_changing.set(true);
+        let one = |drive| async move {
+            let written = within(&self.world, OPEN_ANSWER_MAX, self.write_label(label, drive)).await;
+            (!written.unwrap_or(false)).then_some(drive)
+        };
+        let without: Vec<DriveId> =
+            join_all(drives.into_iter().map(one)).await.into_iter().flatten().collect();
+        self.identity.naming.is_changing.set(false);
+        for drive in &without {
+            let (pool, name) = (self.name(), &label.name);
+            tracing::warn!(
+                pool,
+                name,
+                "{drive} does not take the pool's name now, and gets it at the next opening"
+            );
+        }
+        without
+    }
+
+    async fn write_label(&self, label: &Label, drive: DriveId) -> bool {
+        let Some(uuid) = self.uuid_of(drive) else { return false };
+        let Some(superblock) = self.superblock_of_member(drive, uuid).await else { return false };
+        let second = Superblock::second_offset(superblock.drive_bytes);
+        let sector = AlignedBuf::copy_of(&label.on(superblock).encode()).freeze();
+        self.array.rewrite_raw(drive, second, sector.clone()).await
+            && self.array.rewrite_raw(drive, Superblock::FIRST_OFFSET, sector).await
+    }
+
+    /// What the drive says that it is, by the newer of its two copies.
+    async fn superblock_of_member(&self, drive: DriveId, uuid: DriveUuid) -> Option<Superblock> {
+        let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await.says;
+        let size_bytes = self.array.working(drive)?.device.size_bytes();
+        let size_bytes = first.as_ref().map_or(size_bytes, |says| says.drive_bytes);
+        let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await.says;
+        first.into_iter().chain(second).max_by_key(|says| says.generation)
+    }
+
+    /// The identity of a member.
+    pub fn uuid_of(&self, drive: DriveId) -> Option<DriveUuid> {
+        Some(self.root.borrow().members.iter().find(|it| it.drive == drive)?.uuid)
+    }
+
+    /// The pool's name.
+    pub fn name(&self) -> String {
+        self.identity.naming.label.borrow().name.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;
