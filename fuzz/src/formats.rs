@@ -21,7 +21,8 @@ use ashlar_store::format::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
 use ashlar_store::{
-    Family, Incarnation, Key, Layer, Lsn, RootGeneration, Settings, Usage, VolumeEntry, VolumeState,
+    Family, Incarnation, Key, Layer, Lsn, RootGeneration, ScrubProgress, Settings, Usage, VolumeEntry,
+    VolumeState,
 };
 
 use super::replay::Seed;
@@ -176,6 +177,7 @@ fn member(number: u16, state: MemberState) -> MemberRecord {
         uuid: DriveUuid([3; 16]),
         state,
         made_good,
+        given_up: made_good,
         since: RootGeneration(70),
     }
 }
@@ -423,9 +425,21 @@ pub fn catalog_seeds() -> Vec<Seed> {
     catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();
     catalog.rebalance_below = Some(Lsn(77));
     (catalog.rebuilt_bytes, catalog.rebalanced_bytes) = (1 << 30, 1 << 20);
+    catalog.scrub_progress = Some(ScrubProgress {
+        started_at: 7,
+        end: Lsn(88),
+        next: (SegmentId(5), 6),
+        rows_done: 70,
+        rows_total: 80,
+        bytes_checked: 1 << 30,
+        findings: catalog.scrub.findings,
+        drives: catalog.scrub.drives.clone(),
+    });
     let used = catalog.encode();
     // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent drives, of drives that a scrub has
-    // found something on and of how far rebuild and rebalance are is its end.
-    let old = used[..used.len() - (1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
+    // found something on, of how far rebuild and rebalance are, and of a scrub that goes on and of the reserve is its end.
+    let progress = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + 2 + 4 * 8 + 1;
+    let old =
+        used[..used.len() - (progress + 1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
     vec![("used", used), ("old", old), ("none", none)]
 }

@@ -8,25 +8,28 @@
 
 mod buf;
 mod cause;
+mod contain;
 pub mod copies;
 mod device;
 mod ids;
 mod memory;
 mod name;
 mod notify;
+pub mod place;
 mod units;
 mod words;
 mod world;
 
 pub use buf::AlignedBuf;
 pub use cause::{Cause, IoError};
+pub use contain::{Panicked, contain, contained_pool, note_panic};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
 pub use name::{InvalidName, NAME_BYTES_MAX, check_name, is_uuid};
 pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
-pub use words::{counted, counted_are};
+pub use words::{counted, counted_are, printable};
 pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift, within};
 
 /// Bytes of one logical block: the unit of compression, of checksums and of the map.

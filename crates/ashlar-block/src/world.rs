@@ -53,8 +53,8 @@ pub trait Rng {
 
 /// Tasks on the caller's own thread.
 pub trait Spawn {
-    /// Runs `task` to its end, interleaved with the caller. A panic in it ends the process: a store whose
-    /// invariant failed must not go on.
+    /// Runs `task` to its end, interleaved with the caller. A panic in it ends the process, or all work of the pool:
+    /// a store whose invariant failed must not go on.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
     /// Lets other tasks run that are ready.
     fn yield_now(&self) -> impl Future<Output = ()> + 'static;

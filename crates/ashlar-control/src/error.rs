@@ -1,5 +1,6 @@
 //! How a request is refused: one shape for all errors.
 
+use ashlar_block::printable;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -48,12 +49,13 @@ pub struct ErrorBody {
 impl ApiError {
     /// A refusal.
     pub fn new(kind: ErrorKind, code: &str, message: impl Into<String>) -> Self {
-        ApiError { kind, body: ErrorBody { code: code.to_owned(), message: message.into(), hint: None } }
+        let message = printable(&message.into());
+        ApiError { kind, body: ErrorBody { code: code.to_owned(), message, hint: None } }
     }
 
     /// The same with a way out.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.body.hint = Some(hint.into());
+        self.body.hint = Some(printable(&hint.into()));
         self
     }
 }

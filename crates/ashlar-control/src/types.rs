@@ -75,9 +75,9 @@ pub struct Pool {
     /// `need-rebuild` (it is not: `rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a
     /// drive that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it had), `read-only`, `taken`
     /// (by another machine that reaches its drives), `uncertain` (too few drives say now whose it is: reads and writes wait), `full`,
-    /// `out-of-room`, `unavailable`, `volatile`.
+    /// `out-of-room`, `opening` (its drives are looked for or read), `unavailable`, `volatile`.
     pub states: Vec<String>,
-    /// Why it is read-only, taken, uncertain or unavailable.
+    /// Why it is read-only, taken, uncertain or unavailable, or what its opening waits for.
     pub problem: Option<String>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
@@ -206,8 +206,14 @@ pub struct PoolDrive {
     pub pool: String,
     /// Its identity as a member.
     pub uuid: String,
-    /// How it was named, where it was found.
+    /// Where it is, or was last: by a name that outlives restarts, if udev gives it one.
     pub spec: Option<String>,
+    /// That name, below `/dev/disk/by-id`. Null: it has none.
+    #[serde(default)]
+    pub by_id: Option<String>,
+    /// What the kernel calls it now, as `nvme1n1`. Null: it is no block device, or not there.
+    #[serde(default)]
+    pub kernel_name: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
     /// How it is: `online`, `failed`, `absent`, `returned` (it came back under the name in `problem`, and what it missed is being
@@ -216,8 +222,11 @@ pub struct PoolDrive {
     /// those), `stale` (it is there, and not believed, because the pool went on without it), `sparse` (a file without all its room on the
     /// file system), `unknown` (its pool is not open).
     pub states: Vec<String>,
-    /// Why it has failed, also once it is released, until the pool is opened anew; or the name under which it has returned.
+    /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is in its place.
     pub problem: Option<String>,
+    /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to come back by itself.
+    #[serde(default)]
+    pub return_refused: Option<String>,
     /// Its size.
     pub size_bytes: u64,
     /// Reads that it refused.

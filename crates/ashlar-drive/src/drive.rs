@@ -166,14 +166,18 @@ impl Drive {
     /// # Errors
     /// [`DeviceError::Gone`].
     pub fn check_present(&self) -> Result<(), DeviceError> {
-        let present = match &*self.backend {
-            Backend::Disk(disk) => disk.is_present(),
-            Backend::Memory(_) | Backend::Null(_) => true,
-        };
-        if !present {
+        if !self.is_there() {
             self.latch(&DeviceError::Gone);
         }
         self.common.health.check()
+    }
+
+    /// Whether the file or device is there, be it believed or not. One system call.
+    pub fn is_there(&self) -> bool {
+        match &*self.backend {
+            Backend::Disk(disk) => disk.is_present(),
+            Backend::Memory(_) | Backend::Null(_) => true,
+        }
     }
 
     fn range(&self, offset: u64, bytes: u64) -> Result<Range<u64>, DeviceError> {

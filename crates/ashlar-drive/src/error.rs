@@ -1,9 +1,9 @@
 //! Why a drive could not be opened.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ashlar_block::{ByteSize, SECTOR_BYTES};
+use ashlar_block::{ByteSize, SECTOR_BYTES, printable};
 
 use crate::model::ProfileError;
 use crate::spec::DRIVE_BYTES_MIN;
@@ -13,7 +13,7 @@ use crate::spec::DRIVE_BYTES_MIN;
 #[non_exhaustive]
 pub enum OpenError {
     /// Nothing there.
-    #[error("{}: there is no such {what}", path.display())]
+    #[error("{}: there is no such {what}", shown(path))]
     NotFound {
         /// The drive.
         path: PathBuf,
@@ -21,13 +21,13 @@ pub enum OpenError {
         what: &'static str,
     },
     /// A file was to be made, and nobody has said how large.
-    #[error("{}: there is no such file: size= makes it, as in file:PATH,size=4GiB", path.display())]
+    #[error("{}: there is no such file: size= makes it, as in file:PATH,size=4GiB", shown(path))]
     NoSize {
         /// The file.
         path: PathBuf,
     },
     /// A file was to be made in a directory that does not exist.
-    #[error("{}: its directory {} does not exist: make it first", path.display(), parent.display())]
+    #[error("{}: its directory {} does not exist: make it first", shown(path), shown(parent))]
     NoParent {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum OpenError {
     #[error(
         "{}: permission denied: run the daemon as a user that may read and write it (block devices: the \
          group disk, or root)",
-        path.display()
+        shown(path)
     )]
     Denied {
         /// The drive.
@@ -47,7 +47,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// In use.
-    #[error("{}: in use: {holder}", path.display())]
+    #[error("{}: in use: {holder}", shown(path))]
     InUse {
         /// The drive.
         path: PathBuf,
@@ -55,25 +55,25 @@ pub enum OpenError {
         holder: String,
     },
     /// A file where a block device was named.
-    #[error("{0} is a file: to use it as a drive, write file:{0}", path.display())]
+    #[error("{0} is a file: to use it as a drive, write file:{0}", shown(path))]
     IsFile {
         /// The file.
         path: PathBuf,
     },
     /// A block device where a file was named.
-    #[error("{0} is a block device: write {0}, without file:", path.display())]
+    #[error("{0} is a block device: write {0}, without file:", shown(path))]
     IsBlockDevice {
         /// The device.
         path: PathBuf,
     },
     /// Neither file nor block device.
-    #[error("{}: neither a block device nor a regular file", path.display())]
+    #[error("{}: neither a block device nor a regular file", shown(path))]
     NotADrive {
         /// What was named.
         path: PathBuf,
     },
     /// A file that was to be there has another size than is said of it.
-    #[error("{}: the file has {found}, and is said to have {said}: it was cut off or replaced", path.display())]
+    #[error("{}: the file has {found}, and is said to have {said}: it was cut off or replaced", shown(path))]
     SizeChanged {
         /// The file.
         path: PathBuf,
@@ -86,7 +86,7 @@ pub enum OpenError {
     #[error(
         "{}: the file exists with {found}, and size={asked} was asked for: leave size= out to use it as it \
          is, or name another file",
-        path.display()
+        shown(path)
     )]
     SizeDiffers {
         /// The file.
@@ -97,7 +97,10 @@ pub enum OpenError {
         asked: ByteSize,
     },
     /// Not a whole number of sectors.
-    #[error("{}: {bytes} bytes are not a multiple of {SECTOR_BYTES}: the file is cut off or no drive", path.display())]
+    #[error(
+        "{}: {bytes} bytes are not a multiple of {SECTOR_BYTES}: the file is cut off or no drive",
+        shown(path)
+    )]
     Unaligned {
         /// The file.
         path: PathBuf,
@@ -105,7 +108,11 @@ pub enum OpenError {
         bytes: u64,
     },
     /// Too small.
-    #[error("{}: {size} is too small for a drive: it needs at least {}", path.display(), ByteSize(DRIVE_BYTES_MIN))]
+    #[error(
+        "{}: {size} is too small for a drive: it needs at least {}",
+        shown(path),
+        ByteSize(DRIVE_BYTES_MIN)
+    )]
     TooSmall {
         /// The drive.
         path: PathBuf,
@@ -116,7 +123,7 @@ pub enum OpenError {
     #[error(
         "{}: no room for {asked}: its file system has {free} free. Make room, choose a smaller size=, or, \
          for a demonstration, sparse=on, which takes space as it is written",
-        path.display()
+        shown(path)
     )]
     NoRoom {
         /// The file.
@@ -130,14 +137,17 @@ pub enum OpenError {
     #[error(
         "{}: its file system cannot reserve space (no fallocate): choose another one, or say sparse=on to go \
          without the reservation",
-        path.display()
+        shown(path)
     )]
     NoReservation {
         /// The file.
         path: PathBuf,
     },
     /// Sectors larger than the store's.
-    #[error("{}: its sectors of {sector_bytes} bytes are larger than the {SECTOR_BYTES} that Ashlar writes", path.display())]
+    #[error(
+        "{}: its sectors of {sector_bytes} bytes are larger than the {SECTOR_BYTES} that Ashlar writes",
+        shown(path)
+    )]
     SectorsTooLarge {
         /// The drive.
         path: PathBuf,
@@ -163,7 +173,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// Anything else that the operating system reported.
-    #[error("{}: {step} failed", path.display())]
+    #[error("{}: {step} failed", shown(path))]
     Os {
         /// The drive.
         path: PathBuf,
@@ -172,4 +182,8 @@ pub enum OpenError {
         /// Why it failed.
         source: io::Error,
     },
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy())
 }

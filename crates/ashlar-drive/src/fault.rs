@@ -1,9 +1,12 @@
 //! Faults on demand: an ordinary drive that does what bad ones do, for tests of everything above.
 
 use std::cell::{RefCell, RefMut};
+use std::fs;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::{DeviceError, DeviceOp, Notify, wait_for};
@@ -21,12 +24,53 @@ struct Shared {
     released: Notify,
 }
 
+/// Where faults are asked for while the program runs.
+struct Asked {
+    file: Arc<Path>,
+    drive: String,
+}
+
+impl Asked {
+    /// What the file asks for, if that is for this drive. It is taken by that.
+    fn take(&self) -> Option<Panicking> {
+        let text = fs::read_to_string(&self.file).ok()?;
+        let (word, path) = text.trim_end().split_once(' ')?;
+        let panicking = match word {
+            "once" => Panicking::Once,
+            "twice" => Panicking::Twice,
+            _ => return None,
+        };
+        let is_meant = self.drive.contains(path) && fs::remove_file(&self.file).is_ok();
+        is_meant.then_some(panicking)
+    }
+}
+
 #[derive(Default)]
 struct Plan {
     failing: Vec<Failing>,
     vanished: bool,
     stalled: bool,
     delay: Duration,
+    panics: Option<Panicking>,
+    asked: Option<Asked>,
+}
+
+/// An operation that panics where it is called, as a broken invariant does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Panicking {
+    /// Once.
+    Once,
+    /// And again while its values are being dropped, which ends the process.
+    Twice,
+}
+
+/// A value of work that must not be dropped.
+struct Undroppable;
+
+impl Drop for Undroppable {
+    fn drop(&mut self) {
+        panic!("a fault that was asked for, while its values were dropped");
+    }
 }
 
 struct Failing {
@@ -49,6 +93,14 @@ impl Faults {
         Self::default()
     }
 
+    /// Those of `drive` that `file` asks for: `once PATH` or `twice PATH`, where PATH is a part of how the drive is named,
+    /// has its next write panic as [`Self::panic_at_next_write`] does.
+    pub fn asked_for_in(file: Arc<Path>, drive: &str) -> Self {
+        let faults = Faults::new();
+        faults.plan().asked = Some(Asked { file, drive: drive.to_owned() });
+        faults
+    }
+
     /// Reads that touch `range` fail with `errno` from now on.
     pub fn fail_reads(&self, range: Range<u64>, errno: i32) {
         self.add(Failing { op: DeviceOp::Read, range, errno, once: false });
@@ -67,6 +119,11 @@ impl Faults {
     /// The next flush fails with `errno`; later ones would succeed.
     pub fn fail_next_flush(&self, errno: i32) {
         self.add(Failing { op: DeviceOp::Flush, range: 0..0, errno, once: true });
+    }
+
+    /// The next write panics.
+    pub fn panic_at_next_write(&self, panicking: Panicking) {
+        self.plan().panics = Some(panicking);
     }
 
     /// Every operation fails as if the drive had been pulled.
@@ -96,6 +153,7 @@ impl Faults {
         self.plan().failing.clear();
         self.plan().vanished = false;
         self.plan().delay = Duration::ZERO;
+        self.plan().panics = None;
         self.resume();
     }
 
@@ -111,6 +169,15 @@ impl Faults {
         self.0.released.notify_waiters();
     }
 
+    fn panic_if_asked(&self) {
+        let mut plan = self.plan();
+        let asked = plan.panics.take().or_else(|| plan.asked.as_ref()?.take());
+        drop(plan);
+        let Some(panicking) = asked else { return };
+        let _held = (panicking == Panicking::Twice).then(|| Undroppable);
+        panic!("a fault that was asked for");
+    }
+
     /// What happens to an operation before it reaches the drive.
     pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
         wait_for(&self.0.released, || {
@@ -121,6 +188,9 @@ impl Faults {
         let delay = self.plan().delay;
         if !delay.is_zero() {
             ashlar_reactor::sleep(delay).await;
+        }
+        if op == DeviceOp::Write {
+            self.panic_if_asked();
         }
         let mut plan = self.plan();
         if plan.vanished {

@@ -44,6 +44,8 @@ pub struct DriveInfo {
     pub volatile_cache: bool,
     /// Whether space is taken from the file system only as it is written.
     pub sparse: bool,
+    /// What the kernel calls the block device: `nvme1n1`. `None`: it is none, or the kernel does not say.
+    pub kernel_name: Option<String>,
     /// The device's model; of a file, nothing. Of a modelled drive, that it is one.
     pub model: Option<String>,
     /// The device's serial number.

@@ -62,22 +62,38 @@ pub(crate) fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
 
 /// Who holds the lock on a file, as well as the kernel tells.
 pub(crate) fn holder_of_lock(stat: &Stat) -> String {
-    locker(stat).map_or("another process".to_owned(), describe)
+    holder(stat).unwrap_or_else(|| "another process".to_owned())
+}
+
+/// Who holds the lock on a file or device node, if somebody does.
+pub(crate) fn holder(stat: &Stat) -> Option<String> {
+    locker(stat).map(describe)
+}
+
+/// Another process that has locked a part of the file.
+pub(crate) fn holder_of_part(stat: &Stat) -> Option<String> {
+    let pid = pid_in(&all_locks(), &["POSIX", "OFDLCK"], stat.st_dev, stat.st_ino)?;
+    // The kernel does not tell whose a lock is that belongs to an open file.
+    let who = u32::try_from(pid).map_or_else(|_| "another process".to_owned(), describe);
+    Some(format!("{who} has locked a part of it"))
 }
 
 fn locker(stat: &Stat) -> Option<u32> {
-    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-    pid_in(&locks, stat.st_dev, stat.st_ino)
+    pid_in(&all_locks(), &["FLOCK"], stat.st_dev, stat.st_ino).and_then(|pid| u32::try_from(pid).ok())
 }
 
-/// The process that holds an flock on the inode, from the text of `/proc/locks`:
+fn all_locks() -> String {
+    fs::read_to_string("/proc/locks").unwrap_or_default()
+}
+
+/// The process that holds a lock of one of these kinds on the inode, from the text of `/proc/locks`:
 /// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
-fn pid_in(locks: &str, device: Dev, inode: u64) -> Option<u32> {
+fn pid_in(locks: &str, kinds: &[&str], device: Dev, inode: u64) -> Option<i64> {
     let wanted = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     locks.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [_, "FLOCK", _, _, pid, place, ..] = fields[..] else { return None };
-        if place == wanted { pid.parse().ok() } else { None }
+        let [_, kind, _, _, pid, place, ..] = fields[..] else { return None };
+        if place == wanted && kinds.contains(&kind) { pid.parse().ok() } else { None }
     })
 }
 
@@ -86,34 +102,6 @@ fn describe(pid: u32) -> String {
         Ok(name) => format!("process {pid} ({})", name.trim()),
         Err(_) => format!("process {pid}"),
     }
-}
-
-/// What uses a block device that cannot be opened exclusively: another daemon, a mount, or what is stacked
-/// on it.
-pub(crate) fn holder_of_device(node: &Stat) -> String {
-    if let Some(pid) = locker(node) {
-        return describe(pid);
-    }
-    let device = node.st_rdev;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    if let Some(place) = mount_in(&mounts, device) {
-        return format!("it is mounted on {place}");
-    }
-    let holders = crate::sysfs::holders(device);
-    if !holders.is_empty() {
-        return format!("it is part of {}", holders.join(", "));
-    }
-    "another process has it open exclusively, or a partition of it is in use".to_owned()
-}
-
-/// Where the device is mounted, from the text of `/proc/self/mountinfo`: `36 35 98:0 / /mnt rw ...`.
-fn mount_in(mounts: &str, device: Dev) -> Option<String> {
-    let wanted = format!("{}:{}", major(device), minor(device));
-    mounts.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(' ').collect();
-        let [_, _, place, _, target, ..] = fields[..] else { return None };
-        (place == wanted).then(|| target.to_owned())
-    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
 use crate::model::{ModelName, Profile};
 use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
-use crate::{lock, sysfs};
+use crate::{lock, sysfs, users};
 
 /// How long a drive is waited for that nobody has open any more, although its lock is still there.
 const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -77,7 +77,7 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     // O_EXCL keeps out mounts, volume managers and other exclusive openers; the lock, daemons of our kind.
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_device(&found) },
+        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: users::user_of_device(&found) },
         errno => cannot(path, "opening it", errno),
     })?;
     lock_or_name_holder(path, &descriptor)?;
@@ -105,6 +105,7 @@ fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInf
         // What the kernel does not vouch for is volatile.
         volatile_cache: facts.volatile_cache.unwrap_or(true),
         sparse: false,
+        kernel_name: sysfs::kernel_name(stat.st_rdev),
         model: facts.model,
         serial: facts.serial,
         rotational: facts.rotational,
@@ -133,6 +134,9 @@ pub(crate) fn open_file(
         FileType::RegularFile => {}
         FileType::BlockDevice => return Err(OpenError::IsBlockDevice { path: path.to_owned() }),
         _ => return Err(OpenError::NotADrive { path: path.to_owned() }),
+    }
+    if let Some(holder) = users::user_of_file(&found) {
+        return Err(OpenError::InUse { path: path.to_owned(), holder });
     }
     let (descriptor, direct) = open_direct_if_possible(path)?;
     lock_or_name_holder(path, &descriptor)?;
@@ -171,6 +175,7 @@ fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenEr
         // Its size and extents are the file system's to make durable, whatever the device below.
         volatile_cache: true,
         sparse: (stat.st_blocks as u64) * 512 < size_bytes,
+        kernel_name: None,
         model: None,
         serial: None,
         rotational: facts.rotational,
@@ -297,6 +302,7 @@ pub(crate) fn memory_info(kind: DriveKind, size: ByteSize) -> DriveInfo {
         direct: true,
         volatile_cache: false,
         sparse: false,
+        kernel_name: None,
         model: None,
         serial: None,
         rotational: Some(false),

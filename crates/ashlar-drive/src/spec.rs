@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use ashlar_block::place::{escaped, split_options, unescaped};
 use ashlar_block::{ByteSize, SECTOR_BYTES};
 
 use crate::model::ModelName;
@@ -130,11 +131,17 @@ pub enum ParseDriveSpecError {
     },
 }
 
-const FILE_OPTIONS: &str = "a file has size=SIZE, sparse=on|off and model=MODEL";
+const FILE_OPTIONS: &str =
+    "a file has size=SIZE, sparse=on|off and model=MODEL, and a comma within its path is written \\,";
 const MEMORY_OPTIONS: &str = "memory has a size, touched=on|off and model=MODEL";
 const SIZE_OPTION: &str = "it has size=SIZE alone";
 
 impl DriveSpec {
+    /// A file that exists.
+    pub fn existing_file(path: PathBuf) -> Self {
+        DriveSpec::File { path, size: None, sparse: false, model: None }
+    }
+
     /// The class of drives that it takes as long as.
     pub fn model(&self) -> Option<&ModelName> {
         match self {
@@ -149,7 +156,7 @@ impl FromStr for DriveSpec {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.starts_with('/') {
-            return Ok(DriveSpec::Block { path: text.into() });
+            return Ok(DriveSpec::Block { path: unescaped(text).into() });
         }
         match text.split_once(':') {
             Some(("file", rest)) => parse_file(text, rest),
@@ -161,13 +168,13 @@ impl FromStr for DriveSpec {
 }
 
 fn parse_file(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> {
-    let mut parts = rest.split(',');
-    let path = parts.next().unwrap_or_default();
-    if path.is_empty() {
+    let (place, options) = split_options(rest);
+    if place.is_empty() {
         return Err(ParseDriveSpecError::NoPath(text.to_owned()));
     }
+    let path = unescaped(place);
     let (mut size, mut sparse, mut model) = (None, None, None);
-    for part in parts {
+    for part in options.iter().flat_map(|options| options.split(',')) {
         match part.split_once('=') {
             Some(("size", value)) => set(&mut size, parse_size(text, value)?, text, "size")?,
             Some(("sparse", value)) => set(&mut sparse, parse_switch(text, value)?, text, "sparse")?,
@@ -250,9 +257,9 @@ fn unknown_option(text: &str, option: &str, known: &'static str) -> ParseDriveSp
 impl fmt::Display for DriveSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DriveSpec::Block { path } => write!(f, "{}", path.display()),
+            DriveSpec::Block { path } => f.write_str(&escaped(&path.to_string_lossy())),
             DriveSpec::File { path, size, sparse, model } => {
-                write!(f, "file:{}", path.display())?;
+                write!(f, "file:{}", escaped(&path.to_string_lossy()))?;
                 size.map_or(Ok(()), |size| write!(f, ",size={}", exact(size)))?;
                 if *sparse {
                     f.write_str(",sparse=on")?;

@@ -21,17 +21,9 @@ pub(crate) fn block_facts(device: Dev) -> BlockFacts {
     disk_dir(&device_dir(device)).map(|disk| read_facts(&disk)).unwrap_or_default()
 }
 
-/// The names of what is stacked on `device`: `dm-0`, `md127`.
-pub(crate) fn holders(device: Dev) -> Vec<String> {
-    let entries = std::fs::read_dir(device_dir(device).join("holders"));
-    let mut names: Vec<String> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into())
-        .collect();
-    names.sort();
-    names
+/// What the kernel calls `device`.
+pub(crate) fn kernel_name(device: Dev) -> Option<String> {
+    Some(device_dir(device).canonicalize().ok()?.file_name()?.to_str()?.to_owned())
 }
 
 /// Whether the kernel still has `device`.

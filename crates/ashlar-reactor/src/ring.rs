@@ -150,7 +150,10 @@ impl Ring {
 /// Errors of an enter that mean "look at the completions and come again".
 fn tolerate(result: io::Result<usize>) -> io::Result<()> {
     let harmless = |error: &io::Error| {
-        matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN))
+        matches!(
+            error.raw_os_error(),
+            Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN | libc::ENOMEM)
+        )
     };
     match result {
         Err(error) if !harmless(&error) => Err(error),

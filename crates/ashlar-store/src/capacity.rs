@@ -56,6 +56,10 @@ pub struct Space {
     pub safe_to_write: u64,
     /// New data is refused.
     pub full: bool,
+    /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that is released.
+    pub reserve: u64,
+    /// The reserve has been released, and is a part of `limit`.
+    pub reserve_released: bool,
 }
 
 /// Segments of a striped pool that hosts may not take, and where garbage collection begins.
@@ -82,10 +86,25 @@ pub(crate) fn marks(total: u64) -> Marks {
 /// Bytes that may live in a pool of `total` striped segments.
 fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 {
     let provisioned = total * segment_bytes / 100 * (100 - over_provisioning_percent);
+    provisioned.min(most(total, segment_bytes))
+}
+
+/// Bytes that can live at most, however hard garbage collection has to work.
+fn most(total: u64, segment_bytes: u64) -> u64 {
     // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers take their part.
     let in_use = total.saturating_sub(marks(total).collect + OPEN_SEGMENTS);
-    provisioned.min(in_use * segment_bytes / 100 * DENSITY_PERCENT)
+    in_use * segment_bytes / 100 * DENSITY_PERCENT
 }
+
+/// What is kept for journals and repairs of file systems, of a pool with this `limit` in which `most` could live. It comes out
+/// of what garbage collection has to work with: tiny pools have none to give.
+fn reserve(limit: u64, most: u64) -> u64 {
+    (limit / RESERVE_PART).min(RESERVE_BYTES_MAX).min(most.saturating_sub(limit))
+}
+
+/// The reserve is a part of the limit, and no more than this: the journals of a hundred large file systems.
+const RESERVE_PART: u64 = 32;
+const RESERVE_BYTES_MAX: u64 = 16 << 30;
 
 /// Segments that are open at a time, and half empty.
 const OPEN_SEGMENTS: u64 = 6;
@@ -126,6 +145,9 @@ impl<W: World> Pool<W> {
         let segment_bytes = self.segment_bytes(data);
         let usable = total * segment_bytes;
         let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
+        let reserve = reserve(limit, most(total, segment_bytes));
+        let reserve_released = self.catalog.borrow().reserve_released;
+        let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
         let written: u64 = segments
             .iter()
@@ -146,6 +168,8 @@ impl<W: World> Pool<W> {
             free,
             safe_to_write: room,
             full: room == 0 || self.array.out_of_room(),
+            reserve,
+            reserve_released,
         }
     }
 
@@ -153,6 +177,44 @@ impl<W: World> Pool<W> {
     pub fn limit_on(&self, drives: &[DriveId]) -> u64 {
         let (total, data) = self.segments.borrow().placeable_when_empty(drives);
         limit(total, self.segment_bytes(data), self.options.over_provisioning_percent)
+    }
+
+    /// Lets hosts have what was kept for when the pool is full, until so much has been given back that it can be kept
+    /// again. Durable when it returns.
+    ///
+    /// # Errors
+    /// The pool takes no writes, or has no reserve.
+    pub async fn release_reserve(&self) -> Result<(), IoError> {
+        self.running()?;
+        self.admit_request(Request::GivingBack)?;
+        let space = self.space();
+        if space.reserve_released {
+            return Ok(());
+        }
+        if space.reserve == 0 {
+            let why = "the pool is too small to have a reserve: delete or trim data, or add drives";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
+        self.catalog.borrow_mut().reserve_released = true;
+        self.refresh_limit();
+        self.checkpoint_now().await
+    }
+
+    /// Keeps the reserve again once less lives than without it may, by the reserve once more: a pool at its end is not to
+    /// be full and not full by turns.
+    pub fn keep_reserve_again(&self) {
+        if !self.catalog.borrow().reserve_released {
+            return;
+        }
+        let live = self.segments.borrow().live().bytes();
+        let (total, data) = self.segments.borrow().placeable_when_empty(&self.homes());
+        let segment_bytes = self.segment_bytes(data);
+        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
+        if live + reserve(limit, most(total, segment_bytes)) <= limit {
+            tracing::info!(pool = self.identity.name, "the reserve is kept again");
+            self.catalog.borrow_mut().reserve_released = false;
+            self.refresh_limit();
+        }
     }
 
     /// Bytes that may live, from what drives there are. To be refreshed when those change.
@@ -245,3 +307,6 @@ impl<W: World> Pool<W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,9 @@ use ashlar_block::{DriveId, Lba, VolumeId};
 use bytes::Bytes;
 
 use crate::format::codec::{Malformed, Reader, Writer};
+use crate::format::location::SegmentId;
 use crate::ledger::Usage;
-use crate::scrub::{Findings, ScrubRecord};
+use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
 use crate::types::{Family, Layer, Lsn};
 
 /// How far a volume is in its life.
@@ -103,6 +104,10 @@ pub struct Catalog {
     pub settings: Settings,
     /// The last scrub.
     pub scrub: ScrubRecord,
+    /// The scrub that goes on.
+    pub scrub_progress: Option<ScrubProgress>,
+    /// What is kept for when the pool is full has been released to hosts.
+    pub reserve_released: bool,
     /// Somebody wants what was written before this to be spread over all drives.
     pub rebalance_below: Option<Lsn>,
     /// Bytes that the rebuild which goes on has written.
@@ -125,7 +130,10 @@ impl Catalog {
     /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
     /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`; of the last scrub
     /// `drives with findings (2)`, each `drive (2) | wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`, and `bytes rebuilt (8) |
-    /// bytes rebalanced (8)`. What was written before there were scrubs, or one of the last five, ends before those.
+    /// bytes rebalanced (8)`; of the scrub that goes on `1 for one, 0 for none (1)`, and of one `start (8) | LSN that it ends before (8) |
+    /// next segment (4) | next row (4) | rows done (8) | rows in all (8) | bytes (8) | wrong (8) | unreadable (8) | repaired (8) |
+    /// unrepaired (8) | drives with findings (2)`, each as of the last scrub; `1 if the reserve is released, or 0 (1)`. What was written
+    /// before there were scrubs, or one of the last seven, ends before those.
     /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
@@ -154,6 +162,11 @@ impl Catalog {
         w.u64(io_timeout.map_or(0, |timeout| timeout.as_millis() as u64));
         put_scrubbed_drives(&mut w, &self.scrub.drives);
         w.u64(self.rebuilt_bytes).u64(self.rebalanced_bytes);
+        w.u8(u8::from(self.scrub_progress.is_some()));
+        if let Some(progress) = &self.scrub_progress {
+            put_progress(&mut w, progress);
+        }
+        w.u8(u8::from(self.reserve_released));
         w.0
     }
 
@@ -199,6 +212,16 @@ impl Catalog {
             self.scrub.drives = take_scrubbed_drives(r)?;
             (self.rebuilt_bytes, self.rebalanced_bytes) = (r.u64()?, r.u64()?);
         }
+        if !r.rest().is_empty() {
+            self.scrub_progress = match r.u8()? {
+                0 => None,
+                1 => Some(take_progress(r)?),
+                _ => return Err(r.malformed()),
+            };
+        }
+        if !r.rest().is_empty() {
+            self.reserve_released = r.u8()? != 0;
+        }
         Ok(())
     }
 }
@@ -213,6 +236,27 @@ fn take_scrub(r: &mut Reader<'_>) -> Result<ScrubRecord, Malformed> {
     let (counted_from, started_at, finished_at, bytes_checked) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
     let (findings, drives) = (take_findings(r)?, BTreeMap::new());
     Ok(ScrubRecord { counted_from, started_at, finished_at, bytes_checked, findings, drives })
+}
+
+fn put_progress(w: &mut Writer, progress: &ScrubProgress) {
+    let ScrubProgress { started_at, end, next: (segment, row), .. } = progress;
+    w.u64(*started_at).u64(end.0).u32(segment.0).u32(*row);
+    w.u64(progress.rows_done).u64(progress.rows_total).u64(progress.bytes_checked);
+    put_findings(w, progress.findings);
+    put_scrubbed_drives(w, &progress.drives);
+}
+
+fn take_progress(r: &mut Reader<'_>) -> Result<ScrubProgress, Malformed> {
+    Ok(ScrubProgress {
+        started_at: r.u64()?,
+        end: Lsn(r.u64()?),
+        next: (SegmentId(r.u32()?), r.u32()?),
+        rows_done: r.u64()?,
+        rows_total: r.u64()?,
+        bytes_checked: r.u64()?,
+        findings: take_findings(r)?,
+        drives: take_scrubbed_drives(r)?,
+    })
 }
 
 fn put_scrubbed_drives(w: &mut Writer, drives: &BTreeMap<DriveId, Findings>) {

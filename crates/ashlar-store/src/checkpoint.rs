@@ -121,6 +121,7 @@ impl<W: World> Pool<W> {
         let generation = RootGeneration(self.root.borrow().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
+        self.keep_reserve_again();
         let floor = self.log.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();
@@ -129,6 +130,7 @@ impl<W: World> Pool<W> {
         self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
+        catalog.scrub_progress = self.scrub.progress();
         catalog.rebuilt_bytes = self.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.rebalance.done.bytes();
         self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
@@ -181,11 +183,14 @@ impl<W: World> Pool<W> {
         let joining = self.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
             (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
-                MemberRecord { uuid: record.uuid, ..*member }
+                MemberRecord { uuid: record.uuid, given_up: false, ..*member }
             }
-            (MemberState::Absent | MemberState::Released, _) => *member,
+            (MemberState::Absent | MemberState::Released, _) => {
+                MemberRecord { given_up: member.given_up && !self.is_gone(member.drive), ..*member }
+            }
             _ if !drives.contains(&member.drive) => {
-                MemberRecord { state: MemberState::Absent, since: generation, ..*member }
+                let (state, given_up) = (MemberState::Absent, self.gives_up(member.drive));
+                MemberRecord { state, given_up, since: generation, ..*member }
             }
             _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
             _ => MemberRecord { state: MemberState::Present, ..*member },

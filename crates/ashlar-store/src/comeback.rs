@@ -227,6 +227,10 @@ impl<W: World> Pool<W> {
 
     /// Whether the superblock is that of the member, or one that it was given when it was to come back before.
     fn is_it(&self, superblock: &Superblock, member: &MemberRecord) -> bool {
+        // Whoever does not know the pool's secret cannot have written the label.
+        if superblock.secret != self.identity.secret {
+            return false;
+        }
         let is_unchanged = (superblock.drive, superblock.drive_uuid) == (member.drive, member.uuid);
         is_unchanged || self.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
     }

@@ -205,7 +205,8 @@ impl<W: World> Pool<W> {
         for item in waiting.iter().flat_map(|unit| &*unit.items) {
             self.publish_item(item, None);
         }
-        self.orders.content_changed(waiting.iter().map(|unit| unit.items.len()).sum());
+        let records = waiting.iter().map(|unit| unit.items.len()).sum();
+        self.orders.content_changed(records, self.world.now());
         let done = self.checkpoint_now().await;
         self.commit.zeroing.set(false);
         waiting.iter().for_each(|unit| self.commit.answers.answer(unit.ticket, done.clone()));
@@ -253,7 +254,7 @@ impl<W: World> Pool<W> {
             }
         }
         self.published(done.lsn);
-        self.orders.content_changed(records);
+        self.orders.content_changed(records, self.world.now());
         batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();
         self.orders.written(self.fresh_entries());

@@ -291,6 +291,7 @@ fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -
         uuid: superblock.drive_uuid,
         state: MemberState::Present,
         made_good: false,
+        given_up: false,
         since: FIRST_ROOT,
     };
     Root {

@@ -4,7 +4,7 @@
 //! no segment lies on it a root names it no more; then, and not before, its owner may wipe its label. A crash between the two
 //! leaves a drive that is not believed.
 
-use ashlar_block::{ByteSize, DriveId, IoError, World};
+use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 use ashlar_raid::Failure;
 
 use crate::capacity::marks;
@@ -103,6 +103,25 @@ impl<W: World> Pool<W> {
         Ok(self.checkpoint_unless_hung().await?)
     }
 
+    /// These drives are not there any more, which the array alone cannot tell from a drive that refuses. One that
+    /// works is given up. The next root notes that they were away, so that they may come back by themselves.
+    pub async fn drives_are_gone(&self, drives: &[DriveId]) -> Result<(), IoError> {
+        self.gone.borrow_mut().extend(drives);
+        drives.iter().for_each(|drive| self.array.give_up(*drive, DeviceError::Gone));
+        self.checkpoint_unless_hung().await
+    }
+
+    /// The drive is known to be away.
+    pub fn is_gone(&self, drive: DriveId) -> bool {
+        self.gone.borrow().contains(&drive)
+    }
+
+    /// Whether a root that is the first to name the drive absent notes that it was given up: it was there when the
+    /// pool was opened, and nobody has found it gone.
+    pub fn gives_up(&self, drive: DriveId) -> bool {
+        self.array.member(drive).is_some() && !self.is_gone(drive)
+    }
+
     /// What would be lost with `more` drives, to be compared with the parity of the pool's level.
     pub fn lost_with(&self, more: &[DriveId]) -> usize {
         let is_lost = |drive: DriveId| self.array.working(drive).is_none() || more.contains(&drive);
@@ -186,6 +205,7 @@ impl<W: World> Pool<W> {
             self.abandon_move_to(*drive);
             self.segments.borrow_mut().remove_drive(*drive, stripe);
             self.array.remove(*drive);
+            self.gone.borrow_mut().remove(drive);
             // Under another number it may have come back.
             if root.members.iter().all(|member| member.uuid != *uuid) {
                 self.departed.borrow_mut().push(*uuid);

@@ -61,6 +61,7 @@ mod zeroing;
 pub use comeback::{ReturnError, Returned};
 pub use compress::codec;
 
+pub use ashlar_raid::Failure;
 pub use audit::Audit;
 pub use batch::unit_blocks_max;
 pub use capacity::Space;
@@ -74,7 +75,7 @@ pub use options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
 pub use pool::Counters;
 pub use progress::{Obstacle, Progress};
 pub use recover::{OpenError, Opened};
-pub use scrub::{Findings, ScrubReport, ScrubState};
+pub use scrub::{Findings, ScrubProgress, ScrubReport, ScrubState};
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use types::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};

@@ -26,6 +26,7 @@ impl<W: World> Pool<W> {
         let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
         let catalog = Catalog::decode(&bytes)?;
         self.ledger.load(catalog.usages.clone());
+        self.scrub.resume(catalog.scrub_progress.as_ref(), self.world.now());
         self.rebuild.done.resume(catalog.rebuilt_bytes);
         self.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;

@@ -154,6 +154,8 @@ pub(crate) struct Pool<W: World> {
     pub leaving: RefCell<BTreeSet<DriveId>>,
     /// Identities that drives were to come back under, with those that they had: they may have them although they did not come back.
     pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
+    /// Drives that were lost because they were away. See `leave.rs`.
+    pub gone: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,
     /// Rung when the root or the absent drives have changed.
@@ -256,6 +258,7 @@ impl<W: World> Pool<W> {
             catalog: RefCell::new(parts.catalog),
             leaving: RefCell::new(leaving_in(&parts.root)),
             renamings: RefCell::default(),
+            gone: RefCell::default(),
             departed: RefCell::default(),
             root_begun: RefCell::new(parts.root.clone()),
             root: RefCell::new(parts.root),

@@ -31,7 +31,7 @@ use crate::share::{TimeShare, thousandths};
 use crate::types::Lsn;
 use heal::Wounds;
 use repair::BatchCheck;
-pub use report::{Findings, ScrubRecord, ScrubReport, ScrubState};
+pub use report::{Findings, ScrubProgress, ScrubRecord, ScrubReport, ScrubState};
 
 /// Rows that are looked at before somebody else has a turn; fewer where chunks are small.
 const STEP_ROWS_MAX: u32 = 256;
@@ -39,12 +39,17 @@ const STEP_ROWS_MAX: u32 = 256;
 /// How often it is looked whether the next scrub is due: the clock on the wall may be set.
 const DUE_POLL: Duration = Duration::from_secs(3600);
 
+/// What a crash may have a scrub look at again, at most.
+const KEEP_INTERVAL: Duration = Duration::from_secs(60);
+
 /// One scrub, under way.
 struct Pass {
     /// Tells it from one that was stopped.
     number: u64,
     report: ScrubReport,
+    /// When it was begun or taken up again, and the rows that were done then.
     begun: Nanos,
+    rows_before: u64,
     /// What was written from then on has been written a moment ago.
     end: Lsn,
     /// Rows before it are done.
@@ -57,10 +62,36 @@ struct Pass {
 
 impl Pass {
     fn report(&self, now: Nanos) -> ScrubReport {
-        let part_done = (self.rows_done as f64 / self.rows_total.max(1) as f64).min(1.0);
-        let all = now.since(self.begun).as_secs_f64() / part_done;
+        let part = |rows: u64| (rows as f64 / self.rows_total.max(1) as f64).min(1.0);
+        let part_done = part(self.rows_done);
+        let all = now.since(self.begun).as_secs_f64() / part(self.rows_done - self.rows_before);
         let remaining = Duration::try_from_secs_f64(all * (1.0 - part_done)).ok();
         ScrubReport { part_done, remaining, ..self.report.clone() }
+    }
+
+    fn progress(&self) -> ScrubProgress {
+        let ScrubReport { started_at, bytes_checked, findings, ref drives, .. } = self.report;
+        let (end, next, rows_done, rows_total) = (self.end, self.next, self.rows_done, self.rows_total);
+        let drives = drives.clone();
+        ScrubProgress { started_at, end, next, rows_done, rows_total, bytes_checked, findings, drives }
+    }
+
+    /// One that another start has left, under the number of the first pass of this one.
+    fn taken_up(progress: &ScrubProgress, now: Nanos) -> Self {
+        let ScrubProgress {
+            started_at,
+            end,
+            next,
+            rows_done,
+            rows_total,
+            bytes_checked,
+            findings,
+            ref drives,
+        } = *progress;
+        let drives = drives.clone();
+        let report = ScrubReport { bytes_checked, findings, drives, ..ScrubReport::new(started_at) };
+        let (begun, rows_before, told_of) = (now, rows_done, None);
+        Pass { number: 1, report, begun, rows_before, end, next, rows_done, rows_total, told_of }
     }
 }
 
@@ -73,9 +104,22 @@ pub(crate) struct Scrub {
     /// The last one that has ended since the pool was opened.
     last: RefCell<Option<ScrubReport>>,
     share: TimeShare,
+    /// When a checkpoint was last asked for that tells how far it is.
+    kept_at: Cell<Nanos>,
 }
 
 impl Scrub {
+    /// How far the pass is that goes on.
+    pub fn progress(&self) -> Option<ScrubProgress> {
+        self.pass.borrow().as_ref().map(Pass::progress)
+    }
+
+    /// Takes up the pass that the last start has left.
+    pub fn resume(&self, progress: Option<&ScrubProgress>, now: Nanos) {
+        self.passes.set(1);
+        self.pass.replace(progress.map(|progress| Pass::taken_up(progress, now)));
+    }
+
     /// Which pass is under way, where it is, and where it ends.
     fn position(&self) -> Option<(u64, (SegmentId, u32), Lsn)> {
         self.pass.borrow().as_ref().map(|pass| (pass.number, pass.next, pass.end))
@@ -128,9 +172,10 @@ impl<W: World> Pool<W> {
         let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
         let report = ScrubReport::new(self.world.unix_seconds());
         let (begun, next) = (self.world.now(), (SegmentId(0), 0));
-        let (rows_done, told_of) = (0, None);
-        let pass = Pass { number, report, begun, end, next, rows_done, rows_total, told_of };
+        let (rows_before, rows_done, told_of) = (0, 0, None);
+        let pass = Pass { number, report, begun, rows_before, end, next, rows_done, rows_total, told_of };
         self.scrub.pass.replace(Some(pass));
+        self.scrub.kept_at.set(begun);
     }
 
     /// Stops the scrub that is under way, if one is. The next one is due when as much time has passed as after a whole one.
@@ -224,9 +269,19 @@ impl<W: World> Pool<W> {
             self.begin_as_scheduled();
         }
         self.scrub_some().await;
+        self.keep_progress();
         let ended = self.world.now();
         let prio = self.catalog.borrow().settings.scrub_prio;
         self.scrub.share.stepped(begun, ended, thousandths(prio));
+    }
+
+    /// Has the progress written at times: an idle pool has no other reason for a checkpoint.
+    fn keep_progress(&self) {
+        let now = self.world.now();
+        if self.scrub.pass.borrow().is_some() && now.since(self.scrub.kept_at.get()) >= KEEP_INTERVAL {
+            self.scrub.kept_at.set(now);
+            self.checkpoint_soon();
+        }
     }
 
     fn begin_as_scheduled(&self) {

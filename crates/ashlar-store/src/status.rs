@@ -41,6 +41,9 @@ pub struct DriveStatus {
     pub failure: Option<Failure>,
     /// It was lost, and another drive was added for it.
     pub is_made_good: bool,
+    /// It was lost because somebody asked for that or because of its faults, and not because it was away: it comes
+    /// back only when somebody asks for that, too.
+    pub is_given_up: bool,
     /// Reads that it refused.
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
@@ -158,6 +161,7 @@ impl<W: World> Pool<W> {
             _ => came_back_as(&self.root.borrow().members, record)
                 .map_or(DriveCondition::Absent, DriveCondition::Returned),
         };
+        let is_failed = failure.is_some();
         let figure = |figure: fn(&Member<W::Device>) -> u64| member.as_deref().map_or(0, figure);
         DriveStatus {
             drive: record.drive,
@@ -165,6 +169,11 @@ impl<W: World> Pool<W> {
             condition,
             failure,
             is_made_good: record.made_good,
+            is_given_up: if record.state.takes_part() {
+                is_failed && self.gives_up(record.drive)
+            } else {
+                record.given_up
+            },
             read_errors: figure(Member::read_errors),
             lies: figure(Member::lies),
             is_slow: member.as_deref().is_some_and(Member::is_slow),

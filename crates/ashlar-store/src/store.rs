@@ -119,6 +119,24 @@ impl<W: World> Store<W> {
         self.pool.fail_drive(drive, force).await
     }
 
+    /// These drives are not there any more. They may come back by themselves: see [`DriveStatus::is_given_up`].
+    ///
+    /// # Errors
+    /// When the pool cannot be written.
+    ///
+    /// [`DriveStatus::is_given_up`]: crate::DriveStatus::is_given_up
+    pub async fn drives_are_gone(&self, drives: &[DriveId]) -> Result<(), IoError> {
+        self.pool.drives_are_gone(drives).await
+    }
+
+    /// Whether a drive of this size could be added now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), AddError> {
+        self.pool.check_size(size_bytes)
+    }
+
     /// Whether a drive with this superblock was being added when the daemon was killed, so that it holds nothing.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         self.pool.was_about_to_be_added(superblock, device).await
@@ -198,6 +216,14 @@ impl<W: World> Store<W> {
         self.pool.stop_rebalance().await
     }
 
+    /// Lets hosts have what was kept for when the pool is full: [`PoolStatus::space`] tells how much that is.
+    ///
+    /// # Errors
+    /// When the pool takes no writes, or has no reserve.
+    pub async fn release_reserve(&self) -> Result<(), IoError> {
+        self.pool.release_reserve().await
+    }
+
     /// Begins a scrub, unless one is under way: [`PoolStatus::scrub`] tells how far it is.
     ///
     /// # Errors
@@ -209,6 +235,11 @@ impl<W: World> Store<W> {
     /// Stops the scrub that is under way, if one is.
     pub fn stop_scrub(&self) {
         self.pool.stop_scrub();
+    }
+
+    /// The world that it was opened in.
+    pub fn world(&self) -> &W {
+        &self.pool.world
     }
 
     /// What an operator has chosen.
@@ -283,10 +314,15 @@ impl<W: World> Store<W> {
         request: Request,
         change: impl FnOnce(&mut VolumeEntry),
     ) -> Result<(), IoError> {
-        self.live(id)?;
+        let before = self.live(id)?;
         self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
-        self.pool.checkpoint_now().await
+        let done = self.pool.checkpoint_now().await;
+        if done.is_err() && self.pool.halted().is_some() {
+            // It may or may not be in a root, which the next start sees. Until then the volume is read as it was.
+            self.pool.catalog.borrow_mut().volumes.insert(id, before);
+        }
+        done
     }
 
     fn live(&self, id: VolumeId) -> Result<VolumeEntry, IoError> {
@@ -323,12 +359,7 @@ impl<W: World> Store<W> {
         let mut items = self.pool.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        let _updates = if stored.fragments > 0 {
-            self.pool.admit(stored.bytes()).await?;
-            None
-        } else {
-            Some(self.pool.admit_zeros(count).await?)
-        };
+        let _updates = self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;
         self.pool.count(|counters| {

@@ -270,10 +270,17 @@ impl<W: World> Pool<W> {
     async fn rest(&self, was: &Situation) {
         let failed = pin!(self.array.changed());
         let ready = async {
-            match [self.rebuild_waits(was.rebuild.is_some()), self.rebalance_waits(), self.scrub_waits()]
-                .into_iter()
-                .flatten()
-                .min()
+            // One that was due and not begun has no room.
+            let sweep = if was.quiet_and_inexact { None } else { self.sweep_waits() };
+            match [
+                self.rebuild_waits(was.rebuild.is_some()),
+                self.rebalance_waits(),
+                self.scrub_waits(),
+                sweep,
+            ]
+            .into_iter()
+            .flatten()
+            .min()
             {
                 Some(pause) => self.world.sleep(pause).await,
                 None => std::future::pending().await,
@@ -403,6 +410,7 @@ impl<W: World> Pool<W> {
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
             sweep: self.sweep_need(),
+            quiet_and_inexact: self.sweep_waits().is_some_and(|wait| wait.is_zero()),
             rebuild: self.next_rebuild(&segments, floor, &drives),
             only_columns_fit: placeable == 0
                 && usable > CHECKPOINT_MIN
@@ -420,6 +428,15 @@ impl<W: World> Pool<W> {
     fn purge_has_room(&self, usable: u64) -> bool {
         let few = self.fresh_entries() < self.fresh_entries_max() / 2;
         usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
+    }
+
+    /// How long it is until hosts have been quiet for so long that a sweep is worth its while. `None`: it is not.
+    fn sweep_waits(&self) -> Option<Duration> {
+        if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
+            return None;
+        }
+        let goes_on = self.sweep.get().map(|_| Duration::ZERO);
+        goes_on.or_else(|| self.orders.sweep_waits(self.world.now()))
     }
 
     fn counts_are_inexact(&self) -> bool {

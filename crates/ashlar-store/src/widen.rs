@@ -152,6 +152,14 @@ impl<W: World> Pool<W> {
         numbers.find(is_free).map(DriveId).ok_or(AddError::TooManyDrives)
     }
 
+    /// Whether a drive of this size could be added now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), AddError> {
+        self.layout_of(size_bytes).map(drop)
+    }
+
     fn layout_of(&self, size_bytes: u64) -> Result<DriveLayout, AddError> {
         let (chunk_bytes, table_bytes) = (self.identity.chunk_bytes(), self.identity.table_bytes);
         let needed = drive_bytes_min(chunk_bytes, table_bytes);
@@ -209,7 +217,8 @@ impl<W: World> Pool<W> {
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);
-        let record = MemberRecord { drive, uuid, state: MemberState::Present, made_good: false, since };
+        let (state, made_good, given_up) = (MemberState::Present, false, false);
+        let record = MemberRecord { drive, uuid, state, made_good, given_up, since };
         self.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);

@@ -25,6 +25,9 @@ const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
 /// Ranges of up to so many blocks count as an update for each: what the buffer knows of larger ones is looked up.
 const LOOK_UP_BLOCKS: usize = 4096;
 
+/// Updates of all zeros on their way: they may be applied in one turn, in which hosts wait.
+const UPDATES_MAX: usize = 32 << 10;
+
 /// The updates that zeros on their way may make.
 pub(crate) struct Updates {
     max: u32,
@@ -37,10 +40,18 @@ impl Updates {
         Updates { max, left: Semaphore::new(max as usize) }
     }
 
+    /// The same, if they are nobody else's now.
+    fn try_take(&self, updates: usize) -> Option<SemaphorePermit<'_>> {
+        self.left.try_acquire_many(self.bounded(updates)).ok()
+    }
+
+    fn bounded(&self, updates: usize) -> u32 {
+        u32::try_from(updates).unwrap_or(u32::MAX).min(self.max)
+    }
+
     /// Returns when so many, or as many as there may be, are nobody else's. They are its own until the result is dropped.
     async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
-        let taken = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
-        self.left.acquire_many(taken).await.expect("it is never closed")
+        self.left.acquire_many(self.bounded(updates)).await.expect("it is never closed")
     }
 }
 
@@ -100,14 +111,44 @@ impl<W: World> Pool<W> {
 
     /// Returns when zeros that make so many updates of the map may be committed. Others may wait until the result is dropped.
     pub async fn admit_zeros(&self, updates: usize) -> Result<SemaphorePermit<'_>, IoError> {
-        let taken = self.zeroing.get_or_init(|| Updates::new(self.fresh_entries_max())).take(updates).await;
+        let taken = self.zero_updates().take(updates).await;
         self.while_there_is_room(self.wait_for_deltas()).await?;
         Ok(taken)
     }
 
-    /// The pieces, cut and put together so that each portion makes no more updates than one checkpoint is meant for.
+    /// Returns when a write of `bytes` of data and of `zeros` blocks of zeros may be committed.
+    pub async fn admit_blocks(
+        &self,
+        bytes: u64,
+        zeros: usize,
+    ) -> Result<Option<SemaphorePermit<'_>>, IoError> {
+        if bytes == 0 {
+            return Ok(Some(self.admit_zeros(zeros).await?));
+        }
+        loop {
+            self.admit(bytes).await?;
+            if zeros == 0 {
+                return Ok(None);
+            }
+            if let Some(taken) = self.zero_updates().try_take(zeros) {
+                return Ok(Some(taken));
+            }
+            // Nothing is held while it waits for room: others give room back with zeros.
+            drop(self.admit_zeros(zeros).await?);
+        }
+    }
+
+    fn zero_updates(&self) -> &Updates {
+        self.zeroing.get_or_init(|| Updates::new(self.zero_updates_max()))
+    }
+
+    fn zero_updates_max(&self) -> usize {
+        self.fresh_entries_max().min(UPDATES_MAX)
+    }
+
+    /// The pieces, cut and put together so that each portion makes no more updates than all zeros on their way may.
     fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
-        let updates_max = self.fresh_entries_max();
+        let updates_max = self.zero_updates_max();
         let updates = |part: &Range<Lba>| self.updates_of_zeros(key, part);
         let mut portions = vec![Portion::default()];
         for part in pieces.into_iter().flat_map(|piece| cut(piece, updates_max, &updates)) {

@@ -3,6 +3,7 @@
 mod support;
 
 use ashlar_nvme::admin::{AdminCommand, FeatureSelect, FormatNvm, GetLogPage, Identify};
+use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, Connect, ConnectData};
 use ashlar_nvme::feature::{QueueCounts, id};
 use ashlar_nvme::identify::{
     IdentifyController, IdentifyNamespace, IndependentNamespace, NamespaceDescriptor, cns,
@@ -10,6 +11,7 @@ use ashlar_nvme::identify::{
 };
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::log::{ErrorLogEntry, SmartLog, page};
+use ashlar_nvme::pdu::Digests;
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::Status;
@@ -17,7 +19,7 @@ use ashlar_nvme::text::ascii_trimmed;
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
 use ashlar_volume::{Door, HealthFigures, Nsid};
-use support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
+use support::{DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, VOLUME_BYTES, connect_command};
 
 fn controller(admin: &mut Queue) -> IdentifyController {
     let (status, data) = admin.identify(cns::CONTROLLER, 0);
@@ -412,6 +414,32 @@ fn a_namespace_can_be_write_protected_and_is_told_to_be() {
     assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 9, 1).0.code(), Status::INVALID_NAMESPACE);
     assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 0).0, Status::SUCCESS);
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
+}
+
+// Each change is a checkpoint, and other hosts are told of it.
+#[test]
+fn write_protection_that_is_as_it_was_changes_nothing() {
+    let rig = Rig::start();
+    let (mut admin, _io) = rig.host();
+    assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 1).0, Status::SUCCESS);
+    let before = rig.door.generation();
+    (0..10).for_each(|_| assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 1).0, Status::SUCCESS));
+    assert_eq!(rig.door.generation(), before);
+    assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 0).0, Status::SUCCESS);
+    assert_ne!(rig.door.generation(), before);
+}
+
+#[test]
+fn an_admin_queue_has_at_most_128_entries() {
+    let rig = Rig::start();
+    for (sq_size, is_taken) in [(127, true), (128, false)] {
+        let mut queue = Queue::shaken(rig.io, Digests::NONE);
+        let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
+        let command = Connect { sq_size, ..connect_command(0) };
+        let status = queue.connect(&command, &data).0.status();
+        let expected = if is_taken { Status::SUCCESS } else { Status::CONNECT_INVALID_PARAMETERS };
+        assert_eq!(status.code(), expected, "{sq_size}");
+    }
 }
 
 #[test]

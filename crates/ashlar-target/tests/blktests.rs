@@ -227,7 +227,7 @@ fn nvme_030_the_discovery_generation_counts_changes() {
     let before = generation(&mut queue);
     assert_eq!(generation(&mut queue), before, "without a change it stays");
     let other = AccessList::Allow([HostNqn::new("nqn.2014-08.org.example:other").unwrap()].into());
-    rig.door.change(Nsid(1), |info| info.access = other).unwrap();
+    rig.door.change(Nsid(1), |info| info.access = other.into()).unwrap();
     assert!(generation(&mut queue) > before, "the host sees the subsystem no more");
 }
 

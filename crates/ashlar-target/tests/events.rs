@@ -170,11 +170,11 @@ fn both_portals_tell_of_the_subsystem_and_of_the_discovery_service() {
 fn a_persistent_discovery_controller_is_told_of_changes() {
     let rig = Rig::start();
     let mut queue = Queue::admin(rig.discovery, DISCOVERY, STRANGER);
-    rig.door.change(Nsid(1), |info| info.access = only(HOST)).unwrap();
+    rig.door.change(Nsid(1), |info| info.access = only(HOST).into()).unwrap();
     let before = discovery_entries(&mut queue).0;
     assert!(names(&mut queue).iter().all(|(name, _)| name == DISCOVERY), "nothing for a stranger");
     await_event(&mut queue, event_bits::DISCOVERY_LOG);
-    rig.door.change(Nsid(1), |info| info.access = only(STRANGER)).unwrap();
+    rig.door.change(Nsid(1), |info| info.access = only(STRANGER).into()).unwrap();
     assert_eq!(event(&mut queue), AsyncEvent::DISCOVERY_CHANGED);
     assert!(discovery_entries(&mut queue).0 > before);
     assert_eq!(names(&mut queue)[0].0, SUBSYSTEM);
@@ -208,10 +208,10 @@ fn an_allowance_that_is_taken_away_holds_at_once() {
     let (mut admin, mut io) = rig.host();
     await_event(&mut admin, event_bits::NAMESPACE_ATTRIBUTE);
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
-    rig.door.change(Nsid(1), |info| info.access = only(STRANGER)).unwrap();
+    rig.door.change(Nsid(1), |info| info.access = only(STRANGER).into()).unwrap();
     assert_eq!(io.write(0, &[2; 4096]).code(), Status::INVALID_NAMESPACE);
     assert_eq!(event(&mut admin), AsyncEvent::NAMESPACE_CHANGED);
     assert_eq!(changed_namespaces(&mut admin), [1]);
-    rig.door.change(Nsid(1), |info| info.access = AccessList::AllowAny).unwrap();
+    rig.door.change(Nsid(1), |info| info.access = AccessList::AllowAny.into()).unwrap();
     assert_eq!(io.read(0, 1).1, [1; 4096]);
 }

@@ -6,14 +6,18 @@ mod support;
 
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::{ConnectData, FabricsCommand};
+use ashlar_nvme::feature::id;
 use ashlar_nvme::io::{BlockRange, IoCommand};
-use ashlar_nvme::pdu::{DataHeader, Digests, Framing, IcReq, Pdu};
+use ashlar_nvme::pdu::{DataHeader, Digests, Framing, IcReq, Pdu, TermReq};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
+use ashlar_reactor::Config;
 use ashlar_reactor::allocations::{self, Counting};
 use ashlar_target::nvme_tcp::Limits;
 use ashlar_volume::Nsid;
@@ -147,6 +151,37 @@ fn data_reset_after_every_byte_are_not_applied_and_give_their_memory_back() {
     assert_eq!(io.read(0, 1).1, [0; BLOCK_BYTES as usize]);
     drop((admin, io));
     budgets_are_whole(&rig);
+    rig.shutdown();
+}
+
+/// Ends a session with a keep alive timeout and, in the same segment, the word that the host ends the connection.
+fn leave_with_keep_alive(rig: &Rig) {
+    let mut admin = rig.admin();
+    let keep_alive =
+        AdminCommand::SetFeatures { feature: id::KEEP_ALIVE_TIMER, save: false, parameter: 600_000 };
+    let sqe = keep_alive.to_sqe(admin.cid(), 0);
+    let mut bytes = admin.encode(&Pdu::Command(sqe), &[]);
+    bytes.extend(admin.encode(&Pdu::HostTermReq(TermReq { status: 1, information: 0 }), &[]));
+    admin.send_raw(&bytes);
+    while admin.receive().is_some() {}
+}
+
+// The command was executed after the connection had ended, and began a watch that kept the controller for as long as it said.
+#[test]
+fn a_keep_alive_in_the_last_words_of_a_host_keeps_nothing_of_it() {
+    const SESSIONS: u64 = 64;
+    let _turn = turn();
+    let config = Config { idle_after: Duration::from_millis(50), ..Config::default() };
+    let mut rig = Rig::configured(Limits::default(), config);
+    (0..8).for_each(|_| leave_with_keep_alive(&rig));
+    rig.rest();
+    let before = allocations::live().bytes;
+    (0..SESSIONS).for_each(|_| leave_with_keep_alive(&rig));
+    eventually("every host is gone", || rig.target.connected_hosts().is_empty());
+    rig.rest();
+    // A controller and its connection are some 10 KiB.
+    let left = allocations::live().bytes.saturating_sub(before);
+    assert!(left < SESSIONS * 2048, "{left} bytes are left of {SESSIONS} sessions");
     rig.shutdown();
 }
 

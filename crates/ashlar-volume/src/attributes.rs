@@ -88,7 +88,7 @@ impl Attributes {
         let made_at = u64::from_le_bytes(reader.take("time")?);
         let name = reader.text("name")?.parse().map_err(|_| MalformedAttributes::Field("name"))?;
         let hosts = reader.hosts()?;
-        if !matches!(lba_shift, 9 | 12) || nsid.0 == 0 {
+        if !matches!(lba_shift, 9 | 12) || matches!(nsid.0, 0 | u32::MAX) {
             return Err(MalformedAttributes::Field("sector size or namespace number"));
         }
         let access = if flags & ALLOW_ANY != 0 { AccessList::AllowAny } else { AccessList::Allow(hosts) };

@@ -2,10 +2,10 @@
 
 use std::future::Future;
 
-use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveUuid, SECTOR_BYTES, World};
 use ashlar_store::format::superblock::{Superblock, SuperblockError};
 
-use crate::node::path_of;
+use ashlar_block::place::path_of;
 
 /// What opens drives for one reactor, by the text that people name them with.
 pub trait DriveBay: Clone + 'static {
@@ -41,6 +41,42 @@ pub trait DriveBay: Clone + 'static {
 
     /// Looks whether the drive is still there, after which a missing one answers nothing any more.
     fn is_present(&self, device: &Self::Device) -> bool;
+
+    /// The same of a drive that may have failed: whether something is there that could be it.
+    fn is_there(&self, device: &Self::Device) -> bool {
+        self.is_present(device)
+    }
+
+    /// Where drives with the label of this pool are, as far as it is known now. Does not wait.
+    fn sought(&self, pool: &str) -> Sought {
+        let _ = pool;
+        Sought::default()
+    }
+
+    /// The name that is remembered and shown for the block device that the kernel calls so, if it has one that
+    /// outlives restarts.
+    fn stable_name(&self, kernel: &str) -> Option<String> {
+        let _ = kernel;
+        None
+    }
+}
+
+/// Where drives with the label of a pool are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sought {
+    /// One place for each of them, with the identity that its label gives.
+    pub drives: Vec<(DriveUuid, String)>,
+    /// Where members were, and no member of the pool is now.
+    pub missed: Vec<NoMember>,
+}
+
+/// A drive that is no member of the pool in question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoMember {
+    /// Where it is.
+    pub spec: String,
+    /// What it is instead, as a sentence that names it.
+    pub why: String,
 }
 
 /// A drive that has been opened.
@@ -70,8 +106,12 @@ impl<D: Device> BayDrive<D> {
 /// What is known of a drive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DriveFacts {
-    /// How people name it.
+    /// How it was named when it was opened.
     pub spec: String,
+    /// What the kernel calls the block device now: `nvme1n1`.
+    pub kernel: Option<String>,
+    /// A name of it that outlives restarts, below `/dev/disk/by-id`.
+    pub stable_name: Option<String>,
     /// What it is made of: "file", "block device".
     pub kind: String,
     /// Its size.
@@ -86,6 +126,13 @@ pub struct DriveFacts {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+}
+
+impl DriveFacts {
+    /// How it is remembered and shown.
+    pub fn place(&self) -> &str {
+        self.stable_name.as_deref().unwrap_or(&self.spec)
+    }
 }
 
 /// What a drive holds.

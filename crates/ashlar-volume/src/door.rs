@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ashlar_block::{AlignedBuf, IoError, VolumeUuid};
 use bytes::Bytes;
@@ -86,8 +87,8 @@ pub struct NamespaceInfo {
     pub write_protected: bool,
     /// Changes with every change of this record: lets a front end tell what to report.
     pub generation: u64,
-    /// Who may see it.
-    pub access: AccessList,
+    /// Who may see it. Shared: a host may ask for a thousand namespaces at once.
+    pub access: Arc<AccessList>,
 }
 
 /// The subsystem that all namespaces of a node belong to.

@@ -23,6 +23,17 @@ pub enum NodeError {
     /// A pool of that name is open.
     #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
     PoolExists(String),
+    /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in part.
+    #[error(
+        "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}; its data are as they were acknowledged, and ashlar \
+         pool import {pool} opens it again: please report this"
+    )]
+    Stopped {
+        /// The pool.
+        pool: String,
+        /// What the panic said, and where.
+        why: String,
+    },
     /// Another machine has opened the pool.
     #[error(
         "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"
@@ -116,6 +127,15 @@ pub enum NodeError {
         /// What they are instead, each.
         why: String,
     },
+    /// Of a pool that the node has no drive is there.
+    #[error("none of its drives is there: {why}")]
+    NoneThere {
+        /// What is where they were, each.
+        why: String,
+    },
+    /// Somebody has stopped the opening of a pool.
+    #[error("its opening was stopped")]
+    OpeningStopped,
     /// The drives are those of several pools.
     #[error("the drives belong to several pools ({0}): say which by its name or UUID")]
     SeveralPools(String),
@@ -137,20 +157,6 @@ pub enum NodeError {
         spec: String,
         /// Why.
         error: AddError,
-    },
-    /// What lives on a drive that is lost would not fit a spare.
-    #[error(
-        "{spec} has {size}, and the smallest drive of pool '{pool}' {wanted}: take one that is no smaller"
-    )]
-    SpareTooSmall {
-        /// The spare.
-        spec: String,
-        /// What it has.
-        size: ByteSize,
-        /// The pool.
-        pool: String,
-        /// What its smallest drive has.
-        wanted: ByteSize,
     },
     /// A pool has no such drive.
     #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]
@@ -236,15 +242,6 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Of a drive that a pool of this daemon has: `lost` is its name there, if the pool has lost it.
-    pub(crate) fn of_pools_drive(spec: &str, lost: Option<String>, pool: &str) -> Self {
-        let (spec, pool) = (spec.to_owned(), pool.to_owned());
-        match lost {
-            Some(drive) => NodeError::LostByPool { spec, drive, pool },
-            None => NodeError::DriveOfPool { spec, pool },
-        }
-    }
-
     /// What there is to say where the pool that it is about is named already.
     pub fn of_its_pool(&self) -> String {
         match self {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, PoolUuid, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
@@ -15,7 +15,10 @@ use futures_util::lock::{Mutex, MutexGuard};
 use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
-use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+use crate::fuse::PoolWorld;
+use crate::report::{
+    DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport, is_lost,
+};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
@@ -26,12 +29,21 @@ mod elsewhere;
 mod members;
 mod notes;
 mod open;
+mod opening;
+mod stopped;
 mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
+pub use opening::{Opening, OpeningStage};
+pub use stopped::StoppedPool;
 pub use volumes::NewVolume;
+
+/// The store of a pool that is open on this machine.
+type HomeStore<B> = Store<PoolWorld<<B as DriveBay>::World>>;
+/// A volume of it.
+pub(crate) type HomeVolume<B> = StoreVolume<PoolWorld<<B as DriveBay>::World>>;
 
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
 pub struct Home<B: DriveBay> {
@@ -39,7 +51,9 @@ pub struct Home<B: DriveBay> {
     bay: B,
     world: B::World,
     table: Arc<Table>,
-    pools: RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>,
+    pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
+    /// Hears of pools that a fault in Ashlar itself has stopped.
+    told: Rc<dyn Fn(StoppedPool)>,
 }
 
 /// A member drive that was given when the pool was opened.
@@ -51,9 +65,18 @@ struct PoolDrive<D> {
     pool_bytes: u64,
 }
 
+impl<D> PoolDrive<D> {
+    /// What is known of it, with the name that it has by now: udev may give it one after it was opened.
+    fn facts<B: DriveBay<Device = D>>(&self, bay: &B) -> DriveFacts {
+        let facts = self.drive.facts.clone();
+        let stable_name = facts.kernel.as_deref().and_then(|kernel| bay.stable_name(kernel));
+        DriveFacts { stable_name: stable_name.or(facts.stable_name), ..facts }
+    }
+}
+
 /// A volume, and what of it other reactors may read.
 struct OpenVolume<B: DriveBay> {
-    volume: StoreVolume<B::World>,
+    volume: HomeVolume<B>,
     compression: bool,
     used_bytes: Arc<AtomicU64>,
     traffic: Traffic,
@@ -80,10 +103,12 @@ pub enum Removal {
 struct OpenPool<B: DriveBay> {
     uuid: PoolUuid,
     name: String,
-    store: Store<B::World>,
+    store: HomeStore<B>,
     opened: Opened,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
+    /// When drives that have failed were first seen to have.
+    failed_at: RefCell<BTreeMap<DriveId, Nanos>>,
     /// Drives whose label is being taken off, because they are no members any more.
     parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
@@ -94,10 +119,15 @@ struct OpenPool<B: DriveBay> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// The reactor `index` without pools.
-    pub fn new(index: ReactorIndex, bay: B, table: Arc<Table>) -> Rc<Self> {
+    /// The reactor `index` without pools. `told` hears of those that a fault in Ashlar itself has stopped.
+    pub fn new(
+        index: ReactorIndex,
+        bay: B,
+        table: Arc<Table>,
+        told: impl Fn(StoppedPool) + 'static,
+    ) -> Rc<Self> {
         let world = bay.world();
-        Rc::new(Home { index, bay, world, table, pools: RefCell::default() })
+        Rc::new(Home { index, bay, world, table, pools: Rc::default(), told: Rc::new(told) })
     }
 
     /// This reactor's number.
@@ -115,7 +145,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// The volume at `place`, if it lives here.
-    pub(crate) fn volume(&self, place: Place) -> Option<StoreVolume<B::World>> {
+    pub(crate) fn volume(&self, place: Place) -> Option<HomeVolume<B>> {
         let pools = self.pools.borrow();
         let volumes = pools.get(&place.pool)?.volumes.borrow();
         volumes.get(&place.volume).map(|open| open.volume.clone())
@@ -123,12 +153,20 @@ impl<B: DriveBay> Home<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.pools.borrow().values().map(|pool| pool.report(self.index)).collect()
+        self.of_pools(|pool| pool.report(&self.bay, self.index))
+    }
+
+    /// All drives that the pools of this reactor have open and that are there: another drive may be by now where one was
+    /// that is not.
+    pub fn held(&self) -> Vec<HeldDrive> {
+        self.of_pools(|pool| pool.held(&self.bay)).concat()
     }
 
     /// What has to be remembered of a pool.
     pub fn record(&self, uuid: PoolUuid) -> Result<PoolRecord, NodeError> {
-        Ok(self.pool(uuid)?.record())
+        let pool = self.pool(uuid)?;
+        let record = pool.fuse().call(|| pool.record(&self.bay));
+        record.map_err(|blown| stopped::stopped(pool.name.clone(), blown))
     }
 
     /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
@@ -255,6 +293,7 @@ impl<B: DriveBay> Home<B> {
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
         self.pools.borrow_mut().remove(&uuid).ok_or_else(|| NodeError::NoSuchPool(pool.name.clone()))?;
         pool.is_leaving.set(true);
+        pool.fuse().retire();
         let volumes = pool.all_volumes();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
         pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady)))).await;
@@ -298,7 +337,7 @@ impl<B: DriveBay> OpenPool<B> {
         }
     }
 
-    fn all_volumes(&self) -> Vec<StoreVolume<B::World>> {
+    fn all_volumes(&self) -> Vec<HomeVolume<B>> {
         self.volumes.borrow().values().map(|open| open.volume.clone()).collect()
     }
 
@@ -307,9 +346,25 @@ impl<B: DriveBay> OpenPool<B> {
         Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
     }
 
+    fn held(&self, bay: &B) -> Vec<HeldDrive> {
+        let (status, drives) = (self.store.status(), self.drives.borrow());
+        let is_there = |given: &&PoolDrive<B::Device>| bay.is_there(&given.drive.device);
+        let held = drives.iter().filter(is_there).map(|given| {
+            // One that came back has several records, of which the newest comes last.
+            let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
+            HeldDrive {
+                spec: given.drive.facts.spec.clone(),
+                pool: self.name.clone(),
+                drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
+                is_lost: record.is_some_and(is_lost),
+            }
+        });
+        held.collect()
+    }
+
     /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
     /// start.
-    fn record(&self) -> PoolRecord {
+    fn record(&self, bay: &B) -> PoolRecord {
         let given = self.drives.borrow();
         let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
         let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
@@ -317,13 +372,13 @@ impl<B: DriveBay> OpenPool<B> {
         PoolRecord {
             uuid: self.uuid,
             name: self.name.clone(),
-            drives: drives.map(|member| (member.drive.facts.spec.clone(), member.uuid)).collect(),
+            drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
         }
     }
 
-    fn report(&self, home: ReactorIndex) -> PoolReport {
+    fn report(&self, bay: &B, home: ReactorIndex) -> PoolReport {
         let status = self.store.status();
         let entries = self.store.volumes();
         let mut volumes: Vec<VolumeReport> =
@@ -334,7 +389,7 @@ impl<B: DriveBay> OpenPool<B> {
             let given = drives.iter().find(|given| given.uuid == drive.uuid);
             DriveReport {
                 status: drive.clone(),
-                facts: given.map(|given| given.drive.facts.clone()),
+                facts: given.map(|given| given.facts(bay)),
                 is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
             }
         });
@@ -383,7 +438,7 @@ impl<B: DriveBay> OpenPool<B> {
 }
 
 impl<B: DriveBay> OpenVolume<B> {
-    fn new(volume: StoreVolume<B::World>, compression: bool) -> Self {
+    fn new(volume: HomeVolume<B>, compression: bool) -> Self {
         let open =
             OpenVolume { volume, compression, used_bytes: Arc::default(), traffic: Traffic::default() };
         open.refresh();
@@ -416,6 +471,6 @@ fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceI
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
         write_protected: attributes.write_protected,
         generation: 0,
-        access: attributes.access,
+        access: attributes.access.into(),
     }
 }

@@ -6,6 +6,7 @@
 //! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
 //! | `attributes` | what the store keeps with a volume, byte by byte |
 //! | `home` | the pools of one reactor |
+//! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
 //! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
@@ -19,6 +20,7 @@ mod bay;
 mod courier;
 mod door;
 mod error;
+mod fuse;
 mod gate;
 mod home;
 pub mod memory_door;
@@ -32,18 +34,22 @@ mod store_volume;
 mod table;
 
 pub use access::AccessChange;
+pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
-pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
+pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
 pub use courier::{Courier, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
     VolumeIo,
 };
 pub use error::NodeError;
-pub use home::{CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Removal};
+pub use home::{
+    CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
+    Removal, StoppedPool,
+};
 pub use name::VolumeName;
-pub use node::{Node, is_at, path_of};
+pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
-pub use report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
 pub use table::{Place, ReactorIndex, Table};

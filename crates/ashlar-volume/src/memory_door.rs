@@ -111,7 +111,7 @@ impl MemoryDoor {
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
             write_protected: false,
             generation,
-            access: options.access,
+            access: options.access.into(),
         };
         state.namespaces.insert(nsid, (info, volume.clone()));
         volume

@@ -3,19 +3,21 @@
 mod members;
 mod volumes;
 
-use std::collections::BTreeSet;
+use std::future::Future;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::PoolUuid;
+use ashlar_block::place::path_of;
 use ashlar_store::{OpenPolicy, Options};
 use futures_util::future::join_all;
 
 use crate::bay::DriveBay;
 use crate::courier::{Courier, Gone};
 use crate::error::NodeError;
-use crate::home::{CreateRequest, DriveReading, Given, KnownPool, OpenRequest};
-use crate::report::{DriveReport, Order, PoolRecord, PoolReport, SettingsChange, name_of_lost};
+use crate::home::{CreateRequest, DriveReading, Given, Home, KnownPool, OpenRequest, Opening};
+use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
@@ -37,10 +39,16 @@ impl<B: DriveBay, C: Courier<B>> Clone for Node<B, C> {
 }
 
 /// A pool and where it lives.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Located {
     home: ReactorIndex,
     uuid: PoolUuid,
+}
+
+impl Located {
+    fn of(report: &PoolReport) -> Self {
+        Located { home: report.home, uuid: report.status.uuid }
+    }
 }
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
@@ -67,6 +75,18 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         Ok(all)
     }
 
+    /// All drives that its pools have open.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub async fn held(&self) -> Result<Vec<HeldDrive>, Gone> {
+        let mut all = Vec::new();
+        for reactor in 0..self.courier.reactors() {
+            all.extend(self.courier.call(ReactorIndex(reactor), |home| async move { home.held() }).await?);
+        }
+        Ok(all)
+    }
+
     /// A pool by its name or UUID.
     ///
     /// # Errors
@@ -79,8 +99,22 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     }
 
     async fn locate(&self, pool: &str) -> Result<Located, NodeError> {
-        let report = self.report(pool).await?;
-        Ok(Located { home: report.home, uuid: report.status.uuid })
+        Ok(Located::of(&self.report(pool).await?))
+    }
+
+    /// Has work of a pool done where it lives, under its fuse.
+    async fn at_pool<M, F, T>(&self, at: Located, make: M) -> Result<T, NodeError>
+    where
+        M: FnOnce(Rc<Home<B>>, PoolUuid) -> F + Send + 'static,
+        F: Future<Output = Result<T, NodeError>> + 'static,
+        T: Send + 'static,
+    {
+        let Located { home, uuid } = at;
+        let call = self.courier.call(home, move |home| async move {
+            let work = make(home.clone(), uuid);
+            home.guarded(uuid, work).await
+        });
+        call.await?
     }
 
     /// The reactor with the fewest pools.
@@ -103,7 +137,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         if reports.iter().any(|report| report.status.name == new.name) {
             return Err(NodeError::PoolExists(new.name));
         }
-        check_unused(&reports, &drives)?;
+        check_unused(&self.held().await?, &drives)?;
         let home = self.least_loaded(&reports);
         let request = CreateRequest { new, drives, force, options: self.options.clone() };
         self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
@@ -126,35 +160,50 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
         let options = self.options.clone();
-        let member_wait = Duration::ZERO;
-        let request =
-            OpenRequest { pool, drives, left_out, names_taken, closed, policy, options, member_wait };
+        let (member_wait, seek, opening) = (Duration::ZERO, false, Opening::default());
+        let request = OpenRequest {
+            name: pool.clone(),
+            pool,
+            drives,
+            seek,
+            left_out,
+            names_taken,
+            closed,
+            policy,
+            options,
+            member_wait,
+            opening,
+        };
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
-    /// Opens pools that the node has, all at once: it takes as long as the one that takes longest, whose drives are late or that another
-    /// machine had last. The answers are in the order of the pools.
-    pub async fn open_pools(
+    /// Opens the pool of that place among those that the node has, wherever its drives are: they are sought by
+    /// their labels. Several pools may be opened at a time. Of two that have one name the first one is opened.
+    ///
+    /// # Errors
+    /// [`NodeError`]; nothing is open then.
+    pub async fn open_known(
         &self,
         pools: &[KnownPool],
+        at: usize,
         member_wait: Duration,
-    ) -> Vec<Result<PoolRecord, NodeError>> {
-        let open = async |(at, pool): (usize, &KnownPool)| {
-            let request = OpenRequest {
-                pool: Some(pool.uuid.clone()),
-                drives: pool.drives.clone(),
-                left_out: Vec::new(),
-                names_taken: Vec::new(),
-                // Of two that have one name the first one is opened.
-                closed: pools[..at].to_vec(),
-                policy: OpenPolicy::Most,
-                options: self.options.clone(),
-                member_wait,
-            };
-            let home = ReactorIndex(at % self.courier.reactors());
-            self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+        opening: Opening,
+    ) -> Result<PoolRecord, NodeError> {
+        let request = OpenRequest {
+            pool: Some(pools[at].uuid.clone()),
+            name: Some(pools[at].name.clone()),
+            drives: Vec::new(),
+            seek: true,
+            left_out: Vec::new(),
+            names_taken: Vec::new(),
+            closed: pools[..at].to_vec(),
+            policy: OpenPolicy::Most,
+            options: self.options.clone(),
+            member_wait,
+            opening,
         };
-        join_all(pools.iter().enumerate().map(open)).await
+        let home = ReactorIndex(at % self.courier.reactors());
+        self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
     /// What has to be remembered of a pool.
@@ -162,8 +211,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn record(&self, pool: &str) -> Result<PoolRecord, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.record(uuid) }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.record(uuid) }).await
     }
 
     /// Changes what an operator has chosen for a pool.
@@ -171,9 +220,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn set_pool(&self, pool: &str, change: SettingsChange) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.set_pool(uuid, change).await }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.set_pool(uuid, change).await }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Begins a scrub of a pool, or stops the one that is under way.
@@ -181,9 +230,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn scrub(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.scrub(uuid, order) }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.scrub(uuid, order) }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Begins a rebalance of a pool, or stops the one that is under way.
@@ -191,9 +240,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn rebalance(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.rebalance(uuid, order).await }).await??;
-        self.report(&uuid.to_string()).await
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.rebalance(uuid, order).await }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Closes a pool and lets go of its drives.
@@ -201,9 +250,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn close_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.close_pool(uuid).await }).await??;
-        Ok(uuid)
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.close_pool(uuid).await }).await?;
+        Ok(at.uuid)
     }
 
     /// Closes all pools, for the end of the daemon, side by side: one whose drives hang keeps no other from it. Returns those
@@ -222,9 +271,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn destroy_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.destroy_pool(uuid).await }).await??;
-        Ok(uuid)
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.destroy_pool(uuid).await }).await?;
+        Ok(at.uuid)
     }
 
     /// Looks what a drive is and holds.
@@ -232,7 +281,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
     }
 
@@ -242,11 +291,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn prepare_spare(&self, pool: &str, spec: String, force: bool) -> Result<(), NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.prepare_spare(uuid, spec, force).await })
-            .await?
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.prepare_spare(uuid, spec, force).await }).await
     }
 
     /// Takes a pool's label off a drive; `force` also of a drive with other content.
@@ -254,7 +301,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn clear_label(&self, spec: String, force: bool) -> Result<DriveReading, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let clear =
             move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
         self.courier.call(ReactorIndex(0), clear).await?
@@ -262,32 +309,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
 }
 
 /// Refuses drives that a pool of this daemon has, whatever reactor it lives on.
-fn check_unused(reports: &[PoolReport], specs: &[String]) -> Result<(), NodeError> {
-    let wanted: BTreeSet<&str> = specs.iter().map(|spec| path_of(spec)).collect();
-    for report in reports {
-        let own = |drive: &&DriveReport| {
-            let facts = drive.facts.as_ref();
-            facts.is_some_and(|facts| !facts.is_volatile && wanted.contains(path_of(&facts.spec)))
-        };
-        // One that came back has several records, of which the newest comes last.
-        if let Some(drive) = report.drives.iter().rfind(own) {
-            let spec = drive.facts.as_ref().map_or("", |facts| &facts.spec);
-            return Err(NodeError::of_pools_drive(spec, name_of_lost(&drive.status), &report.status.name));
-        }
-    }
-    Ok(())
+fn check_unused(held: &[HeldDrive], specs: &[String]) -> Result<(), NodeError> {
+    let is_wanted = |held: &&HeldDrive| specs.iter().any(|spec| path_of(spec) == path_of(&held.spec));
+    // Memory is made anew for each that asks for it.
+    let lasts = |held: &&HeldDrive| !held.spec.starts_with("mem:") && !held.spec.starts_with("null:");
+    held.iter().filter(lasts).find(is_wanted).map_or(Ok(()), |held| Err(held.refuses(&held.spec)))
 }
-
-/// A drive's text without its options: what two ways of naming one drive have in common.
-pub fn path_of(spec: &str) -> &str {
-    spec.split(',').next().unwrap_or(spec)
-}
-
-/// Whether `name` is where the drive is, with its options or without; of a file also its path alone.
-pub fn is_at(spec: &str, name: &str) -> bool {
-    let (path, name) = (path_of(spec), path_of(name));
-    path == name || path.strip_prefix("file:") == Some(name)
-}
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{AlignedBuf, Cause, IoError};
+use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use bytes::Bytes;
 
 use crate::bay::DriveBay;
@@ -20,7 +20,8 @@ use crate::courier::Courier;
 use crate::door::{
     Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
 };
-use crate::home::Home;
+use crate::fuse::PoolWorld;
+use crate::home::{Home, HomeVolume};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
 
@@ -67,7 +68,7 @@ impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
 pub struct NodeVolume<B: DriveBay, C: Courier<B>>(Reach<B, C>);
 
 enum Reach<B: DriveBay, C: Courier<B>> {
-    Here(WeakVolume<B::World>),
+    Here(WeakVolume<PoolWorld<B::World>>),
     There(C, Place),
     /// Its pool is being opened anew, or it is about to leave the table.
     Nowhere,
@@ -126,10 +127,17 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
         M: FnOnce(Rc<Home<B>>) -> F + Send + 'static,
         F: Future<Output = Result<(), IoError>> + 'static,
     {
-        if place.home == self.inner.home.index() {
-            return make(self.inner.home.clone()).await;
-        }
-        self.inner.courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+        let make = move |home: Rc<Home<B>>| async move {
+            let work = make(home.clone());
+            home.guarded(place.pool, async { Ok(work.await) }).await
+        };
+        let done = if place.home == self.inner.home.index() {
+            make(self.inner.home.clone()).await
+        } else {
+            self.inner.courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+        };
+        // Its pool is not there any more, or has just been stopped.
+        done.unwrap_or_else(|error| Err(IoError::new(Cause::NotReady, error)))
     }
 }
 
@@ -188,23 +196,34 @@ impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
     /// anew, or the table is about to say that it is gone.
     async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
     where
-        M: FnOnce(StoreVolume<B::World>) -> F + Send + 'static,
+        M: FnOnce(HomeVolume<B>) -> F + Send + 'static,
         F: Future<Output = Result<T, IoError>> + 'static,
         T: Send + 'static,
     {
         let (courier, place) = match &self.0 {
-            Reach::Here(volume) => return work(volume.upgrade().ok_or(Cause::NotReady)?).await,
+            Reach::Here(volume) => return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await,
             Reach::There(courier, place) => (courier, *place),
             Reach::Nowhere => return Err(Cause::NotReady.into()),
         };
         let make = move |home: Rc<Home<B>>| async move {
             match home.volume(place) {
-                Some(volume) => work(volume).await,
+                Some(volume) => done_on(volume, work).await,
                 None => Err(Cause::NotReady.into()),
             }
         };
         courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
     }
+}
+
+/// Has `work` done on a volume that lives here, under its pool's fuse.
+async fn done_on<W, M, F, T>(volume: StoreVolume<PoolWorld<W>>, work: M) -> Result<T, IoError>
+where
+    W: World,
+    M: FnOnce(StoreVolume<PoolWorld<W>>) -> F,
+    F: Future<Output = Result<T, IoError>>,
+{
+    let fuse = volume.store().world().fuse().clone();
+    fuse.guard(work(volume)).await?
 }
 
 impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {

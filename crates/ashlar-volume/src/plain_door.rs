@@ -47,7 +47,7 @@ impl<V> PlainDoor<V> {
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
             write_protected: false,
             generation: 1,
-            access: AccessList::AllowAny,
+            access: AccessList::AllowAny.into(),
         };
         PlainDoor { shared: Rc::new((subsystem, info, volume)) }
     }

@@ -8,6 +8,7 @@ use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Settings, Us
 
 use crate::bay::DriveFacts;
 use crate::door::{AccessList, Nsid};
+use crate::error::NodeError;
 use crate::table::ReactorIndex;
 
 /// A drive of an open pool.
@@ -28,13 +29,33 @@ impl DriveReport {
     }
 }
 
-/// The name of a drive that its pool has lost, and that has not come back. `None`: it has not.
-pub(crate) fn name_of_lost(status: &DriveStatus) -> Option<String> {
-    match status.condition {
-        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released => {
-            Some(format!("drive-{}", status.drive.0))
+/// Whether a pool has lost a drive, which has not come back.
+pub(crate) fn is_lost(status: &DriveStatus) -> bool {
+    matches!(status.condition, DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released)
+}
+
+/// A drive that a pool has open, and that is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeldDrive {
+    /// How it was named when it was opened.
+    pub spec: String,
+    /// Its pool.
+    pub pool: String,
+    /// Its name in the pool.
+    pub drive: String,
+    /// The pool does without it.
+    pub is_lost: bool,
+}
+
+impl HeldDrive {
+    /// What is said to whoever wants to take the drive, and names it so.
+    pub fn refuses(&self, spec: &str) -> NodeError {
+        let (spec, pool, drive) = (spec.to_owned(), self.pool.clone(), self.drive.clone());
+        if self.is_lost {
+            NodeError::LostByPool { spec, drive, pool }
+        } else {
+            NodeError::DriveOfPool { spec, pool }
         }
-        DriveCondition::Online | DriveCondition::Leaving | DriveCondition::Returned(_) => None,
     }
 }
 

@@ -118,6 +118,10 @@ impl<W: World> StoreVolume<W> {
         WeakVolume { core: Rc::downgrade(&self.core) }
     }
 
+    pub(crate) fn store(&self) -> &Store<W> {
+        &self.core.store
+    }
+
     /// Its number in the pool.
     pub(crate) fn id(&self) -> VolumeId {
         self.core.id

@@ -142,8 +142,11 @@ The daemon keeps its newest 1024 events, from its start on.")]
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds; and log, as in log = 'info,ashlar_store=debug', which is
-taken at once when SIGHUP has the file read again; RUST_LOG goes before it.
+member_wait_seconds; and three more: drive_directories, a list of paths in which
+drives that are files are looked for as well; auto_rejoin, whether drives
+that were away come back to open pools by themselves (true); and log, as in
+log = 'info,ashlar_store=debug', which is taken at once when SIGHUP has the
+file read again; RUST_LOG goes before it.
 What hosts may take is in its table [limits]:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
@@ -177,10 +180,16 @@ pub struct ServeArguments {
     /// 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
-    /// How long a start waits for drives that its pools had when they were last open, before they are given up
-    /// [default: 10]
+    /// How long a pool that is being opened waits for drives that it had when it was last open. Other pools, and
+    /// hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// Open also pools whose work has ended the daemon twice within a minute, which stay closed otherwise
+    #[arg(long)]
+    pub open_all: bool,
+    /// For tests: the next write to a drive panics once FILE says 'once PATH' or, so that the daemon ends, 'twice PATH'
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub inject_panics: Option<PathBuf>,
 }
 
 /// The demonstration's options.

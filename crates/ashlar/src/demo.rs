@@ -53,6 +53,8 @@ fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments 
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     }
 }
 
@@ -63,6 +65,7 @@ async fn show(
     running: &Running,
     signals: &mut Signals,
 ) -> anyhow::Result<()> {
+    running.appliance.opened().await;
     let volume = prepare::prepare(&*running.appliance, state).await?;
     let workload = Workload {
         address: io_address(running)?,

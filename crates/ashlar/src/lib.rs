@@ -16,6 +16,7 @@ mod serve;
 mod stdio;
 mod usage;
 
+use ashlar_block::printable;
 use std::process::ExitCode;
 
 use args::{Arguments, Command, Output};
@@ -43,7 +44,8 @@ pub fn main() -> ExitCode {
 fn refusal(error: &anyhow::Error, output: Output) -> String {
     let why = causes::with_causes(error.as_ref());
     if output == Output::Table {
-        return format!("ashlar: {why}");
+        let lines: Vec<String> = why.lines().map(printable).collect();
+        return format!("ashlar: {}", lines.join("\n"));
     }
     let mut printed = serde_json::json!({ "error": why });
     if let Some(Refused(body)) = error.downcast_ref() {

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use ashlar_block::PoolUuid;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -150,15 +151,30 @@ pub fn print(text: &str) {
     print_within(text, END_WAIT);
 }
 
-/// Ends the process with any panic, whatever thread it is on: a store whose invariant failed must
-/// not go on. The message never keeps the process alive.
+/// Who is told that the process is about to end by the work of a pool.
+static LAST_WORDS: OnceLock<Box<dyn Fn(PoolUuid) + Send + Sync>> = OnceLock::new();
+
+/// Has `told` called before the process ends by the work of a pool. The first one to ask is.
+pub fn tell_of_the_end(told: impl Fn(PoolUuid) + Send + Sync + 'static) {
+    let _ = LAST_WORDS.set(Box::new(told));
+}
+
+/// Ends the process with any panic, whatever thread it is on, but for those in the work of a pool, which stop that
+/// pool alone. The message never keeps the process alive.
 pub fn end_with_any_panic() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = thread::current();
+        let said = format!("thread '{}' {panic}", thread.name().unwrap_or("without a name"));
         let backtrace = std::backtrace::Backtrace::capture();
-        let mut text = format!("thread '{}' {panic}", thread.name().unwrap_or("without a name"));
-        if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
-            text = format!("{text}\n{backtrace}");
+        let text = match backtrace.status() {
+            std::backtrace::BacktraceStatus::Captured => format!("{said}\n{backtrace}"),
+            _ => said.clone(),
+        };
+        if ashlar_block::note_panic(&said) {
+            return print_within(&text, Duration::ZERO);
+        }
+        if let (Some(pool), Some(told)) = (ashlar_block::contained_pool(), LAST_WORDS.get()) {
+            told(pool);
         }
         print_within(&text, PANIC_WAIT);
         std::process::abort();

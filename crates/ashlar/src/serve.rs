@@ -4,15 +4,20 @@ mod appliance;
 mod bay;
 mod config;
 mod convert;
+mod deaths;
+mod distinct;
 mod errors;
+mod finder;
 mod memory;
 mod notify;
 mod reactors;
 mod reload;
 mod requests;
+mod returns;
 mod signals;
 mod spares;
 mod state;
+mod stops;
 mod users;
 
 use std::future::Future;
@@ -22,9 +27,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ashlar_control::{Socket, Watcher, router};
+use ashlar_drive::Machine;
 use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
-use ashlar_volume::{KnownPool, Node, Table};
+use ashlar_volume::{Node, Table};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -34,10 +40,12 @@ use appliance::NodeAppliance;
 use bay::MachineBay;
 pub use config::Config;
 use config::LOG_USUAL;
+use finder::Finder;
 use reactors::{Reactors, Threads};
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
-use state::{PoolState, StateDir};
+use state::StateDir;
+use stops::Stops;
 
 /// A node of this machine.
 pub type MachineNode = Node<MachineBay, Reactors>;
@@ -58,13 +66,13 @@ pub struct Running {
     api: JoinHandle<std::io::Result<()>>,
 }
 
-/// Puts a node together, from its directory to its sockets: reactors, then pools, then what hosts and
-/// administrators reach it by.
+/// Puts a node together, from its directory to its sockets: reactors, and what hosts and administrators reach it by.
+/// Each pool is opened beside that, as soon as it can be.
 ///
 /// # Errors
-/// Why it cannot serve. Pools that cannot be opened are no reason: the status says so.
+/// Why it cannot serve.
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
-    let mut state = StateDir::open(&config.state)?;
+    let state = StateDir::open(&config.state)?;
     let warnings = warnings_of(&state);
     let socket = Socket::bind(&config.socket)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
@@ -76,23 +84,19 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
     let reactor =
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
-    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table)?;
+    let subsystem_nqn = state.node.subsystem().nqn;
+    let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
+    let bay = MachineBay::new(&finder, config.inject_panics.as_deref());
+    let stops = Stops::default();
+    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &bay, &stops)?;
     let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
     let node = Node::new(table, reactors.clone(), options);
-    let unavailable = open_pools(&node, &state, config.member_wait).await;
-    let served = match state.note_nsids(node.table().nsid_high()) {
-        Ok(()) => reactors.serve(&target).await,
-        Err(error) => Err(error),
-    };
-    if let Err(error) = served {
+    if let Err(error) = reactors.serve(&target).await {
         reactors.stop_serving().await;
-        close_pools(&node).await;
         return Err(error);
     }
-    let appliance = NodeAppliance::new(node.clone(), target, state, unavailable, config.reactors);
-    let appliance = Arc::new(appliance);
-    appliance.follow_removals().await;
-    appliance.keep_pools_whole();
+    let appliance = Arc::new(NodeAppliance::new(node.clone(), target, state, finder, stops, config));
+    appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
     let stop = async move { drop(stopped.await) };
     let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
@@ -110,25 +114,6 @@ fn warnings_of(state: &StateDir) -> Vec<(&'static str, String)> {
     moved.map(|why| ("node_moved", why)).into_iter().collect()
 }
 
-/// Opens the pools that the node has, within `member_wait` where drives are late. What keeps one from opening
-/// is said, and kept with its UUID.
-async fn open_pools(node: &MachineNode, state: &StateDir, member_wait: Duration) -> Vec<(String, String)> {
-    let (volatile, lasting): (Vec<&PoolState>, Vec<&PoolState>) =
-        state.node.pools.iter().partition(|pool| pool.volatile);
-    let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
-                this node forget it";
-    let gone = volatile.into_iter().map(|pool| (pool.uuid.clone(), gone.to_owned()));
-    let known: Vec<KnownPool> = lasting.into_iter().map(PoolState::known).collect();
-    let opened = node.open_pools(&known, member_wait).await;
-    let closed = known.into_iter().zip(opened).filter_map(|(pool, opened)| {
-        let error = opened.err()?;
-        let why = error.of_its_pool();
-        tracing::error!(pool = pool.name, error = why, "a pool cannot be opened; the others are served");
-        Some((pool.uuid, why))
-    });
-    gone.chain(closed).collect()
-}
-
 async fn close_pools(node: &MachineNode) {
     for (pool, error) in node.close_all().await {
         tracing::error!(pool, %error, "a pool could not be closed; its next opening replays what is missing");
@@ -144,6 +129,9 @@ impl Running {
         let _ = self.stop_api.send(());
         if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
             tracing::warn!("connections did not end in time and are cut off");
+        }
+        if tokio::time::timeout(STOP_WAIT, self.appliance.stop_opening()).await.is_err() {
+            tracing::warn!("a pool that is being opened does not come to its end, and is left as in a crash");
         }
         let changes_ended = tokio::time::timeout(STOP_WAIT, self.appliance.end_changes()).await;
         if changes_ended.is_err() {

@@ -31,9 +31,9 @@ fn is_believed(place: &Place) -> bool {
     place.drive_states("tank", LOST).iter().any(|state| state == "online")
 }
 
-/// A file as it is now, next to it. Returns its name.
-fn copy_of(image: &Path) -> std::path::PathBuf {
-    let copy = image.with_extension("stale");
+/// A file as it is now, where it is not to be found. Returns its name.
+fn copy_of(place: &Place, image: &Path) -> std::path::PathBuf {
+    let copy = place.aside(LOST);
     fs::copy(image, &copy).expect("room");
     copy
 }
@@ -86,11 +86,11 @@ fn assert_states(place: &Place, life: Life) {
 
 #[test]
 fn a_drive_that_is_removed_costs_nothing_and_is_not_believed_when_it_comes_back() {
-    let place = Place::new();
+    let place = Place::by_hand();
     make_pool(&place);
     let mut stale = None;
     let volume = lose_under_load(&place, Volume::new("tank/v0", BLOCKS, 11), |image| {
-        stale = Some(copy_of(image));
+        stale = Some(copy_of(&place, image));
         fs::remove_file(image).expect("a file");
     });
     let volume = works_without(&place, volume, 2, Life { drive_is: "absent", end_well: true });

@@ -49,7 +49,7 @@ fn is_empty(place: &Place, index: usize) -> bool {
 
 #[test]
 fn a_drive_is_removed_under_load_and_is_empty_then() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 31)], 1);
@@ -73,7 +73,7 @@ fn a_drive_is_removed_under_load_and_is_empty_then() {
 /// It ended at once, and for a moment the drive was in use.
 #[test]
 fn who_waits_for_the_removal_of_a_drive_that_was_lost_before_waits_until_it_is_let_go_of() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
     place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
@@ -93,7 +93,7 @@ fn is_online(place: &Place, name: &str) -> bool {
 /// It ended well at once, while the drive was a member still and what had lived on it was not restored.
 #[test]
 fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is_no_member() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let volumes = fill(&place, 67);
@@ -124,7 +124,7 @@ fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is
 /// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the removal never ended.
 #[test]
 fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
     place.ok(&["pool", "remove-drive", "tank", "drive-1", "--yes"]);
@@ -134,7 +134,7 @@ fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
 
 #[test]
 fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let volumes = fill(&place, 37);
@@ -159,7 +159,7 @@ fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
 
 #[test]
 fn a_drive_is_replaced_whether_it_works_or_not() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 41)], 1);
@@ -182,7 +182,7 @@ fn a_drive_is_replaced_whether_it_works_or_not() {
 
 #[test]
 fn what_cannot_be_removed_is_refused_with_the_reason_and_stays() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let _daemon = place.start();
     place.create_pool("tank", 0..3);
     let said = place.refused(&["pool", "remove-drive", "tank", "drive-9", "--yes"]);
@@ -197,7 +197,7 @@ fn what_cannot_be_removed_is_refused_with_the_reason_and_stays() {
 
 /// Takes a drive away, with what it held then.
 fn pull(place: &Place, index: usize) {
-    fs::copy(place.image(index), place.image(index).with_extension("pulled")).expect("room");
+    fs::copy(place.image(index), place.aside(index)).expect("room");
     fs::remove_file(place.image(index)).expect("a file");
 }
 
@@ -215,18 +215,18 @@ fn pull_too_many(place: &Place, daemon: &Daemon, indexes: &[usize]) {
     });
     place.wait_until("the pool takes no writes", takes_nothing);
     for (index, mut file) in indexes.iter().zip(held) {
-        let mut pulled = File::create(place.image(*index).with_extension("pulled")).expect("room");
+        let mut pulled = File::create(place.aside(*index)).expect("room");
         std::io::copy(&mut file, &mut pulled).expect("room");
     }
 }
 
 fn push_in_again(place: &Place, index: usize) {
-    fs::rename(place.image(index).with_extension("pulled"), place.image(index)).expect("a file");
+    fs::rename(place.aside(index), place.image(index)).expect("a file");
 }
 
 #[test]
 fn a_drive_that_was_pulled_comes_back_under_load_and_is_needed_then() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
@@ -239,7 +239,8 @@ fn a_drive_that_was_pulled_comes_back_under_load_and_is_needed_then() {
     place.ok(&["drive", "return", "tank/drive-1"]);
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
-    assert_eq!(place.pool_states("tank"), ["online"]);
+    // What was written while it was pulled may have a scrub look at it.
+    place.wait_until("nothing else is to be done", |place| place.pool_states("tank") == ["online"]);
     assert_eq!(names(&place), ["drive-0", "drive-2", "drive-3", "drive-4", "drive-5"]);
     load.await_rounds();
     pull(&place, 0);
@@ -254,7 +255,7 @@ fn a_drive_that_was_pulled_comes_back_under_load_and_is_needed_then() {
 
 #[test]
 fn a_drive_comes_back_to_a_daemon_that_has_never_seen_it() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 47)], 1);
@@ -267,19 +268,20 @@ fn a_drive_comes_back_to_a_daemon_that_has_never_seen_it() {
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
     assert!(said.contains("there is no such file"), "{said}");
     let elsewhere = place.image(9);
-    fs::rename(place.image(GOES).with_extension("pulled"), &elsewhere).expect("a file");
+    fs::rename(place.aside(GOES), &elsewhere).expect("a file");
     let said = place.ok(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
     assert!(said.starts_with("tank/drive-1 is back as tank/drive-5; "), "{said}");
     assert!(said.contains(&format!("tank/{} names it", place.file(9))), "{said}");
     place.wait_until("what it missed is restored", |place| !names(place).contains(&"drive-1".to_owned()));
-    assert_eq!(place.pool_states("tank"), ["online"]);
+    // What was written while it was pulled may have a scrub look at it.
+    place.wait_until("nothing else is to be done", |place| place.pool_states("tank") == ["online"]);
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }
 
 #[test]
 fn a_pool_that_has_lost_too_many_drives_goes_on_when_they_come_back() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let volumes = fill(&place, 53);
@@ -300,7 +302,7 @@ fn a_pool_that_has_lost_too_many_drives_goes_on_when_they_come_back() {
 /// It was closed before anybody knew whether it could be opened again, and what could still be read was gone.
 #[test]
 fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let volumes = fill(&place, 59);
@@ -323,7 +325,7 @@ fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
 /// With the first of the lost ones the pool was taken for one that could be opened, and closed: but that one had missed something.
 #[test]
 fn a_pool_that_has_halted_goes_on_with_the_drive_that_was_lost_last() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     // What is lost first is not restored before the other drive is lost, too.
@@ -348,7 +350,7 @@ fn a_pool_that_has_halted_goes_on_with_the_drive_that_was_lost_last() {
 
 #[test]
 fn what_cannot_come_back_is_refused_with_the_reason() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let _daemon = place.start();
     place.create_pool("tank", 0..4);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
@@ -366,7 +368,7 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
 
 #[test]
 fn a_drive_that_comes_back_is_known_by_its_path() {
-    let place = Place::new();
+    let place = Place::by_hand();
     let _daemon = place.start();
     place.create_pool("tank", 0..4);
     let by_path = format!("tank/{}", place.file(GOES));

@@ -14,11 +14,11 @@ fn states(place: &Place) -> Vec<String> {
 }
 
 fn take_away(place: &Place, index: usize) {
-    fs::rename(place.image(index), place.path("away")).unwrap();
+    fs::rename(place.image(index), place.aside(index)).unwrap();
 }
 
 fn bring_back(place: &Place, index: usize) {
-    fs::rename(place.path("away"), place.image(index)).unwrap();
+    fs::rename(place.aside(index), place.image(index)).unwrap();
 }
 
 #[test]
@@ -34,6 +34,7 @@ fn a_drive_that_is_late_is_waited_for_and_stays_a_member() {
     assert!(said.by_ref().map(Result::unwrap).any(|line| waits(&line)), "it says what it waits for");
     bring_back(&place, 1);
     daemon.wait_for("READY=1");
+    place.wait_until_opened();
     assert_eq!(states(&place), ["online"]);
 }
 
@@ -49,6 +50,7 @@ fn a_drive_that_the_pool_has_given_up_is_not_waited_for() {
     daemon.terminate();
     let mut daemon = place.spawn(place.serve_waiting(3600));
     daemon.wait_for("READY=1");
+    place.wait_until_opened();
     assert!(place.has_lost("tank", 1));
 }
 
@@ -64,7 +66,9 @@ fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
     let pool = place.json(&["pool", "list"])[0].clone();
     assert_eq!(pool["states"][0], "unavailable");
     let problem = pool["problem"].as_str().unwrap();
-    for part in ["2 of 4 drives are missing", "1.img: there is no such file", "3.img: "] {
+    for part in
+        ["2 of 4 drives are missing", "1.img: there is no such file", "3.img holds too little to be a drive"]
+    {
         assert!(problem.contains(part), "'{part}' is not in: {problem}");
     }
 }
@@ -155,4 +159,59 @@ fn what_is_missing_in_a_directory_is_named_with_the_reason() {
         assert!(!said.contains("0.img") && !said.contains("no drives were given"), "{said}");
     }
     daemon.terminate();
+}
+
+/// Starts a daemon by `act` and ends it. Returns what it has logged.
+fn logged(place: &Place, act: impl FnOnce(&Place)) -> String {
+    let mut command = place.serve();
+    command.env("RUST_LOG", "info").env("NO_COLOR", "1");
+    let mut daemon = place.spawn(command);
+    let mut stderr = daemon.stderr();
+    let reader = std::thread::spawn(move || std::io::read_to_string(&mut stderr).expect("a log"));
+    daemon.wait_for("READY=1");
+    place.wait_until_opened();
+    act(place);
+    daemon.terminate();
+    reader.join().expect("it reads")
+}
+
+/// The lines about an open pool, and whether they are warnings.
+fn openings(log: &str) -> Vec<(bool, String)> {
+    let about = log.lines().filter(|line| line.contains("the pool is open"));
+    about.map(|line| (line.contains(" WARN "), line.to_owned())).collect()
+}
+
+/// The only warning about an open pool, in which nothing has a name that only programs know.
+fn warned(log: &str) -> String {
+    for internal in ["DriveId", "missing=", "drive 1"] {
+        assert!(!log.contains(internal), "'{internal}' is in: {log}");
+    }
+    let warnings = openings(log).into_iter().filter(|(is_warning, _)| *is_warning);
+    let warnings: Vec<String> = warnings.map(|(_, line)| line).collect();
+    let [line] = &warnings[..] else { panic!("one warning is wanted: {log}") };
+    line.clone()
+}
+
+#[test]
+fn a_pool_that_opens_without_a_drive_is_a_warning_with_its_path() {
+    let place = Place::by_hand();
+    let log = logged(&place, |place| drop(place.create_pool("tank", 0..4)));
+    assert!(openings(&log).iter().all(|(is_warning, _)| !is_warning), "{log}");
+    fs::rename(place.image(1), place.aside(1)).expect("a file");
+    let said = warned(&logged(&place, |_| ()));
+    let lacks = format!("the pool is open without drive-1 ({}", place.file(1));
+    assert!(said.contains(&lacks), "{said}");
+}
+
+#[test]
+fn a_pool_that_is_imported_without_drives_is_a_warning_with_their_names() {
+    let place = Place::by_hand();
+    let imported = logged(&place, |place| {
+        place.create_pool("tank", 0..5);
+        place.ok(&["pool", "export", "tank", "--yes"]);
+        fs::rename(place.image(1), place.aside(1)).expect("a file");
+        let directory = place.path("").display().to_string();
+        place.ok(&["pool", "import", "tank", "--drive", &directory, "--degraded"]);
+    });
+    assert!(warned(&imported).contains("the pool is open without drive-1"), "{imported}");
 }

@@ -200,7 +200,7 @@ fn what_cannot_be_a_spare_is_refused_with_the_reason() {
     assert!(said.contains("tank"), "{said}");
     let small = format!("file:{},size=16MiB", place.image(7).display());
     let said = place.refused(&["pool", "spare", "add", "tank", &small]);
-    assert!(said.contains("smallest drive"), "{said}");
+    assert!(said.contains("a drive of this pool needs at least"), "{said}");
     assert!(!place.image(7).exists(), "what was made for it is gone");
     place.ok(&["pool", "spare", "add", "tank", &place.drive(3)]);
     let said = place.refused(&["pool", "spare", "add", "tank", &place.drive(3)]);
@@ -215,4 +215,33 @@ fn what_cannot_be_a_spare_is_refused_with_the_reason() {
     assert_eq!(spares(&place).len(), 2);
     let said = place.refused(&["pool", "spare", "add", "nowhere", &place.drive(6)]);
     assert!(said.contains("nowhere"), "{said}");
+}
+
+/// A spare that was a little smaller was refused, although it could come for any of the drives.
+#[test]
+fn a_drive_may_be_a_spare_if_it_may_come_for_another_one() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    let a_little_smaller = (48 << 20) - 8192;
+    for (index, bytes) in (10..).zip([16 << 20, 32 << 20, a_little_smaller, 48 << 20, 64 << 20]) {
+        let drive = format!("file:{},size={bytes},sparse=on", place.image(index).display());
+        let spare = place.run(&["pool", "spare", "add", "tank", &drive]);
+        let is_spare = spare.status.success();
+        if is_spare {
+            place.ok(&["pool", "spare", "remove", "tank", &drive]);
+        }
+        let name = shown(&place)["drives"][0]["name"].as_str().expect("a name").to_owned();
+        let replaced = place.run(&["pool", "replace", "tank", &name, &drive, "--wait"]);
+        let (said, other) = (support::text(&spare.stderr), support::text(&replaced.stderr));
+        assert_eq!(is_spare, replaced.status.success(), "{bytes}: {said} {other}");
+        assert_eq!(is_spare, bytes > 32 << 20, "{bytes}: {said}");
+        assert!(is_spare || (said == other && said.contains("needs at least")), "{said} {other}");
+    }
+    // And it does come.
+    let drive = format!("file:{},size={a_little_smaller},sparse=on", place.image(20).display());
+    place.ok(&["pool", "spare", "add", "tank", &drive]);
+    fs::remove_file(place.image(14)).expect("the file of the newest drive");
+    place.wait_until("the spare is taken", |place| spares(place).is_empty());
+    place.wait_until("the pool is whole", |place| place.pool_states("tank") == ["online"]);
 }

@@ -1,7 +1,32 @@
 //! What is asked of a pool's drives.
 
+use ashlar_block::place::is_at;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use super::PoolDrive;
+
+impl PoolDrive {
+    /// Whether `name` means this drive: its name or number, where it is, what the kernel calls it, or its name below
+    /// `/dev/disk/by-id`; each with or without its pool in front, as in `tank/drive-2`.
+    pub fn is_named(&self, name: &str) -> bool {
+        let within_pool = name.strip_prefix(&self.pool).and_then(|rest| rest.strip_prefix('/'));
+        self.is_called(name) || within_pool.is_some_and(|name| self.is_called(name))
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let is_number = self.name.strip_prefix("drive-") == Some(name);
+        let is_kernel_name = self.kernel_name.as_deref() == Some(name.strip_prefix("/dev/").unwrap_or(name));
+        let id = self.by_id.as_deref().and_then(|path| path.rsplit('/').next());
+        self.name == name || is_number || is_kernel_name || id == Some(name) || self.is_at(name)
+    }
+
+    /// Whether it is at this place, or was last.
+    pub fn is_at(&self, place: &str) -> bool {
+        let places = self.spec.iter().chain(&self.by_id);
+        places.into_iter().any(|spec| is_at(spec, place))
+    }
+}
 
 /// A drive, by how people name it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -35,7 +60,7 @@ pub struct Spare {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailDrive {
-    /// Its name, its number, or how it was given.
+    /// Its name, its number, or where it is.
     pub drive: String,
     /// Also if data cannot be read without it.
     #[serde(default)]
@@ -46,7 +71,7 @@ pub struct FailDrive {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoveDrive {
-    /// Its name, its number, or how it was given.
+    /// Its name, its number, or where it is.
     pub drive: String,
     /// Let it stay instead, if it is being removed.
     #[serde(default)]
@@ -57,7 +82,7 @@ pub struct RemoveDrive {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReturnDrive {
-    /// Its name, its number, or how it was given.
+    /// Its name, its number, or where it is or was last.
     pub drive: String,
     /// Where it is now, if not where it was.
     #[serde(default)]
@@ -68,7 +93,7 @@ pub struct ReturnDrive {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaceDrive {
-    /// The one that goes: its name, its number, or how it was given.
+    /// The one that goes: its name, its number, or where it is.
     pub drive: String,
     /// The one that comes.
     pub with: String,
@@ -76,3 +101,6 @@ pub struct ReplaceDrive {
     #[serde(default)]
     pub force: bool,
 }
+
+#[cfg(test)]
+mod tests;

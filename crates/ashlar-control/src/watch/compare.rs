@@ -9,7 +9,9 @@ use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, S
 mod hosts;
 
 /// States of pools that say nothing on their own, or that other events tell of.
-const SILENT_STATES: [&str; 5] = ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile"];
+const SILENT_STATES: [&str; 6] = ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile", OPENING];
+const OPENING: &str = "opening";
+const UNAVAILABLE: &str = "unavailable";
 /// What a drive of a pool that is not open is.
 const UNKNOWN: &str = "unknown";
 const ONLINE: &str = "online";
@@ -17,8 +19,14 @@ const ONLINE: &str = "online";
 /// What has happened from `before` to `now`: of a pool losses first, then what is done about them, then what is over.
 pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     let old = |pool: &Pool| before.pools.iter().find(|old| old.uuid == pool.uuid);
-    let is_gone = |old: &&Pool| !now.pools.iter().any(|pool| pool.uuid == old.uuid);
-    let mut all: Vec<Happening> = before.pools.iter().filter(is_gone).map(closed).collect();
+    let is_there = |old: &Pool| now.pools.iter().any(|pool| pool.uuid == old.uuid);
+    let mut all: Vec<Happening> = before.pools.iter().filter(|old| !is_there(old)).map(closed).collect();
+    // One that is opened again is what it was until that is done.
+    for pool in now.pools.iter_mut().filter(|pool| is(pool, OPENING)) {
+        if let Some(old) = old(pool) {
+            *pool = old.clone();
+        }
+    }
     for pool in &now.pools {
         let what = if is(pool, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
         let (moving, moved) = of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild, pool);
@@ -36,6 +44,10 @@ fn is(pool: &Pool, state: &str) -> bool {
     pool.states.iter().any(|is| is == state)
 }
 
+fn is_closed(pool: &Pool) -> bool {
+    is(pool, UNAVAILABLE) || is(pool, OPENING)
+}
+
 fn about(pool: &Pool, severity: Severity, kind: impl Into<String>, message: String) -> Happening {
     Happening { pool: Some(pool.name.clone()), ..Happening::new(severity, kind, message) }
 }
@@ -47,11 +59,13 @@ fn closed(pool: &Pool) -> Happening {
 
 fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Happening>) -> Vec<Happening> {
     let mut all = Vec::new();
-    if before.is_none() && !is(now, "unavailable") {
+    // Of one that was not open, no more is known than of one that was not there.
+    let was_open = before.filter(|before| !is_closed(before));
+    if was_open.is_none() && !is_closed(now) {
         all.push(about(now, Severity::Info, "pool_opened", format!("pool '{}' is open", now.name)));
     }
-    all.extend(of_drives(before, now));
-    all.extend(before.map(|before| of_spares(before, now)).unwrap_or_default());
+    all.extend(of_drives(was_open, now));
+    all.extend(was_open.map(|before| of_spares(before, now)).unwrap_or_default());
     let (nothing, same) = (Pool::default(), before.unwrap_or(now));
     let words = |pool: &Pool, other: &Pool| -> Vec<String> {
         let tells = |state: &&String| !is(other, state) && !SILENT_STATES.contains(&state.as_str());
@@ -59,18 +73,18 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Ha
     };
     all.extend(words(now, before.unwrap_or(&nothing)).iter().map(|state| entered(now, state)));
     all.extend(moved);
-    all.extend(before.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
+    all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
 }
 
 fn entered(pool: &Pool, state: &str) -> Happening {
     let severity = match state {
-        "unavailable" | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
+        UNAVAILABLE | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
         "degraded" | "uncertain" => Severity::Warning,
         _ => Severity::Info,
     };
-    let has_reason = matches!(state, "unavailable" | "read-only" | "taken" | "uncertain");
+    let has_reason = matches!(state, UNAVAILABLE | "read-only" | "taken" | "uncertain");
     let why = pool.problem.as_ref().filter(|_| has_reason);
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("pool '{}' is {state}{why}", pool.name);
@@ -97,6 +111,7 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
             all.push(about_drive(now, drive, Severity::Info, "drive_added", message));
         }
         all.extend(drive_state(now, old, drive));
+        all.extend(drive_refused(now, old, drive));
     }
     all
 }
@@ -182,6 +197,14 @@ fn word(drive: &PoolDrive) -> &str {
         "online" if has("slow") => "slow",
         first => first,
     }
+}
+
+/// A drive that was away is there again, and is not taken back.
+fn drive_refused(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
+    let why = now.return_refused.as_ref()?;
+    let is_known = before.is_some_and(|before| before.return_refused.as_ref() == Some(why));
+    let message = format!("{} of pool '{}': {why}", now.name, pool.name);
+    (!is_known).then(|| about_drive(pool, now, Severity::Warning, "drive_refused", message))
 }
 
 fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {

@@ -20,6 +20,10 @@ fn every_kind_is_read_and_printed_again() {
         "mem:16781312",
         "mem:4GiB,touched=on,model=nvme-gen4",
         "file:/d/0.img,size=4GiB,model=/etc/slow.toml",
+        "file:/d/a\\,b.img,size=4GiB",
+        "file:/d/a\\\\,size=4GiB",
+        "file:/d/a\nb\\,",
+        "/dev/disk/by-partlabel/EFI\\x20System",
     ] {
         assert_eq!(parse(text).to_string(), text);
     }
@@ -48,6 +52,7 @@ fn each_error_names_the_text_and_says_what_is_right() {
         ("mem:0", "too small"),
         ("mem:1MiB", "at least 16MiB"),
         ("file:/a,size=16777217", "16777216 would be"),
+        ("file:/a,b.img,size=4GiB", "a comma within its path is written \\,"),
     ];
     for (text, wanted) in cases {
         let error = error(text);
@@ -60,4 +65,16 @@ fn a_size_that_is_none_keeps_its_cause() {
     let error = "mem:lots".parse::<DriveSpec>().unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("'lots' is not a size"), "{cause}");
+}
+
+#[test]
+fn a_path_may_have_commas_and_backslashes() {
+    let path = |text: &str| match parse(text) {
+        DriveSpec::File { path, .. } | DriveSpec::Block { path } => path,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(path("file:/d/a\\,b.img,size=4GiB").to_str(), Some("/d/a,b.img"));
+    assert_eq!(path("/dev/mapper/a,b").to_str(), Some("/dev/mapper/a,b"));
+    assert_eq!(path("/dev/mapper/a\\,b").to_str(), Some("/dev/mapper/a,b"));
+    assert_eq!(path("file:/d/a\\\\,sparse=on").to_str(), Some("/d/a\\"));
 }

@@ -15,6 +15,11 @@ use crate::ways::{Recipes, Ways, choices};
 
 /// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
 const PIECEWISE_SECTORS_MAX: usize = 3;
+/// Bytes that are summed, in one turn, to find a way in which a column can be had: all 1,771 ways of one block of
+/// 20+4.
+const SUMMED_BYTES_MAX: usize = 160 << 20;
+/// Ways that are tried in any case.
+const WAYS_MIN: usize = 8;
 
 /// What a refused read says of its drive.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -308,7 +313,8 @@ impl<D: Device> Array<D> {
     }
 }
 
-/// A column made of others that were read, in every way that there is until `check` accepts one.
+/// A column made of others that were read, in every way that there is until `check` accepts one; of a long read in
+/// the likeliest ways only. Its caller asks again for each fragment.
 fn reconstructed(
     geometry: &Geometry,
     column: usize,
@@ -331,7 +337,8 @@ fn reconstructed(
     let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
     let bytes = columns.iter().map(|column| column.len()).max().unwrap_or(0);
     let mut out = AlignedBuf::zeroed(bytes);
-    for sources in choices(readable, geometry.data()) {
+    let ways_max = (SUMMED_BYTES_MAX / (bytes * geometry.data()).max(1)).max(WAYS_MIN);
+    for sources in choices(readable, geometry.data()).take(ways_max) {
         parity::reconstruct(geometry.data(), sources, &columns, &[column], &mut [&mut out]);
         if check(&out) {
             return Ok(out);

@@ -85,6 +85,18 @@ fn a_drive_that_comes_back_brings_all_that_was_complete_before_it_was_lost() {
     assert_eq!((back.columns_kept, columns_on(&pool, back.drive)), (before.len() as u64, before));
 }
 
+#[test]
+fn a_label_without_the_pools_secret_is_not_believed() {
+    let (drives, pool) = filled();
+    let away = DriveId(1);
+    lose(&pool, away);
+    let mut found =
+        drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+    found.superblock.secret = crate::format::superblock::Secret([7; 32]);
+    let refused = at_once(pool.return_drive(away, found));
+    assert!(matches!(refused, Err(ReturnError::Another(_))), "{refused:?}");
+}
+
 /// A copy of drive 1 that does not have what was moved there after drive 0 was lost; and what the drive had when it was made.
 struct Moved {
     copy: MemoryDevice,

@@ -14,6 +14,8 @@ const COVERED_FROM: usize = 12;
 const FLAG_CLEAN: u64 = 1;
 /// In the generation that a member's state is as of: whoever does not know the flag takes it for a very late one, which does no harm.
 const FLAG_MADE_GOOD: u64 = 1 << 63;
+/// The same of one that was given up while it was there.
+const FLAG_GIVEN_UP: u64 = 1 << 62;
 
 /// Slots on each drive; root `generation` goes to slot `generation` mod this.
 pub const SLOT_COUNT: u64 = 8;
@@ -62,6 +64,9 @@ pub struct MemberRecord {
     pub state: MemberState,
     /// It does not, and a drive was added that makes up for it.
     pub made_good: bool,
+    /// It does not, because somebody asked for that or because of its faults, and not because it was away: it
+    /// comes back only when somebody asks for that, too.
+    pub given_up: bool,
     /// The root that said first that it takes part, or that it does not any more.
     pub since: RootGeneration,
 }
@@ -143,8 +148,7 @@ impl Root {
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
-            let flag = if member.made_good { FLAG_MADE_GOOD } else { 0 };
-            w.u8(member.state.code()).u64(member.since.0 | flag);
+            w.u8(member.state.code()).u64(member.since.0 | flags(member));
         }
         w.u16(self.line.len() as u16);
         for (incarnation, first) in &self.line {
@@ -252,11 +256,17 @@ fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
         _ => return Err(r.malformed()),
     };
     let since = r.u64()?;
-    let made_good = since & FLAG_MADE_GOOD != 0;
-    if made_good && state.takes_part() {
+    let (made_good, given_up) = (since & FLAG_MADE_GOOD != 0, since & FLAG_GIVEN_UP != 0);
+    if (made_good || given_up) && state.takes_part() {
         return Err(r.malformed());
     }
-    Ok(MemberRecord { drive, uuid, state, made_good, since: RootGeneration(since & !FLAG_MADE_GOOD) })
+    let since = RootGeneration(since & !(FLAG_MADE_GOOD | FLAG_GIVEN_UP));
+    Ok(MemberRecord { drive, uuid, state, made_good, given_up, since })
+}
+
+fn flags(member: &MemberRecord) -> u64 {
+    let flags = [(member.made_good, FLAG_MADE_GOOD), (member.given_up, FLAG_GIVEN_UP)];
+    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum()
 }
 
 fn take_shard(r: &mut Reader<'_>) -> Result<ShardRoot, Malformed> {

@@ -59,6 +59,7 @@ fn root() -> Root {
             uuid: DriveUuid([3; 16]),
             state: MemberState::Absent,
             made_good: true,
+            given_up: true,
             since: RootGeneration(70),
         }],
         line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],

@@ -40,6 +40,7 @@ fn root_of(drives: u16, line: &[(u64, u64)], generation: u64, absent: &[u16]) ->
         uuid: DriveUuid([drive as u8; 16]),
         state: if absent.contains(&drive) { MemberState::Absent } else { MemberState::Present },
         made_good: false,
+        given_up: false,
         since: RootGeneration(1),
     };
     Root {

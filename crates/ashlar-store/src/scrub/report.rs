@@ -6,6 +6,8 @@ use std::time::Duration;
 use ashlar_block::DriveId;
 
 use super::repair::BatchCheck;
+use crate::format::location::SegmentId;
+use crate::types::Lsn;
 
 /// How a scrub stands, or how it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +99,27 @@ pub struct ScrubRecord {
     /// What it looked at.
     pub bytes_checked: u64,
     /// What it found.
+    pub findings: Findings,
+    /// On which drives.
+    pub drives: BTreeMap<DriveId, Findings>,
+}
+
+/// How far a scrub is that goes on: a restart takes it up again there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScrubProgress {
+    /// It began then, in Unix seconds.
+    pub started_at: u64,
+    /// What was written from then on is not looked at.
+    pub end: Lsn,
+    /// Rows before it are done.
+    pub next: (SegmentId, u32),
+    /// Rows that were looked at.
+    pub rows_done: u64,
+    /// Rows that there were when it began.
+    pub rows_total: u64,
+    /// What it has looked at.
+    pub bytes_checked: u64,
+    /// What it has found.
     pub findings: Findings,
     /// On which drives.
     pub drives: BTreeMap<DriveId, Findings>,

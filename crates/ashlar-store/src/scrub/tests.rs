@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DeviceError, DriveId, Durability, Lba};
 use ashlar_raid::{Level, Source};
 use bytes::Bytes;
@@ -75,14 +77,29 @@ impl Written {
 
 #[test]
 fn how_long_a_scrub_still_takes_follows_from_its_pace() {
-    let after_ten_seconds = |rows_done: u64| {
-        let (report, begun, end, next) = (ScrubReport::new(0), Nanos(0), Lsn(0), (SegmentId(0), 0));
-        let pass = Pass { number: 1, report, begun, end, next, rows_done, rows_total: 4, told_of: None };
-        pass.report(Nanos(10_000_000_000)).remaining
+    let progress = |rows_done| ScrubProgress {
+        started_at: 0,
+        end: Lsn(0),
+        next: (SegmentId(0), 0),
+        rows_done,
+        rows_total: 4,
+        bytes_checked: 0,
+        findings: Findings::default(),
+        drives: BTreeMap::new(),
     };
-    assert_eq!(after_ten_seconds(1), Some(Duration::from_secs(30)));
-    assert_eq!(after_ten_seconds(4), Some(Duration::ZERO));
-    assert_eq!(after_ten_seconds(0), None, "nothing is known yet");
+    let after_ten_seconds = |rows_before, rows_done| {
+        let taken_up = Pass::taken_up(&progress(rows_before), Nanos(0));
+        Pass { rows_done, ..taken_up }.report(Nanos(10_000_000_000)).remaining
+    };
+    assert_eq!(after_ten_seconds(0, 1), Some(Duration::from_secs(30)));
+    assert_eq!(after_ten_seconds(0, 4), Some(Duration::ZERO));
+    assert_eq!(after_ten_seconds(0, 0), None, "nothing is known yet");
+    assert_eq!(
+        after_ten_seconds(2, 3),
+        Some(Duration::from_secs(10)),
+        "what was done before counts not as pace"
+    );
+    assert_eq!(after_ten_seconds(2, 2), None);
 }
 
 fn append(pool: &Rc<Pool<StillWorld>>, nth: u64, published: bool) {
@@ -337,6 +354,43 @@ fn the_last_scrub_is_known_after_a_restart() {
     at_once(written.pool.checkpoint(true)).expect("good drives");
     written.pool = written.drives.open();
     assert_eq!(written.pool.scrub_report(), Some(report));
+}
+
+#[test]
+fn a_scrub_goes_on_after_a_restart_where_it_was() {
+    let mut written = Written::new(Level::RAID5, 3);
+    let wrong = written.spoil(1, 1, 0);
+    written.pool.start_scrub().expect("it takes writes");
+    while written.pool.scrub_report().expect("one goes on").findings.wrong == 0 {
+        at_once(written.pool.scrub_step());
+    }
+    let before = written.pool.scrub.progress().expect("it goes on");
+    assert!(before.rows_done > 0);
+    at_once(written.pool.checkpoint(true)).expect("good drives");
+    written.pool = written.drives.open();
+    assert_eq!(written.pool.scrub.progress(), Some(before.clone()));
+    assert!(written.pool.scrub_is_ready());
+    while written.pool.scrub.pass.borrow().is_some() {
+        at_once(written.pool.scrub_step());
+    }
+    let report = written.pool.scrub_report().expect("it has ended");
+    assert_eq!((report.state, report.started_at), (ScrubState::Finished, before.started_at));
+    assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(wrong, found(1, 1))]);
+    at_once(written.pool.checkpoint(true)).expect("good drives");
+    assert_eq!(written.drives.open().scrub.progress(), None, "it is not begun once more");
+}
+
+#[test]
+fn a_scrub_that_was_stopped_does_not_go_on_after_a_restart() {
+    let mut written = Written::new(Level::RAID5, 3);
+    written.pool.start_scrub().expect("it takes writes");
+    at_once(written.pool.scrub_step());
+    at_once(written.pool.checkpoint(false)).expect("good drives");
+    written.pool.stop_scrub();
+    at_once(written.pool.checkpoint(true)).expect("good drives");
+    written.pool = written.drives.open();
+    assert_eq!(written.pool.scrub.progress(), None);
+    assert!(!written.pool.scrub_is_wanted());
 }
 
 /// The other one is enough to go on with, and nobody wrote this one again: the next fault cost the drive.

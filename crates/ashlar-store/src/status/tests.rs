@@ -194,6 +194,7 @@ fn member(number: u16, uuid: u8, state: MemberState, since: u64) -> MemberRecord
         uuid: DriveUuid([uuid; 16]),
         state,
         made_good: false,
+        given_up: false,
         since: RootGeneration(since),
     }
 }
@@ -220,6 +221,52 @@ fn all_old_numbers_of_a_drive_that_came_back_twice_mean_the_one_that_it_has_now(
 fn what_is_missing_is_not_taken_for_back_because_its_newest_number_holds_nothing() {
     let members = [member(0, 9, MemberState::Absent, 10), member(4, 9, MemberState::Released, 30)];
     assert_eq!(now(&members)[0], None);
+}
+
+fn is_given_up(pool: &Pool<StillWorld>, drive: u16) -> bool {
+    let drives = pool.status().drives;
+    drives.iter().find(|status| status.drive.0 == drive).expect("it is known").is_given_up
+}
+
+#[test]
+fn a_drive_that_was_there_when_it_was_lost_stays_given_up_until_it_is_found_gone() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    pool.lose(1);
+    assert!(is_given_up(&pool.pool, 1), "whatever it has said last");
+    pool.pool = pool.drives.open();
+    assert!(is_given_up(&pool.pool, 1), "after a restart");
+    pool.ordered(pool.pool.drives_are_gone(&[DriveId(1)])).expect("good drives");
+    assert!(!is_given_up(&pool.pool, 1));
+    pool.pool = pool.drives.open();
+    assert!(!is_given_up(&pool.pool, 1), "after a restart");
+}
+
+#[test]
+fn a_drive_that_is_found_gone_is_lost_with_that_and_not_given_up() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    pool.ordered(pool.pool.drives_are_gone(&[DriveId(2)])).expect("good drives");
+    let lost = pool.pool.status().drives.into_iter().find(|status| status.drive.0 == 2).expect("a member");
+    assert!(lost.condition != DriveCondition::Online && !lost.is_given_up, "{lost:?}");
+    pool.restore();
+    pool.pool = pool.drives.open();
+    assert!(!is_given_up(&pool.pool, 2), "after it is released, and a restart");
+}
+
+#[test]
+fn a_drive_that_is_missing_when_the_pool_is_opened_is_not_given_up() {
+    let mut pool = Fortunes::new(Level::RAID5, 5);
+    pool.drives.devices.remove(1);
+    pool.pool = pool.drives.open();
+    assert!(!is_given_up(&pool.pool, 1));
+}
+
+#[test]
+fn a_drive_that_was_given_up_and_came_back_on_request_is_not_given_up_under_any_number() {
+    let pool = Fortunes::new(Level::RAID5, 5);
+    pool.ordered(pool.pool.fail_drive(DriveId(1), false)).expect("good drives");
+    assert!(is_given_up(&pool.pool, 1));
+    pool.bring_back(1);
+    assert!(pool.pool.status().drives.iter().all(|status| !status.is_given_up));
 }
 
 /// Who still read of the first found the second where that had been, and blamed it.

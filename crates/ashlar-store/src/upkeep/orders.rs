@@ -1,8 +1,9 @@
 //! What others want of upkeep, and what it has come to.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
-use ashlar_block::IoError;
+use ashlar_block::{IoError, Nanos};
 use tokio::sync::{Notify, oneshot};
 
 use super::Answer;
@@ -15,6 +16,9 @@ use crate::types::{GroupKey, ShardId};
 /// Segments that are collected without there being more free ones in the end, until it is given up: what is left of
 /// garbage takes as much to collect as it gains.
 pub(super) const FRUITLESS_MAX: u32 = 32;
+
+/// How long hosts have changed nothing when the counts of what lives are made exact, by merging what is left unmerged.
+const QUIET_MIN: Duration = Duration::from_secs(30);
 
 /// What others want of upkeep.
 #[derive(Default)]
@@ -35,6 +39,9 @@ pub(crate) struct Orders {
     pub(super) fresh_entries: Cell<usize>,
     /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
     pub(super) inexact_records: Cell<Option<u64>>,
+    /// Records since the last sweep began, or since the start, and when the last of them came.
+    unswept_records: Cell<u64>,
+    changed_at: Cell<Nanos>,
     /// Segments collected since there were more free ones than ever before since hosts changed something.
     pub(super) fruitless: Cell<u32>,
     pub(super) most_free: Cell<u64>,
@@ -89,15 +96,27 @@ impl Orders {
     }
 
     /// Hosts have changed what lives, by so many records.
-    pub fn content_changed(&self, records: usize) {
+    pub fn content_changed(&self, records: usize, now: Nanos) {
         self.collecting_may_gain();
+        self.changed_at.set(now);
+        // Once: upkeep wakes then, and rests until hosts may have become quiet.
+        if self.unswept_records.replace(self.unswept_records.get() + records as u64) == 0 {
+            self.ring();
+        }
         self.compacted.set(false);
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
     }
 
     /// A sweep begins.
     pub fn counts_become_exact(&self) {
+        self.unswept_records.set(0);
         self.inexact_records.set(Some(0));
+    }
+
+    /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`: they are.
+    pub fn sweep_waits(&self, now: Nanos) -> Option<Duration> {
+        let waits = QUIET_MIN.saturating_sub(now.since(self.changed_at.get()));
+        (self.unswept_records.get() > 0).then_some(waits)
     }
 
     /// A segment has been opened.

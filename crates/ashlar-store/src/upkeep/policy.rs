@@ -55,6 +55,8 @@ pub(crate) struct Situation {
     /// Checkpoints have room for what a purge hides, until it gives space back.
     pub purge_has_room: bool,
     pub sweep: SweepNeed,
+    /// Hosts have changed nothing for a while, and less may live than is counted.
+    pub quiet_and_inexact: bool,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
     /// No segment could have the chunks that are free, but columns can.
@@ -297,7 +299,7 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.rebalance {
         return Task::Rebalance;
     }
-    if now.sweep == SweepNeed::Idle && now.map_has_room() {
+    if (now.sweep == SweepNeed::Idle || now.quiet_and_inexact) && now.map_has_room() {
         return Task::Sweep;
     }
     Task::Rest

@@ -1,6 +1,6 @@
 use std::num::NonZeroU32;
 
-use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba};
+use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
@@ -71,8 +71,23 @@ fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
         orders.fruitless.get()
     };
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
-    orders.content_changed(1);
+    orders.content_changed(1, Nanos(0));
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
+}
+
+/// What was overwritten or trimmed last stayed counted as living until hosts wrote more.
+#[test]
+fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
+    let orders = Orders::default();
+    let second = |number: u64| Nanos(number * 1_000_000_000);
+    assert_eq!(orders.sweep_waits(second(100)), None, "nothing has changed");
+    orders.content_changed(3, second(100));
+    assert_eq!(orders.sweep_waits(second(100)), Some(Duration::from_secs(30)));
+    orders.content_changed(3, second(120));
+    assert_eq!(orders.sweep_waits(second(130)), Some(Duration::from_secs(20)));
+    assert_eq!(orders.sweep_waits(second(150)), Some(Duration::ZERO));
+    orders.counts_become_exact();
+    assert_eq!(orders.sweep_waits(second(200)), None);
 }
 
 /// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was tried for ever instead.

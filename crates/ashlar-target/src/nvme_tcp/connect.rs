@@ -22,6 +22,9 @@ use super::registry::{Association, HostId, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
 use super::transfer::fetch_into_held;
 
+/// Entries of an admin queue: hosts ask for 32. What its commands take while they wait is in no budget.
+const ADMIN_ENTRIES_MAX: u32 = 128;
+
 /// A Connect that is refused.
 enum Refusal {
     /// A parameter is not valid; and why, for the log.
@@ -102,9 +105,13 @@ fn check_command(limits: &Limits, command: &Connect) -> Result<QueueShape, Refus
         let status = Status::CONNECT_INCOMPATIBLE_FORMAT.dnr();
         return Err(Refusal::Status(status, "its record format is not known"));
     }
-    let size_max = limits.max_queue_size();
-    if command.sq_size == 0 || command.sq_size > size_max {
-        let why = "it asks for a queue of no entries, or of more than queue_entries_max";
+    let entries_max = match command.queue_id {
+        0 => limits.queue_entries_max.min(ADMIN_ENTRIES_MAX),
+        _ => limits.queue_entries_max,
+    };
+    if command.sq_size == 0 || u32::from(command.sq_size) >= entries_max {
+        let why =
+            "it asks for a queue of no entries, or of more than queue_entries_max (128 for an admin queue)";
         return Err(Refusal::Parameter(ConnectParameter::SqSize, why));
     }
     if command.queue_id > limits.io_queues_max {

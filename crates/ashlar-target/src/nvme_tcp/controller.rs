@@ -35,6 +35,18 @@ const READY_TIMEOUTS: u32 = 1 << 16 | READY_TIMEOUT_500MS as u32;
 /// section 3.1.3.3.1).
 const DISCOVERY_IDLE_MAX: Duration = Duration::from_secs(120);
 
+/// Changes of write protection that one controller may have under way: others wait behind them for the pool.
+const PROTECTING_MAX: usize = 4;
+
+/// A change of write protection, until dropped.
+pub(super) struct Protecting(Rc<Cell<usize>>);
+
+impl Drop for Protecting {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 /// One controller. Lives on the reactor of its admin queue.
 pub(super) struct Controller<D: Door> {
     pub(super) service: Rc<ServiceState<D>>,
@@ -50,6 +62,8 @@ pub(super) struct Controller<D: Door> {
     keep_alive_watch: RefCell<Option<JoinHandle<()>>>,
     /// Commands of the admin queue that change something, and take their time.
     running: Rc<Running>,
+    /// Changes of write protection that are under way.
+    protecting: Rc<Cell<usize>>,
     /// Waits for the end of what runs, while the controller is reset or shut down.
     stopping: RefCell<Option<JoinHandle<()>>>,
 }
@@ -77,6 +91,7 @@ impl<D: Door> Controller<D> {
             watches: RefCell::default(),
             keep_alive_watch: RefCell::default(),
             running: Rc::default(),
+            protecting: Rc::default(),
             stopping: RefCell::default(),
         });
         controller.set_keep_alive(keep_alive);
@@ -114,14 +129,28 @@ impl<D: Door> Controller<D> {
         self.association.hear(now);
     }
 
+    /// Begins a change of write protection, which takes a checkpoint of the pool; none where as many are under way as
+    /// one host may have.
+    pub(super) fn begin_protecting(&self) -> Option<Protecting> {
+        let under_way = self.protecting.get();
+        (under_way < PROTECTING_MAX).then(|| {
+            self.protecting.set(under_way + 1);
+            Protecting(self.protecting.clone())
+        })
+    }
+
     pub(super) fn keep_alive(&self) -> Option<Duration> {
         self.keep_alive.get()
     }
 
-    /// Sets the keep alive timeout and restarts the timer.
+    /// Sets the keep alive timeout and restarts the timer. A controller that has ended is watched no more: what its host
+    /// sent last may be executed afterwards.
     pub(super) fn set_keep_alive(self: &Rc<Self>, timeout: Option<Duration>) {
         self.keep_alive.set(timeout);
         self.touch();
+        if self.wire.life.has_ended() {
+            return;
+        }
         let watched = timeout.or(self.is_discovery().then_some(DISCOVERY_IDLE_MAX));
         let watch = watched.map(|timeout| spawn_joined(watch::watch_keep_alive(self.clone(), timeout)));
         if let Some(earlier) = self.keep_alive_watch.replace(watch) {

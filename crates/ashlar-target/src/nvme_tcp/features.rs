@@ -186,6 +186,8 @@ pub(super) async fn set<D: Door>(
         id::HOST_BEHAVIOR => set_host_behavior(&controller, &mut ticket).await.map(|()| 0),
         id::WRITE_PROTECTION => {
             let nsid = Nsid(ticket.nsid());
+            // Nothing of what came with it is wanted while it waits.
+            drop(ticket.take_data());
             set_write_protection(&controller, nsid, parameter).await.map(|()| 0).map_err(Stop::from)
         }
         _ => set_value(&controller, feature, parameter).map_err(Stop::from),
@@ -286,13 +288,18 @@ async fn set_write_protection<D: Door>(
 ) -> Result<(), Rejection> {
     let door = &controller.service.door;
     let host = &controller.host().nqn;
-    door.with_namespace(host, nsid, |_, _| ()).ok_or(NAMESPACE_INVALID)?;
+    let is_protected = door.with_namespace(host, nsid, |info, _| info.write_protected);
+    let is_protected = is_protected.ok_or(NAMESPACE_INVALID)?;
     let protected = match parameter & 7 {
         write_protection::NONE => false,
         write_protection::PROTECTED => true,
         // Until power cycle and permanent: not offered (NWPC).
         _ => return Err(Rejection::field(44)),
     };
+    if protected == is_protected {
+        return Ok(());
+    }
+    let _turn = controller.begin_protecting().ok_or(Status::COMMAND_INTERRUPTED)?;
     door.set_write_protected(host, nsid, protected)
         .await
         .map_err(|error| of_cause(error.cause, controller.honours_retry_delays()).into())

@@ -28,6 +28,9 @@ use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
 use super::transfer::{bytes_to_come, fetch, fetch_into_held};
 
+/// Bytes that a Dataset Management deallocates before it looks again whether its host is still there.
+const DEALLOCATED_BYTES_MAX: u64 = 64 << 30;
+
 /// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
 const WRITE_ZEROES_BYTES_MAX: u64 = (PAGE_BYTES as u64) << WRITE_ZEROES_PAGES_EXPONENT;
@@ -418,8 +421,11 @@ impl<D: Door> IoQueue<D> {
             return Ok(());
         }
         geometry.check_writable()?;
-        for range in ranges {
-            volume.deallocate(range).await.map_err(|error| self.failure(&error))?;
+        for part in ranges.into_iter().flat_map(|range| parts(range, DEALLOCATED_BYTES_MAX)) {
+            if self.wire.life.has_ended() {
+                return Err(Stop::Abandon);
+            }
+            volume.deallocate(part).await.map_err(|error| self.failure(&error))?;
         }
         Ok(())
     }
@@ -435,11 +441,35 @@ fn sent_range_bytes(sqe: &Sqe, bytes: usize) -> Result<u32, Rejection> {
     Err(Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation::byte(32) })
 }
 
-/// The ranges of a Dataset Management, all checked before any is touched; empty ones left out.
+/// The ranges of a Dataset Management, all checked before any is touched; empty ones left out. A byte is in one of them
+/// only: hosts may name one range 256 times.
 fn byte_ranges(data: &[u8], geometry: &Geometry) -> Result<Vec<Range<u64>>, Rejection> {
     let ranges = data.chunks_exact(DSM_RANGE_BYTES).map(|raw| {
         let range = DsmRange::read_from_bytes(raw).expect("chunks have the range's size");
         geometry.bytes_of(range.start.get(), range.count.get().into())
     });
-    ranges.filter(|range| !matches!(range, Ok(range) if range.is_empty())).collect()
+    let ranges = ranges.filter(|range| !matches!(range, Ok(range) if range.is_empty()));
+    Ok(merged(ranges.collect::<Result<_, _>>()?))
 }
+
+/// The same bytes in ranges that neither overlap nor touch, in order.
+fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut merged: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// A range in parts of at most `bytes_max`.
+fn parts(range: Range<u64>, bytes_max: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = range.end;
+    range.step_by(bytes_max as usize).map(move |start| start..end.min(start.saturating_add(bytes_max)))
+}
+
+#[cfg(test)]
+mod tests;

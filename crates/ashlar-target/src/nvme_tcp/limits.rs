@@ -7,6 +7,10 @@ use super::footprint;
 /// Bytes of the unit that MDTS counts in: the controller's smallest page.
 pub(super) const PAGE_BYTES: u32 = 4096;
 
+/// Commands that all I/O queues of one reactor may have outstanding. Each command is a task, of which a reactor has 16
+/// million; the admin queues of 65,535 connections may have 8 million.
+const IO_COMMANDS_MAX: u64 = 4 << 20;
+
 /// Bounds of what hosts may take. Each is per target unless it says otherwise.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -131,6 +135,10 @@ impl Limits {
         let one_queue = u64::from(self.queue_entries_max) * u64::from(self.in_capsule_bytes_max);
         if self.in_capsule_total_bytes_max < one_queue {
             let bounds = "at least queue_entries_max times in_capsule_bytes_max";
+            return wrong("in_capsule_total_bytes_max", self.in_capsule_total_bytes_max, bounds);
+        }
+        if self.in_capsule_total_bytes_max / u64::from(self.in_capsule_bytes_max) > IO_COMMANDS_MAX {
+            let bounds = "at most 4194304 times in_capsule_bytes_max";
             return wrong("in_capsule_total_bytes_max", self.in_capsule_total_bytes_max, bounds);
         }
         let transfer = self.transfer_bytes_max;

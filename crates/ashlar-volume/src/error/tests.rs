@@ -1,8 +1,7 @@
-use ashlar_block::{DriveId, DriveUuid};
-use ashlar_store::{DriveCondition, DriveStatus};
+use ashlar_block::DriveId;
 
 use super::*;
-use crate::report::name_of_lost;
+use crate::report::HeldDrive;
 
 #[test]
 fn a_drive_that_is_kept_names_its_pool_and_the_way_out() {
@@ -35,22 +34,12 @@ fn a_pool_that_is_named_already_is_not_named_again() {
 
 #[test]
 fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
-    let said = |condition: DriveCondition| {
-        let (drive, uuid) = (DriveId(3), DriveUuid([3; 16]));
-        let (read_errors, lies, is_slow, failure, is_made_good) = (0, 0, false, None, false);
-        let status =
-            DriveStatus { drive, uuid, condition, failure, is_made_good, read_errors, lies, is_slow };
-        NodeError::of_pools_drive("file:/d/3.img", name_of_lost(&status), "tank").to_string()
+    let said = |is_lost| {
+        let (spec, pool, drive) = ("file:/d/3.img".to_owned(), "tank".to_owned(), "drive-3".to_owned());
+        HeldDrive { spec: spec.clone(), pool, drive, is_lost }.refuses(&spec).to_string()
     };
-    for condition in [DriveCondition::Released, DriveCondition::Absent] {
-        let said = said(condition);
-        let parts =
-            ["file:/d/3.img: it is drive-3", "drive return tank/drive-3", "remove-drive tank drive-3"];
-        for part in parts {
-            assert!(said.contains(part), "'{part}' is not in: {said}");
-        }
+    for part in ["file:/d/3.img: it is drive-3", "drive return tank/drive-3", "remove-drive tank drive-3"] {
+        assert!(said(true).contains(part), "'{part}' is not in: {}", said(true));
     }
-    for condition in [DriveCondition::Online, DriveCondition::Leaving, DriveCondition::Returned(DriveId(5))] {
-        assert!(said(condition).contains("in use by pool 'tank'"));
-    }
+    assert_eq!(said(false), "file:/d/3.img: in use by pool 'tank' of this daemon");
 }

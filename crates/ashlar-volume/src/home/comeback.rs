@@ -46,7 +46,7 @@ impl<B: DriveBay> Home<B> {
         }
         let kept = returned?.columns_kept;
         tracing::info!(pool = pool.name, drive = spec, kept, "the drive is back");
-        Ok(pool.record())
+        Ok(pool.record(&self.bay))
     }
 
     async fn open_lost(

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{ByteSize, Device, DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, Store};
+use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
-use super::{Home, OpenPool, PoolDrive};
+use super::{Home, HomeStore, PoolDrive};
 use crate::bay::{BayDrive, DriveBay, DriveContent, DriveFacts, inspect, read_superblock};
 use crate::error::NodeError;
-use crate::report::{PoolRecord, name_of_lost};
+use crate::report::{HeldDrive, PoolRecord};
 
 /// A pool to be made.
 #[derive(Clone, Debug)]
@@ -160,8 +160,8 @@ impl<B: DriveBay> Home<B> {
         let in_use = self.identities_in_use();
         for spec in specs {
             let Some(identity) = self.bay.identity(spec) else { continue };
-            if let Some((pool, lost)) = in_use.get(&identity) {
-                return Err(NodeError::of_pools_drive(spec, lost.clone(), pool));
+            if let Some(held) = in_use.get(&identity) {
+                return Err(held.refuses(spec));
             }
             if let Some(other) = seen.insert(identity, spec) {
                 return Err(NodeError::SameDrive(other.clone(), spec.clone()));
@@ -170,20 +170,9 @@ impl<B: DriveBay> Home<B> {
         Ok(())
     }
 
-    /// Whose they are, and under which name the pool has lost them, if it has.
-    fn identities_in_use(&self) -> BTreeMap<String, (String, Option<String>)> {
-        let pools = self.pools.borrow();
-        let mut in_use = BTreeMap::new();
-        for pool in pools.values() {
-            let drives = pool.store.status().drives;
-            for member in pool.drives.borrow().iter() {
-                let identity = self.bay.identity(&member.drive.facts.spec);
-                // One that came back has several records, of which the newest comes last.
-                let lost = drives.iter().rfind(|drive| drive.uuid == member.uuid).and_then(name_of_lost);
-                in_use.extend(identity.map(|identity| (identity, (pool.name.clone(), lost))));
-            }
-        }
-        in_use
+    fn identities_in_use(&self) -> BTreeMap<String, HeldDrive> {
+        let held = self.held().into_iter();
+        held.filter_map(|held| Some((self.bay.identity(&held.spec)?, held))).collect()
     }
 
     /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered
@@ -221,12 +210,12 @@ impl<B: DriveBay> Home<B> {
             })),
             None => self.give_back(drives),
         }
-        added.map(|_| pool.record())
+        added.map(|_| pool.record(&self.bay))
     }
 
     async fn add_to(
         &self,
-        store: &Store<B::World>,
+        store: &HomeStore<B>,
         drive: &BayDrive<B::Device>,
         old: Option<DriveId>,
         force: bool,
@@ -242,11 +231,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     /// One that was being added when the daemon was killed carries the pool's label, and holds nothing.
-    async fn check_free(
-        &self,
-        store: &Store<B::World>,
-        drive: &BayDrive<B::Device>,
-    ) -> Result<(), NodeError> {
+    async fn check_free(&self, store: &HomeStore<B>, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
         let checked = self.check_blank(drive).await;
         if !matches!(checked, Err(NodeError::Holds { .. })) {
             return checked;
@@ -267,9 +252,11 @@ impl<B: DriveBay> Home<B> {
     pub async fn prepare_spare(&self, uuid: PoolUuid, spec: String, force: bool) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
-        let prepared = match pool.check_spare(&drives[0].facts) {
+        // What is true of a drive that is added, or comes for another one, is true of a spare.
+        let fits = pool.store.check_size(drives[0].device.size_bytes());
+        let prepared = match fits {
             Ok(()) => self.make_blank(&drives[0], force).await,
-            too_small => too_small,
+            Err(error) => Err(NodeError::AddDrive { spec, error }),
         };
         if prepared.is_err() {
             self.give_back(drives);
@@ -335,16 +322,4 @@ impl<B: DriveBay> Home<B> {
 
 fn failed(spec: &str, error: impl std::fmt::Display) -> NodeError {
     NodeError::Drive(format!("{spec}: {error}"))
-}
-
-impl<B: DriveBay> OpenPool<B> {
-    fn check_spare(&self, spare: &DriveFacts) -> Result<(), NodeError> {
-        let smallest = self.drives.borrow().iter().map(|member| member.pool_bytes).min().unwrap_or(0);
-        if spare.size_bytes >= smallest {
-            return Ok(());
-        }
-        let (spec, pool) = (spare.spec.clone(), self.name.clone());
-        let (size, wanted) = (ByteSize(spare.size_bytes), ByteSize(smallest));
-        Err(NodeError::SpareTooSmall { spec, size, pool, wanted })
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_block::{Clock, Device, DriveUuid, PoolUuid, within};
-use ashlar_store::format::root::MemberState;
+use ashlar_block::{Clock, Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_store::format::root::{MemberRecord, MemberState};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, OPEN_ANSWER_MAX, read_roots};
 use futures_util::future::join_all;
 
-use super::{Home, OpenRequest, PoolDrive};
-use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
+use super::{Home, OpenRequest, OpeningStage, PoolDrive};
+use crate::bay::{BayDrive, DriveBay, DriveContent, NoMember, inspect};
 use crate::error::NodeError;
 
 /// Pause between two looks whether a late drive has come.
@@ -35,13 +35,6 @@ impl<D: Clone> FoundMember<D> {
     }
 }
 
-/// A drive that is no member of any pool.
-pub(super) struct NoMember {
-    pub(super) spec: String,
-    /// What it is instead, as a sentence that names it.
-    pub(super) why: String,
-}
-
 /// What was found on the drives that were given.
 pub(super) struct Found<D> {
     members: Vec<FoundMember<D>>,
@@ -62,27 +55,60 @@ pub(super) struct FoundPool<D> {
 impl<B: DriveBay> Home<B> {
     /// The members of the pool that is asked for. Those that its newest root counts on are waited for.
     pub(super) async fn find_pool(&self, request: &OpenRequest) -> Result<FoundPool<B::Device>, NodeError> {
-        let wanted = request.pool.as_deref();
-        let mut found = self.find_members(&request.drives).await;
-        found.let_go_of_others(wanted);
-        let start = self.world.now();
-        let mut said = false;
-        while !found.others.is_empty() && self.world.now().since(start) < request.member_wait {
-            let late = found.late(&self.world, wanted).await;
-            if late.is_empty() {
+        let (wanted, start) = (request.pool.as_deref(), self.world.now());
+        let mut found = Found { members: Vec::new(), others: Vec::new() };
+        let mut late: Option<Late> = None;
+        loop {
+            let has_come = self.find_more(request, &mut found, late.is_none()).await;
+            let is_waited_for = self.world.now().since(start) < request.member_wait;
+            let is_whole = found.others.is_empty() && !request.seek;
+            if is_whole || !is_waited_for || request.opening.is_stopped() {
                 break;
             }
-            if !std::mem::replace(&mut said, true) {
-                tracing::warn!(pool = wanted, "drives are late and waited for: {}", late.join("; "));
+            let is_first = late.is_none();
+            if has_come || is_first {
+                late = Some(found.late(&self.world, wanted).await);
+            }
+            let Some(late) = late.as_ref().filter(|late| late.is_any) else { break };
+            request.opening.enter(OpeningStage::Waiting(late.names()));
+            if is_first {
+                let why = [found.reasons(), reasons(&self.missed(request, &found))].concat().join("; ");
+                let pool = request.name.as_deref().or(wanted);
+                tracing::warn!(pool, "drives are late and waited for: {why}");
             }
             self.world.sleep(LATE_POLL).await;
-            let again: Vec<String> = found.others.drain(..).map(|other| other.spec).collect();
-            let mut more = self.find_members(&again).await;
-            more.let_go_of_others(wanted);
-            found.members.extend(more.members);
-            found.others = more.others;
         }
-        found.choose_pool(wanted, request.left_out.clone())
+        if request.opening.is_stopped() {
+            return Err(NodeError::OpeningStopped);
+        }
+        let missed = self.missed(request, &found);
+        found.choose_pool(request, missed)
+    }
+
+    /// Looks at drives that may be members and that were not found to be. True: some are.
+    async fn find_more(&self, request: &OpenRequest, found: &mut Found<B::Device>, is_first: bool) -> bool {
+        let others: Vec<String> = found.others.drain(..).map(|other| other.spec).collect();
+        let places: Vec<String> = match request.pool.as_deref().filter(|_| request.seek) {
+            Some(pool) => {
+                let is_new = |(uuid, _): &(DriveUuid, String)| !found.has(*uuid);
+                self.bay.sought(pool).drives.into_iter().filter(is_new).map(|(_, spec)| spec).collect()
+            }
+            None if is_first => request.drives.clone(),
+            None => others,
+        };
+        let mut more = self.find_members(&places).await;
+        more.let_go_of_others(request.pool.as_deref());
+        let has_come = !more.members.is_empty();
+        found.members.extend(more.members);
+        found.others = more.others;
+        has_come
+    }
+
+    /// Why no member is where members were, of a pool whose drives are sought.
+    fn missed(&self, request: &OpenRequest, found: &Found<B::Device>) -> Vec<NoMember> {
+        let Some(pool) = request.pool.as_deref().filter(|_| request.seek) else { return Vec::new() };
+        let is_new = |missed: &NoMember| !found.is_missing(&missed.spec);
+        self.bay.sought(pool).missed.into_iter().filter(is_new).collect()
     }
 
     pub(super) async fn find_members(&self, specs: &[String]) -> Found<B::Device> {
@@ -143,10 +169,15 @@ impl<D: Device + Clone> Found<D> {
         reasons(&self.others)
     }
 
-    /// Why drives are not there that the pool counts on; none if it counts on nothing that is not there.
-    async fn late(&self, clock: &impl Clock, wanted: Option<&str>) -> Vec<String> {
-        let why = || self.reasons();
-        let Some(uuid) = self.pools(wanted).first().map(|(uuid, _)| *uuid) else { return why() };
+    fn has(&self, uuid: DriveUuid) -> bool {
+        self.members.iter().any(|member| member.superblock.drive_uuid == uuid)
+    }
+
+    /// Which drives are not there that the pool counts on.
+    async fn late(&self, clock: &impl Clock, wanted: Option<&str>) -> Late {
+        let Some(uuid) = self.pools(wanted).first().map(|(uuid, _)| *uuid) else {
+            return Late { is_any: true, drives: Vec::new() };
+        };
         let members = self.members.iter().filter(|member| member.superblock.pool == uuid);
         let there: BTreeSet<DriveUuid> = members.clone().map(|member| member.superblock.drive_uuid).collect();
         let roots = members.map(|member| {
@@ -156,8 +187,10 @@ impl<D: Device + Clone> Found<D> {
         let roots = join_all(roots).await.into_iter().flatten().flatten();
         let newest = roots.max_by_key(|root| root.generation);
         let counted_on = newest.iter().flat_map(|root| &root.members);
-        let mut counted_on = counted_on.filter(|member| member.state == MemberState::Present);
-        if counted_on.any(|member| !there.contains(&member.uuid)) { why() } else { Vec::new() }
+        let is_late =
+            |member: &&MemberRecord| member.state == MemberState::Present && !there.contains(&member.uuid);
+        let drives: Vec<DriveId> = counted_on.filter(is_late).map(|member| member.drive).collect();
+        Late { is_any: !drives.is_empty(), drives }
     }
 
     /// The pools that the drives belong to, as far as they may be meant.
@@ -171,7 +204,13 @@ impl<D: Device + Clone> Found<D> {
     }
 
     /// The pool that is meant, of those that the drives belong to.
-    fn choose_pool(self, wanted: Option<&str>, left_out: Vec<String>) -> Result<FoundPool<D>, NodeError> {
+    fn choose_pool(
+        mut self,
+        request: &OpenRequest,
+        missed: Vec<NoMember>,
+    ) -> Result<FoundPool<D>, NodeError> {
+        let (wanted, left_out) = (request.pool.as_deref(), request.left_out.clone());
+        self.others.extend(missed);
         let mut meant: Vec<_> = self.pools(wanted).into_iter().collect();
         if meant.len() > 1 {
             let names = meant.iter().map(|(uuid, name)| format!("{name} {uuid}"));
@@ -181,11 +220,32 @@ impl<D: Device + Clone> Found<D> {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
             let reasons = [self.reasons(), left_out].concat();
             let why =
-                if reasons.is_empty() { "they belong to other pools".to_owned() } else { reasons.join("; ") };
-            return Err(NodeError::NoMembers { pool, why });
+                if reasons.is_empty() { nothing_known(request.seek).to_owned() } else { reasons.join("; ") };
+            return Err(if request.seek {
+                NodeError::NoneThere { why }
+            } else {
+                NodeError::NoMembers { pool, why }
+            });
         };
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
         Ok(FoundPool { uuid, name, members, others: self.others, left_out })
+    }
+}
+
+fn nothing_known(is_sought: bool) -> &'static str {
+    if is_sought { "no drive carries its label" } else { "they belong to other pools" }
+}
+
+/// Drives that a pool counts on and that are not there.
+struct Late {
+    /// There are some. Until a member is there it is not known which.
+    is_any: bool,
+    drives: Vec<DriveId>,
+}
+
+impl Late {
+    fn names(&self) -> Vec<String> {
+        self.drives.iter().map(|drive| format!("drive-{}", drive.0)).collect()
     }
 }
 

@@ -4,9 +4,8 @@ use ashlar_block::{ByteSize, counted_are};
 use ashlar_store::format::superblock::Superblock;
 
 use super::PoolDrive;
-use super::members::NoMember;
-use crate::bay::DriveFacts;
-use crate::node::is_at;
+use crate::bay::{DriveFacts, NoMember};
+use ashlar_block::place::is_at;
 
 /// What the opening of a pool has found.
 pub(super) struct Notes {

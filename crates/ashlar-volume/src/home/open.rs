@@ -10,15 +10,17 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
-use super::members::{FoundMember, FoundPool, NoMember, reasons};
+use super::members::{FoundMember, FoundPool, reasons};
 use super::notes::{Notes, difference_in_size};
-use super::{Home, OpenPool, OpenVolume, PoolDrive};
+use super::stopped::stopped;
+use super::{Home, OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive};
 use crate::attributes::Attributes;
-use crate::bay::DriveBay;
+use crate::bay::{DriveBay, NoMember};
 use crate::error::NodeError;
-use crate::node::path_of;
+use crate::fuse::{Fuse, PoolWorld};
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
+use ashlar_block::place::path_of;
 
 /// How often a pool is opened that another machine may have had open meanwhile.
 const OPEN_TRIES: u32 = 3;
@@ -30,8 +32,12 @@ const UNLOCKED_MAX: Duration = Duration::from_secs(5);
 pub struct OpenRequest {
     /// Which, by name or UUID. Without it, the drives are those of one pool.
     pub pool: Option<String>,
+    /// What people call it, as far as that is known.
+    pub name: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
+    /// They are looked for by their labels instead, and by `pool`'s UUID: see [`DriveBay::sought`].
+    pub seek: bool,
     /// Why others are none, each a sentence: they were looked at before.
     pub left_out: Vec<String>,
     /// Names that other open pools have: a pool of such a name is not opened.
@@ -44,6 +50,8 @@ pub struct OpenRequest {
     pub options: Options,
     /// How long members are waited for that the pool counts on and that are not there yet.
     pub member_wait: Duration,
+    /// Who looks on.
+    pub opening: Opening,
 }
 
 /// Where the drives of a pool may be, as somebody has looked for them.
@@ -92,7 +100,7 @@ impl<B: DriveBay> Home<B> {
     /// # Errors
     /// [`NodeError`]; nothing is open then.
     pub async fn open_pool(&self, mut request: OpenRequest) -> Result<PoolRecord, NodeError> {
-        if request.drives.is_empty() {
+        if request.drives.is_empty() && !request.seek {
             return Err(NodeError::NoDrives);
         }
         let mut tries = OPEN_TRIES;
@@ -107,6 +115,7 @@ impl<B: DriveBay> Home<B> {
                 return Err(NodeError::PoolName(name, found.uuid.to_string()));
             }
             tries -= 1;
+            request.opening.enter(OpeningStage::Reading);
             match self.open_members(found, request.options.clone(), request.policy).await {
                 Err(error @ NodeError::Open { error: OpenError::Unsure, .. }) if tries > 0 => {
                     tracing::info!(%error, "opening a pool once more");
@@ -124,12 +133,25 @@ impl<B: DriveBay> Home<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
+        let (fuse, name) = (self.fuse_of(found.uuid, &found.name), found.name.clone());
+        let opened = fuse.guard(self.open_under(&fuse, found, options, policy)).await;
+        opened.map_err(|blown| stopped(name, blown))?
+    }
+
+    async fn open_under(
+        &self,
+        fuse: &Rc<Fuse>,
+        found: FoundPool<B::Device>,
+        options: Options,
+        policy: OpenPolicy,
+    ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let given: Vec<(DriveId, String)> =
             drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
         let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
-        let opened = Store::open(&self.world, found, options, policy).await;
+        let world = PoolWorld::new(self.world.clone(), fuse.clone());
+        let opened = Store::open(&world, found, options, policy).await;
         let (store, mut opened) = opened.map_err(|error| {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
@@ -137,9 +159,7 @@ impl<B: DriveBay> Home<B> {
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
-        tracing::info!(pool = name, replayed = opened.replayed, missing = ?opened.missing, "the pool is open");
-        let volumes = RefCell::default();
-        let (changing, is_leaving) = (Mutex::default(), Cell::new(false));
+        tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool {
             uuid,
             name,
@@ -147,16 +167,18 @@ impl<B: DriveBay> Home<B> {
             opened,
             drives: RefCell::new(drives),
             notes,
+            failed_at: RefCell::default(),
             parting: RefCell::default(),
-            volumes,
-            is_leaving,
-            changing,
+            volumes: RefCell::default(),
+            is_leaving: Cell::new(false),
+            changing: Mutex::default(),
         });
         self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
-        Ok(pool.record())
+        self.stop_if_blown(&pool);
+        Ok(pool.record(&self.bay))
     }
 
     async fn open_volumes(&self, pool: &OpenPool<B>) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
-use super::{Home, OpenPool, OpenVolume};
+use super::{Home, HomeVolume, OpenPool, OpenVolume};
 use crate::access::AccessChange;
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
@@ -37,14 +37,14 @@ fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     if size_bytes == 0 {
         return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
     }
+    if size_bytes > VOLUME_BLOCKS_MAX * block {
+        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
+        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
+    }
     if !size_bytes.is_multiple_of(block) {
         let nearest = size_bytes.next_multiple_of(block);
         let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
         return Err(NodeError::Size(why));
-    }
-    if size_bytes / block > VOLUME_BLOCKS_MAX {
-        let (size, most) = (ByteSize(size_bytes), ByteSize(VOLUME_BLOCKS_MAX * block));
-        return Err(NodeError::Size(format!("{size} is more than a volume can have ({most})")));
     }
     Ok(size_bytes / block)
 }
@@ -77,8 +77,8 @@ impl<B: DriveBay> Home<B> {
         let id = created?;
         let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
-        self.table.put([pool.row(self.index, &open)]);
         pool.volumes.borrow_mut().insert(id, open);
+        self.publish(&pool, id);
         pool.report_of(id)
     }
 
@@ -201,7 +201,7 @@ impl<B: DriveBay> Home<B> {
     async fn change_volume(
         &self,
         place: Place,
-        change: impl AsyncFnOnce(StoreVolume<B::World>) -> Result<(), IoError>,
+        change: impl AsyncFnOnce(HomeVolume<B>) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
         let gone = |_| ashlar_block::Cause::NoSuchVolume;
         let pool = self.pool(place.pool).map_err(gone)?;
@@ -214,6 +214,10 @@ impl<B: DriveBay> Home<B> {
 
     /// Tells everybody how a volume is now.
     fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
+        // One that leaves has been taken out of the table, and stays out.
+        if pool.is_leaving.get() {
+            return;
+        }
         if let Some(open) = pool.volumes.borrow().get(&id) {
             self.table.put([pool.row(self.index, open)]);
         }
@@ -221,7 +225,7 @@ impl<B: DriveBay> Home<B> {
 }
 
 impl<B: DriveBay> OpenPool<B> {
-    fn volume_named(&self, name: &str) -> Result<StoreVolume<B::World>, NodeError> {
+    fn volume_named(&self, name: &str) -> Result<HomeVolume<B>, NodeError> {
         let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name.clone(), volume: name.to_owned() };
         volume.ok_or_else(missing)

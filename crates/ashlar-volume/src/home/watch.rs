@@ -3,8 +3,8 @@
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use ashlar_block::{Clock, Device, Spawn};
-use ashlar_store::{DriveCondition, PoolStatus};
+use ashlar_block::{Clock, Device, DriveId, Nanos, Spawn};
+use ashlar_store::{DriveCondition, DriveStatus, Failure, PoolStatus};
 
 use super::{Home, OpenPool, PoolDrive};
 use crate::bay::DriveBay;
@@ -13,23 +13,28 @@ use crate::table::{PoolHealth, Table};
 
 /// How often.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long after a drive has failed it may vanish and count as pulled: the kernel takes a moment to let go of it.
+const PULLED_MAX: Duration = Duration::from_secs(30);
 
 impl<B: DriveBay> Home<B> {
     /// Watches `pool` until it is closed.
     pub(super) fn watch(&self, pool: &Rc<OpenPool<B>>) {
         let (bay, table, world) = (self.bay.clone(), self.table.clone(), self.world.clone());
+        let fuse = pool.fuse().clone();
         let pool: Weak<OpenPool<B>> = Rc::downgrade(pool);
         table_figures(&table, &pool);
-        self.world.spawn(async move {
+        let watching = async move {
             loop {
                 world.sleep(WATCH_INTERVAL).await;
                 if !table_figures(&table, &pool) {
                     return;
                 }
-                look_at_drives(&bay, &pool).await;
-                part_with_drives(&pool, &world);
+                look_at_drives(&bay, &pool, world.now()).await;
+                part_with_drives(&pool);
             }
-        });
+        };
+        let guarded = fuse.guard(watching);
+        self.world.spawn(async move { drop(guarded.await) });
     }
 }
 
@@ -42,31 +47,67 @@ fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
     true
 }
 
-/// Drives that have vanished are given up by the first write that meets them: a checkpoint is one.
-async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>) {
+/// Drives that have vanished, or are not believed any more, are given up by the first write that meets them: a
+/// checkpoint is one. Of those that have vanished the pool is told that, so that they may come back by themselves.
+async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>, now: Nanos) {
     let Some(pool) = pool.upgrade() else { return };
-    let status = pool.store.status();
-    let online = |uuid| {
-        // One that came back has two records: that of its old number says that it is lost.
-        let mut records = status.drives.iter().filter(|drive| drive.uuid == uuid);
-        records.any(|drive| matches!(drive.condition, DriveCondition::Online | DriveCondition::Leaving))
-    };
-    // Each is looked at, so that one root is written without all that are gone.
-    let is_lost = |drive: &&PoolDrive<B::Device>| online(drive.uuid) && !bay.is_present(&drive.drive.device);
-    let specs = |drive: &PoolDrive<B::Device>| drive.drive.facts.spec.clone();
-    let lost: Vec<String> = pool.drives.borrow().iter().filter(is_lost).map(specs).collect();
+    // Each is looked at, so that one root is written without all of them.
+    let lost = pool.drives_lost(bay, now);
     if lost.is_empty() {
         return;
     }
-    tracing::error!(pool = pool.name, drives = lost.join(", "), "drives are gone");
-    if let Err(error) = pool.store.checkpoint().await {
+    let names: Vec<&str> = lost.iter().map(|lost| lost.place.as_str()).collect();
+    tracing::error!(pool = pool.name, drives = names.join(", "), "drives are gone");
+    let gone: Vec<DriveId> = lost.iter().filter(|lost| lost.has_vanished).map(|lost| lost.drive).collect();
+    let written = match gone.as_slice() {
+        [] => pool.store.checkpoint().await,
+        gone => pool.store.drives_are_gone(gone).await,
+    };
+    if let Err(error) = written {
         tracing::error!(pool = pool.name, %error, "writing the pool's root without them");
+    }
+}
+
+/// A drive that is lost, although its pool does not know that, or does not know why.
+struct Lost {
+    drive: DriveId,
+    place: String,
+    /// Nothing is where it was.
+    has_vanished: bool,
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    fn drives_lost(&self, bay: &B, now: Nanos) -> Vec<Lost> {
+        let status = self.store.status();
+        let lost = |given: &PoolDrive<B::Device>| {
+            // One that came back has several records, of which the newest comes last.
+            let record = status.drives.iter().rfind(|drive| drive.uuid == given.uuid)?;
+            let device = &given.drive.device;
+            let is_lost = match record.condition {
+                DriveCondition::Online | DriveCondition::Leaving => !bay.is_present(device),
+                _ => self.was_pulled(record, now) && !bay.is_there(device),
+            };
+            let place = || given.facts(bay).place().to_owned();
+            is_lost.then(|| Lost { drive: given.id, place: place(), has_vanished: !bay.is_there(device) })
+        };
+        self.drives.borrow().iter().filter_map(lost).collect()
+    }
+
+    /// Whether a drive that has failed may have been pulled then, if it turns out to have vanished: one that is
+    /// pulled may refuse a few writes first.
+    fn was_pulled(&self, record: &DriveStatus, now: Nanos) -> bool {
+        let refused = matches!(record.condition, DriveCondition::Failed(Failure::Device(_)));
+        if !refused || !record.is_given_up {
+            return false;
+        }
+        let since = *self.failed_at.borrow_mut().entry(record.drive).or_insert(now);
+        now.since(since) < PULLED_MAX
     }
 }
 
 /// Takes the label off drives that the pool has let go of, and lets go of them: in a task of its own, because one that was given
 /// up for its silence may never answer.
-fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
+fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
     let Some(pool) = pool.upgrade() else { return };
     for uuid in pool.store.take_departed() {
         let place = pool.drives.borrow().iter().position(|drive| drive.uuid == uuid);
@@ -75,7 +116,7 @@ fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>, world: &B::World) {
         let (name, store) = (pool.name.clone(), pool.store.clone());
         let (of, spec) = (Rc::downgrade(&pool), departed.drive.facts.spec.clone());
         pool.parting.borrow_mut().push(spec.clone());
-        world.spawn(async move {
+        pool.store.world().clone().spawn(async move {
             // Another machine that has the pool by now may have taken the drive anew.
             match store.holds().await {
                 Ok(()) => part_with(departed, &name).await,

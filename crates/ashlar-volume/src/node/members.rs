@@ -5,12 +5,13 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid};
 use ashlar_store::{DriveCondition, OpenPolicy};
 
-use super::{Located, Node, check_unused, is_at};
+use super::{Located, Node, check_unused};
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::error::NodeError;
-use crate::home::{OpenRequest, Removal};
+use crate::home::{OpenRequest, Opening, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
+use ashlar_block::place::is_at;
 
 impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// Takes a drive into a pool: a blank one, or any with `force`.
@@ -28,11 +29,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         spec: String,
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
-        check_unused(&self.reports().await?, std::slice::from_ref(&spec))?;
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.add_drive(uuid, old, spec, force).await })
-            .await?
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.add_drive(uuid, old, spec, force).await }).await
     }
 
     /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it was given.
@@ -42,11 +41,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn fail_drive(&self, pool: &str, name: String, force: bool) -> Result<PoolReport, NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, &name)?.status.drive;
-        let (home, uuid) = (report.home, report.status.uuid);
-        self.courier
-            .call(home, move |home| async move { home.fail_drive(uuid, drive, force).await })
-            .await??;
-        self.report(&uuid.to_string()).await
+        let at = Located::of(&report);
+        self.at_pool(at, move |home, uuid| async move { home.fail_drive(uuid, drive, force).await }).await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed. Returns when
@@ -62,11 +59,10 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<PoolReport, NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, &name)?.status.drive;
-        let (home, uuid) = (report.home, report.status.uuid);
-        self.courier
-            .call(home, move |home| async move { home.remove_drive(uuid, drive, removal).await })
-            .await??;
-        self.report(&uuid.to_string()).await
+        let at = Located::of(&report);
+        self.at_pool(at, move |home, uuid| async move { home.remove_drive(uuid, drive, removal).await })
+            .await?;
+        self.report(&at.uuid.to_string()).await
     }
 
     /// Takes a drive into a pool, as [`Self::add_drive`], and removes another one unless it is lost: what lived on that one is
@@ -114,9 +110,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let report = self.report(pool).await?;
         let found = lost_drive_named(&report, &name)?;
         let known = || found.facts.is_none().then(|| remembered(found.status.uuid)).flatten();
-        let (at, drive) = (at.or_else(known), found.status.drive);
-        let (home, uuid) = (report.home, report.status.uuid);
-        self.courier.call(home, move |home| async move { home.return_drive(uuid, drive, at).await }).await?
+        let (place, drive) = (at.or_else(known), found.status.drive);
+        let at = Located::of(&report);
+        self.at_pool(at, move |home, uuid| async move { home.return_drive(uuid, drive, place).await }).await
     }
 
     /// Opens a pool that has halted anew, with those of the drives that are there by now. Until it is sure that there are enough,
@@ -132,12 +128,14 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<PoolRecord, NodeError> {
         let report = self.report(pool).await?;
         lost_drive_named(&report, name)?;
-        let (home, uuid) = (report.home, report.status.uuid);
+        let at = Located::of(&report);
         let reports = self.reports().await?;
-        let others = reports.into_iter().filter(|report| report.status.uuid != uuid);
+        let others = reports.into_iter().filter(|report| report.status.uuid != at.uuid);
         let request = OpenRequest {
-            pool: Some(uuid.to_string()),
+            pool: Some(at.uuid.to_string()),
+            name: Some(report.status.name),
             drives,
+            seek: false,
             left_out: Vec::new(),
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
@@ -146,8 +144,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,
+            opening: Opening::default(),
         };
-        self.courier.call(home, move |home| async move { home.reopen_pool(uuid, request).await }).await?
+        self.at_pool(at, move |home, uuid| async move { home.reopen_pool(uuid, request).await }).await
     }
 }
 

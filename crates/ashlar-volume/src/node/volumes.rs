@@ -1,6 +1,6 @@
 //! The volumes of a node.
 
-use super::{Located, Node};
+use super::Node;
 use crate::access::AccessChange;
 use crate::bay::DriveBay;
 use crate::courier::Courier;
@@ -23,7 +23,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<VolumeReport, NodeError> {
         let made = self.create_volume_as(pool, nsid, new).await;
         made.inspect_err(|error| match error {
-            NodeError::Io(_) | NodeError::Gone(_) => self.table.release(nsid),
+            NodeError::Io(_) | NodeError::Gone(_) | NodeError::Stopped { .. } => self.table.release(nsid),
             _ => self.table.take_back(nsid),
         })
     }
@@ -34,8 +34,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         nsid: Nsid,
         new: NewVolume,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.create_volume(uuid, nsid, new).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.create_volume(uuid, nsid, new).await }).await
     }
 
     /// Makes a volume larger, or smaller with `force`.
@@ -49,11 +49,12 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         size_bytes: u64,
         force: bool,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        let resize = move |home: std::rc::Rc<crate::home::Home<B>>| async move {
-            home.resize_volume(uuid, name, size_bytes, force).await
-        };
-        self.courier.call(home, resize).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.resize_volume(uuid, name, size_bytes, force).await },
+        )
+        .await
     }
 
     /// Gives a volume another name.
@@ -66,8 +67,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         name: String,
         new: VolumeName,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.rename_volume(uuid, name, new).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await }).await
     }
 
     /// Sets or clears write protection.
@@ -80,10 +81,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         name: String,
         is_protected: bool,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.protect_volume(uuid, name, is_protected).await })
-            .await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.protect_volume(uuid, name, is_protected).await })
+            .await
     }
 
     /// Changes who may see a volume.
@@ -96,10 +96,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         name: String,
         change: AccessChange,
     ) -> Result<VolumeReport, NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier
-            .call(home, move |home| async move { home.change_access(uuid, name, change).await })
-            .await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.change_access(uuid, name, change).await }).await
     }
 
     /// Deletes a volume.
@@ -107,7 +105,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// # Errors
     /// [`NodeError`].
     pub async fn delete_volume(&self, pool: &str, name: String) -> Result<(), NodeError> {
-        let Located { home, uuid } = self.locate(pool).await?;
-        self.courier.call(home, move |home| async move { home.delete_volume(uuid, name).await }).await?
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.delete_volume(uuid, name).await }).await
     }
 }

@@ -3,4 +3,5 @@
 mod comeback;
 mod node;
 mod slow_drive;
+mod stopped;
 mod support;

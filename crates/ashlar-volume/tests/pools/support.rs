@@ -12,7 +12,7 @@ use ashlar_reactor::{Config, Handle};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
     AccessList, BayDrive, Courier, DriveBay, DriveFacts, Gone, Home, HostNqn, NewVolume, Node, NodeDoor,
-    ReactorIndex, SubsystemInfo, Table,
+    ReactorIndex, StoppedPool, SubsystemInfo, Table,
 };
 
 /// Drives in memory by their text, each the same at every opening.
@@ -43,6 +43,8 @@ impl DriveBay for MemoryBay {
         let device = drives[spec].clone();
         let facts = DriveFacts {
             spec: spec.to_owned(),
+            kernel: None,
+            stable_name: None,
             kind: "memory".to_owned(),
             size_bytes: device.info().size_bytes,
             is_volatile: true,
@@ -78,6 +80,7 @@ impl DriveBay for MemoryBay {
 thread_local! {
     static BAY: RefCell<MemoryBay> = RefCell::default();
     static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
+    static STOPPED: RefCell<Vec<StoppedPool>> = const { RefCell::new(Vec::new()) };
     static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
     /// How many times drives are yet refused to whoever opens them.
     static HELD: RefCell<BTreeMap<String, u32>> = const { RefCell::new(BTreeMap::new()) };
@@ -95,6 +98,11 @@ pub async fn hold_drive(handles: &Handles, spec: &str, times: u32) {
     let spec = spec.to_owned();
     let hold = move |_| async move { HELD.with_borrow_mut(|held| held.insert(spec, times)) };
     handles.call(ReactorIndex(0), hold).await.expect("it runs");
+}
+
+/// The pools that faults in Ashlar itself have stopped on reactor 0.
+pub async fn stopped(handles: &Handles) -> Vec<StoppedPool> {
+    handles.call(ReactorIndex(0), |_| async { STOPPED.with_borrow(Vec::clone) }).await.expect("it runs")
 }
 
 fn faults_here(spec: &str) -> Faults {
@@ -188,7 +196,8 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
         std::thread::spawn(move || {
             let serve = async move {
                 let bay = BAY.with_borrow(MemoryBay::clone);
-                HOME.set(Some(Home::new(ReactorIndex(index), bay, table)));
+                let told = |pool| STOPPED.with_borrow_mut(|stopped| stopped.push(pool));
+                HOME.set(Some(Home::new(ReactorIndex(index), bay, table, told)));
                 sender.send(ashlar_reactor::handle()).expect("the test waits");
                 pending::<()>().await
             };

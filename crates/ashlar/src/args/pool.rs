@@ -15,7 +15,8 @@ pub enum PoolCommand {
 A file that does not exist is made, all of its space reserved; sparse=on takes
 it as it is written. Drives in memory (mem:1GiB) are for tests: they go with
 the daemon. With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile
-(FILE.toml) a file or memory takes as long as such a drive would.")]
+(FILE.toml) a file or memory takes as long as such a drive would. A comma in
+the path of a file is written \\,")]
     Create {
         /// Its name
         name: String,
@@ -54,8 +55,9 @@ and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
-        /// A drive, or a directory to look for drives in; repeatable
-        #[arg(long = "drive", value_name = "DRIVE", required = true)]
+        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this node has and
+        /// that is not open is opened, wherever its drives are
+        #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]

@@ -45,6 +45,8 @@ fn start_pool(state: PathBuf) -> anyhow::Result<Server> {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     };
     let config = Config::resolve(&arguments, None)?;
     let (started, begun) = channel();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use ashlar_block::place::{escaped, split_options, unescaped};
 
 /// All of the drives as the daemon finds them.
 ///
@@ -17,9 +18,12 @@ pub fn all_absolute(drives: &[String]) -> anyhow::Result<Vec<String>> {
 /// # Errors
 /// As of [`all_absolute`].
 pub fn absolute(drive: &str) -> anyhow::Result<String> {
-    let mut parts = drive.split(',');
-    let mut named = absolute_place(parts.next().unwrap_or_default())?;
-    for option in parts {
+    if is_path(drive) && Path::new(drive).exists() {
+        return Ok(escaped(&absolute_path(drive)?));
+    }
+    let (place, options) = split_options(drive);
+    let mut named = absolute_place(place)?;
+    for option in options.iter().flat_map(|options| options.split(',')) {
         let option = match option.strip_prefix("model=") {
             Some(profile) if profile.ends_with(".toml") => format!("model={}", absolute_path(profile)?),
             _ => option.to_owned(),
@@ -29,11 +33,13 @@ pub fn absolute(drive: &str) -> anyhow::Result<String> {
     Ok(named)
 }
 
-/// A member of a pool. By its name or its number it is meant whatever files there are.
+/// A member of the pool, whose name may stand in front of it. By its name or its number it is meant whatever files there are.
 ///
 /// # Errors
 /// As of [`all_absolute`].
-pub fn absolute_member(drive: &str) -> anyhow::Result<String> {
+pub fn absolute_member(pool: &str, drive: &str) -> anyhow::Result<String> {
+    let within_pool = drive.strip_prefix(pool).and_then(|rest| rest.strip_prefix('/'));
+    let drive = within_pool.unwrap_or(drive);
     let number = drive.strip_prefix("drive-").unwrap_or(drive);
     if number.parse::<u16>().is_ok() { Ok(drive.to_owned()) } else { absolute(drive) }
 }
@@ -41,9 +47,11 @@ pub fn absolute_member(drive: &str) -> anyhow::Result<String> {
 /// The drive without its options.
 fn absolute_place(place: &str) -> anyhow::Result<String> {
     match place.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => Ok(format!("file:{}", absolute_path(path)?)),
+        Some(("file", path)) if !path.is_empty() => {
+            Ok(format!("file:{}", escaped(&absolute_path(&unescaped(path))?)))
+        }
         Some(("file" | "mem" | "null", _)) => Ok(place.to_owned()),
-        _ if is_path(place) => absolute_path(place),
+        _ if is_path(place) => Ok(escaped(&absolute_path(&unescaped(place))?)),
         _ => Ok(place.to_owned()),
     }
 }
@@ -55,7 +63,8 @@ fn is_path(place: &str) -> bool {
 
 fn absolute_path(path: &str) -> anyhow::Result<String> {
     let absolute = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
-    Ok(absolute.display().to_string())
+    let text = absolute.to_str().map(str::to_owned);
+    text.with_context(|| format!("'{path}' lies in a directory whose name is not Unicode"))
 }
 
 #[cfg(test)]

@@ -157,11 +157,18 @@ pub(super) fn check_able(pool: &Pool, work: Work) -> anyhow::Result<()> {
 
 /// Nothing goes on in a pool that is not open.
 pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
-    let is_closed = pool.states.iter().any(|is| is == "unavailable");
+    let is = |state: &str| pool.states.iter().any(|is| is == state);
     let why = pool.problem.as_deref().unwrap_or("the daemon does not say why");
     ensure!(
-        !is_closed,
-        "pool '{}' is not open: {why}. ashlar pool import opens it once its drives are there",
+        !is("opening"),
+        "pool '{}' is not open yet: {why}. It opens by itself; ashlar pool show {} tells how far that is",
+        pool.name,
+        pool.name
+    );
+    ensure!(
+        !is("unavailable"),
+        "pool '{}' is not open: {why}. It opens by itself once enough of its drives are there; ashlar pool \
+         import --degraded opens it with those that are",
         pool.name
     );
     Ok(())

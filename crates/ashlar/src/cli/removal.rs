@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use ashlar_block::printable;
 use ashlar_control::types::{Pool, PoolDrive, RemoveDrive};
 use hyper::Method;
 
 use super::client::Client;
 use super::rebuild::{Wait, Work, check_able, check_open};
-use super::verbs::is_named;
 use crate::stdio::note;
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ impl Leaver {
     fn named(pool: &Pool, name: &str) -> Option<Self> {
         // The newest record comes last.
         let PoolDrive { name, uuid, spec, .. } =
-            pool.drives.iter().rfind(|drive| is_named(drive, name))?.clone();
+            pool.drives.iter().rfind(|drive| drive.is_named(name))?.clone();
         let works = |drive: &PoolDrive| matches!(&*drive.states[0], "online" | "evacuating");
         let was_lost = !pool.drives.iter().any(|drive| drive.uuid == uuid && works(drive));
         Some(Leaver { name, uuid, spec, was_lost })
@@ -101,8 +101,12 @@ impl Leaver {
         }
     }
 
+    fn place(&self) -> String {
+        self.spec.as_deref().map_or_else(|| "the drive".to_owned(), printable)
+    }
+
     fn stays_open(&self, pool: &str) -> String {
-        let (name, at) = (&self.name, self.spec.as_deref().unwrap_or("the drive"));
+        let (name, at) = (&self.name, self.place());
         format!(
             "{name} is no member of pool '{pool}' any more, but the daemon has {at} open still, because it does not answer: it is let \
              go of once it does"
@@ -110,7 +114,7 @@ impl Leaver {
     }
 
     fn farewell(&self, pool: &str) -> String {
-        let (name, at) = (&self.name, self.spec.as_deref().unwrap_or("the drive"));
+        let (name, at) = (&self.name, self.place());
         format!(
             "note: {name} was lost before it was empty. It is no member of pool '{pool}' any more, and what lived on it has been \
              restored from the others; but {at} may carry its label still, if there is anything left of it: ashlar drive \

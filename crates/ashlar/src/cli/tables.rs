@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use ashlar_block::{ByteSize, counted};
+use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, DriveInfo, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status,
-    Volume,
+    Access, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status, Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
@@ -13,8 +12,10 @@ use comfy_table::{Cell, Color, Table, presets};
 
 use crate::colours;
 
+mod drives;
 mod hosts;
 
+pub use drives::{drive_info, drives, member};
 pub use hosts::hosts;
 
 fn table(header: &[&str]) -> Table {
@@ -67,7 +68,7 @@ fn states(states: &[String]) -> Cell {
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
     if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full"]) {
         cell.fg(Color::Red)
-    } else if has(&["degraded", "absent", "returned", "stale", "slow"]) {
+    } else if has(&["opening", "degraded", "absent", "returned", "stale", "slow"]) {
         cell.fg(Color::Yellow)
     } else {
         cell.fg(Color::Green)
@@ -100,7 +101,8 @@ pub fn pools(pools: &[Pool]) -> String {
             Cell::new(figure(pool, ratio(pool.compression_ratio))),
         ]);
     }
-    let problems = pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, pool.problem.as_ref()?)));
+    let problems =
+        pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, printable(pool.problem.as_ref()?))));
     std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
 }
 
@@ -117,7 +119,7 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
     if is(pool, "degraded") {
         lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
     }
-    lines.extend(pool.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(pool.notes.iter().map(|note| format!("note: {}", printable(note))));
     lines.join("\n")
 }
 
@@ -194,7 +196,7 @@ pub fn scrub(pool: &Pool) -> String {
     let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
     for drive in &scrub.drives {
         let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
-        let named = [drive.name.clone(), drive.spec.clone().unwrap_or_else(|| "-".to_owned())];
+        let named = [drive.name.clone(), drive.spec.as_deref().map_or_else(|| "-".to_owned(), printable)];
         table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
     let given_up =
@@ -239,11 +241,11 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
-    rows.extend(pool.problem.clone().map(|problem| ("problem", problem)));
-    rows.extend(pool.notes.iter().map(|note| ("note", note.clone())));
+    rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
+    rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
     rows.extend(figures(pool).map(|(what, value)| (what, figure(pool, value))));
-    format!("{}\n\n{}", sheet(rows), drives(&pool.drives))
+    format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
 }
 
 /// What is counted and set, in the order in which it is shown.
@@ -293,44 +295,8 @@ fn share_of_rebuild(pool: &Pool) -> String {
 
 fn spare(spare: &Spare) -> String {
     let Spare { spec, problem } = spare;
-    problem.as_ref().map_or_else(|| spec.clone(), |why| format!("{spec}, which could not be taken: {why}"))
-}
-
-/// Drives of pools, a line each.
-pub fn drives(drives: &[PoolDrive]) -> String {
-    if drives.is_empty() {
-        return "no drives: ashlar pool create takes some".to_owned();
-    }
-    let mut table = table(&["drive", "pool", "where", "state", "size", "errors", "wrong", "model"]);
-    for drive in drives {
-        table.add_row([
-            Cell::new(&drive.name),
-            Cell::new(&drive.pool),
-            Cell::new(drive.spec.as_deref().unwrap_or("-")),
-            states(&drive.states),
-            Cell::new(drive_figure(drive, size(drive.size_bytes))),
-            Cell::new(drive_figure(drive, drive.read_errors.to_string())),
-            Cell::new(drive_figure(drive, drive.wrong_answers.to_string())),
-            Cell::new(drive.model.as_deref().unwrap_or("-")),
-        ]);
-    }
-    let problem =
-        |drive: &PoolDrive| Some(format!("{}/{}: {}", drive.pool, drive.name, drive.problem.as_ref()?));
-    let problems = drives.iter().filter_map(problem);
-    std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
-}
-
-/// What a drive is and holds.
-pub fn drive_info(drive: &DriveInfo) -> String {
-    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    sheet(vec![
-        ("drive", drive.spec.clone()),
-        ("kind", drive.kind.clone()),
-        ("size", size(drive.size_bytes)),
-        ("holds", drive.content.clone()),
-        ("model", or_dash(&drive.model)),
-        ("serial", or_dash(&drive.serial)),
-    ])
+    let taken = problem.as_ref().map(|why| format!("{spec}, which could not be taken: {why}"));
+    printable(&taken.unwrap_or_else(|| spec.clone()))
 }
 
 /// All volumes, a line each; and of which pools they are not known.

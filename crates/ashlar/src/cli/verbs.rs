@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use ashlar_block::{ByteSize, check_name, is_uuid};
+use ashlar_block::place::{split_options, unescaped};
+use ashlar_block::{ByteSize, check_name, is_uuid, printable};
 use ashlar_control::types::{
     ChangePool, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
     PoolDrive, RemoveDrive, ReplaceDrive, ReturnDrive, Status,
@@ -92,12 +93,12 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             change_pool(client, Method::POST, &pool, "/drives", &request, output).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
-            let request = RemoveDrive { drive: absolute_member(&drive)?, cancel };
+            let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
             remove_drive(client, &pool, &request, wait, yes, output).await
         }
         PoolCommand::Replace { pool, drive, with, force, wait } => {
-            let request = ReplaceDrive { drive: absolute_member(&drive)?, with: absolute(&with)?, force };
-            replace_drive(client, &pool, &request, wait, output).await
+            let (drive, with) = (absolute_member(&pool, &drive)?, absolute(&with)?);
+            replace_drive(client, &pool, &ReplaceDrive { drive, with, force }, wait, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => {
@@ -313,11 +314,12 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
     let place = absolute(drive)?;
     // What a pool has open is locked; the pool knows it already.
     let member = match in_pool(&members, drive)? {
-        None => members.iter().find(|member| is_drive(member, &place)),
+        // Of a pool that is not open it knows nothing more than the drive itself.
+        None => members.iter().find(|member| member.is_at(&place) && member.states != ["unknown"]),
         member => member,
     };
     if let Some(member) = member {
-        return print(output, member, |member| tables::drives(std::slice::from_ref(member)));
+        return print(output, member, tables::member);
     }
     let request = NameDrive { drive: place, force: false };
     let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
@@ -334,9 +336,9 @@ fn in_pool<'a>(members: &'a [PoolDrive], drive: &str) -> anyhow::Result<Option<&
     if of_pool.peek().is_none() {
         return Ok(None);
     }
-    let name = absolute_member(name)?;
-    let member = of_pool.find(|member| is_named(member, &name));
-    let may_be_path = drive.split(',').next().is_some_and(|place| Path::new(place).exists());
+    let name = absolute_member(pool, name)?;
+    let member = of_pool.find(|member| member.is_named(&name));
+    let may_be_path = Path::new(&unescaped(split_options(drive).0)).exists();
     ensure!(
         member.is_some() || may_be_path,
         "pool '{pool}' has no drive '{name}': ashlar pool show {pool} lists them"
@@ -349,30 +351,22 @@ async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Ou
     let (pool, name) = pool_and_drive(drive)?;
     let (path, at) = (path_of_pool(pool)?, at.map(absolute).transpose()?);
     let before: Pool = client.get(&path).await?;
-    let place = at.clone().or_else(|| before.drives.iter().find(|it| is_named(it, &name))?.spec.clone());
+    let place = at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
     let request = ReturnDrive { drive: name, at };
     let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
     if let Some(place) = place
-        && let Some(now) = after.drives.iter().rfind(|it| is_drive(it, &place))
+        && let Some(now) = after.drives.iter().rfind(|it| it.is_at(&place))
     {
-        let (now, place) = (&now.name, ashlar_volume::path_of(&place));
+        let (now, place) = (&now.name, printable(ashlar_volume::path_of(&place)));
         say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"))?;
     }
     print(output, &after, tables::pool)
 }
 
-pub(super) fn is_named(member: &PoolDrive, name: &str) -> bool {
-    member.name == name || member.name == format!("drive-{name}") || is_drive(member, name)
-}
-
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
     let (pool, name) = drive.split_once('/').with_context(why)?;
-    Ok((pool, absolute_member(name)?))
-}
-
-fn is_drive(member: &PoolDrive, drive: &str) -> bool {
-    member.spec.as_deref().is_some_and(|spec| ashlar_volume::is_at(spec, drive))
+    Ok((pool, absolute_member(pool, name)?))
 }
 
 /// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that far.

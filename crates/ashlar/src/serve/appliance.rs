@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
@@ -10,16 +10,25 @@ use ashlar_control::types::{
 };
 use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn};
 use ashlar_target::nvme_tcp::{Portal, Target};
-use ashlar_volume::Order;
+use ashlar_volume::{Order, PoolReport};
 
+use super::convert::Known;
+use super::deaths::Deaths;
 use super::errors::api_error;
+use super::finder::{Finder, Wanted};
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
-use super::{MachineNode, convert};
+use super::stops::Stops;
+use super::{Config, MachineNode, convert};
+use opening::Openers;
 
 mod changes;
 mod consent;
+mod naming;
+mod opening;
+mod returning;
 mod spares;
+mod stopped;
 mod volumes;
 
 /// A node as the API sees it. Clones are the same one.
@@ -35,6 +44,12 @@ struct Shared {
     /// Held over every change to the pools, so that one follows another. Whoever only looks does not wait.
     changing: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
+    finder: Finder,
+    openers: Openers,
+    deaths: Deaths,
+    stops: Stops,
+    /// How long a pool that is opened waits for members that it counts on.
+    member_wait: Duration,
     nqn: String,
     serial: String,
     reactors: usize,
@@ -42,22 +57,41 @@ struct Shared {
 }
 
 impl NodeAppliance {
-    /// The appliance of a node that serves. Pools of `unavailable` are not open, for the reason given with
-    /// their UUID.
+    /// The appliance of a node that serves, and none of whose pools is open yet.
     pub fn new(
         node: MachineNode,
         target: Target,
         state: StateDir,
-        unavailable: Vec<(String, String)>,
-        reactors: usize,
+        finder: Finder,
+        stops: Stops,
+        config: &Config,
     ) -> Self {
         let subsystem = state.node.subsystem();
         let (nqn, serial) = (subsystem.nqn, subsystem.serial);
-        let memory = Mutex::new(Memory::new(state, unavailable));
-        let changing = tokio::sync::Mutex::default();
-        let start = Instant::now();
-        let shared = Arc::new(Shared { node, target, changing, memory, nqn, serial, reactors, start });
-        NodeAppliance { shared }
+        let directories = config.drive_directories.clone();
+        let tell = {
+            let finder = finder.clone();
+            move |pools| finder.want(Wanted { pools, directories: directories.clone() })
+        };
+        let deaths = stopped::deaths(config);
+        let mut memory = Memory::new(state, tell);
+        stopped::keep_closed(&deaths, &mut memory);
+        let shared = Shared {
+            node,
+            target,
+            changing: tokio::sync::Mutex::default(),
+            memory: Mutex::new(memory),
+            finder,
+            openers: Openers::default(),
+            deaths,
+            stops,
+            member_wait: config.member_wait,
+            nqn,
+            serial,
+            reactors: config.reactors,
+            start: Instant::now(),
+        };
+        NodeAppliance { shared: Arc::new(shared) }
     }
 
     /// Where it listens.
@@ -65,16 +99,23 @@ impl NodeAppliance {
         self.shared.target.portals()
     }
 
-    /// Goes on with what is to be remembered of removals that an earlier daemon began.
-    pub async fn follow_removals(&self) {
-        for report in self.shared.node.reports().await.unwrap_or_default() {
-            tokio::spawn(self.shared.clone().forget_removed(report.status.uuid.to_string()));
-        }
+    /// Opens the node's pools, hears of those that are stopped, takes back drives that were away, unless nobody wants that, and takes spares for drives
+    /// that are lost: from now on.
+    pub fn keep_pools(&self, auto_rejoin: bool) {
+        tokio::spawn(self.shared.clone().keep_stopped());
+        self.shared.begin_opening_all();
+        tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
+        tokio::spawn(self.shared.clone().keep_whole());
     }
 
-    /// Takes spares for drives that pools lose, from now on.
-    pub fn keep_pools_whole(&self) {
-        tokio::spawn(self.shared.clone().keep_whole());
+    /// Returns once each pool is open or could not be opened.
+    pub async fn opened(&self) {
+        self.shared.opened().await;
+    }
+
+    /// Opens no pool any more. Returns once none is being opened.
+    pub async fn stop_opening(&self) {
+        self.shared.stop_opening_all().await;
     }
 
     /// What hosts connect to.
@@ -130,25 +171,34 @@ impl Shared {
     async fn read_pools(&self) -> Result<(Vec<Pool>, Vec<Volume>), ApiError> {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
         let memory = self.memory();
-        let mut pools: Vec<Pool> = reports.iter().map(|report| convert::pool(report, &memory)).collect();
-        pools.extend(memory.unavailable().map(|(pool, why)| convert::unavailable_pool(pool, why)));
+        let mut pools: Vec<Pool> = reports.iter().map(|report| self.pool_with(report, &memory)).collect();
+        // One that has just been opened may not be remembered as that yet.
+        let is_closed =
+            |pool: &PoolState| reports.iter().all(|report| report.status.uuid.to_string() != pool.uuid);
+        let closed = memory.unavailable().filter(|(pool, _)| is_closed(pool));
+        pools.extend(closed.map(|(pool, why)| convert::unavailable_pool(pool, why)));
+        let is_new = |pool: &&PoolState| is_closed(pool) && memory.not_open(&pool.uuid).is_none();
+        let stopped = memory.pools().iter().filter(is_new);
+        pools.extend(
+            stopped.filter_map(|pool| Some(convert::unavailable_pool(pool, &self.why_stopped(pool)?))),
+        );
         pools.sort_by(|one, other| one.name.cmp(&other.name));
         let volumes = reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
         Ok((pools, volumes))
     }
 
-    /// Refuses what can be done to open pools only, for one that is not.
-    fn check_available(&self, pool: &str) -> Result<(), ApiError> {
-        let memory = self.memory();
-        let named = |(known, _): &(&PoolState, &str)| known.name == pool || known.uuid == pool;
-        let Some((found, why)) = memory.unavailable().find(named) else { return Ok(()) };
-        let message = format!("pool '{}' is not open: {why}", found.name);
-        Err(ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
-            "ashlar pool import opens it once its drives are there; ashlar pool export forgets it",
-        ))
+    /// An open pool as the API shows it.
+    fn pool(&self, report: &PoolReport) -> Pool {
+        self.pool_with(report, &self.memory())
+    }
+
+    fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
+        let snapshot = self.finder.snapshot();
+        convert::pool(report, &Known { memory, places: snapshot.pools.get(&report.status.uuid.to_string()) })
     }
 
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let reading = self.node.inspect_drive(request.drive).await.map_err(api_error)?;
         Ok(convert::drive_info(&reading))
     }

@@ -3,16 +3,32 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use ashlar_block::DeviceError;
-use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, OpenMode};
-use ashlar_volume::{BayDrive, DriveBay, DriveFacts};
+use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, Faults, OpenMode};
+use ashlar_volume::{BayDrive, DriveBay, DriveFacts, Sought};
+use tokio::sync::watch;
+
+use super::finder::{Finder, Snapshot};
 
 use crate::causes::with_causes;
 
 /// The drives of this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MachineBay;
+#[derive(Clone, Debug)]
+pub struct MachineBay {
+    /// What is known of where drives are.
+    known: watch::Receiver<Arc<Snapshot>>,
+    /// A file that says which drive's next write panics, for tests.
+    panics: Option<Arc<Path>>,
+}
+
+impl MachineBay {
+    /// The drives that `finder` looks after. `panics`: a file that says which drive's next write panics, for tests.
+    pub fn new(finder: &Finder, panics: Option<&Path>) -> Self {
+        MachineBay { known: finder.subscribe(), panics: panics.map(Arc::from) }
+    }
+}
 
 impl DriveBay for MachineBay {
     type Device = Drive;
@@ -30,6 +46,10 @@ impl DriveBay for MachineBay {
         let mode = if make { OpenMode::CreateIfMissing } else { OpenMode::Existing };
         let existed = self.exists(spec);
         let device = Drive::open_aside(&parsed, mode).await.map_err(|error| with_causes(&error))?;
+        let device = match &self.panics {
+            Some(file) => device.with_faults(Faults::asked_for_in(file.clone(), spec)),
+            None => device,
+        };
         let facts = facts(spec, &device);
         Ok(BayDrive { device, facts, made: !existed })
     }
@@ -39,16 +59,7 @@ impl DriveBay for MachineBay {
     }
 
     fn identity(&self, spec: &str) -> Option<String> {
-        let parsed = parse(spec).ok()?;
-        let path = path_of(&parsed)?;
-        let Ok(found) = fs::metadata(path) else { return Some(path.display().to_string()) };
-        // Two nodes of one device are one drive; so are two names of one file.
-        let is_device = found.file_type().is_block_device();
-        Some(if is_device {
-            format!("device {}", found.rdev())
-        } else {
-            format!("{}:{}", found.dev(), found.ino())
-        })
+        identity(spec)
     }
 
     fn unmake(&self, spec: &str) {
@@ -65,11 +76,39 @@ impl DriveBay for MachineBay {
     fn is_present(&self, device: &Drive) -> bool {
         device.check_present().is_ok()
     }
+
+    fn is_there(&self, device: &Drive) -> bool {
+        device.is_there()
+    }
+
+    fn sought(&self, pool: &str) -> Sought {
+        let known = self.known.borrow();
+        let Some(places) = known.pools.get(pool) else { return Sought::default() };
+        let drives = places.drives.iter().map(|found| (found.uuid, found.spec.clone())).collect();
+        Sought { drives, missed: places.missed_and_copies() }
+    }
+
+    fn stable_name(&self, kernel: &str) -> Option<String> {
+        self.known.borrow().stable_names.get(kernel).cloned()
+    }
+}
+
+/// What tells whether two texts name the same drive; `None` if each names one of its own.
+pub fn identity(spec: &str) -> Option<String> {
+    let parsed = parse(spec).ok()?;
+    let path = path_of(&parsed)?;
+    let Ok(found) = fs::metadata(path) else { return Some(path.display().to_string()) };
+    // Two nodes of one device are one drive; so are two names of one file.
+    let is_device = found.file_type().is_block_device();
+    Some(if is_device {
+        format!("device {}", found.rdev())
+    } else {
+        format!("{}:{}", found.dev(), found.ino())
+    })
 }
 
 /// Whether two texts name the same drive, whatever links lead to it.
 pub fn name_the_same(one: &str, other: &str) -> bool {
-    let identity = |spec| MachineBay.identity(spec);
     ashlar_volume::path_of(one) == ashlar_volume::path_of(other)
         || identity(one).is_some_and(|it| identity(other) == Some(it))
 }
@@ -89,6 +128,8 @@ fn facts(spec: &str, device: &Drive) -> DriveFacts {
     let info = device.info();
     DriveFacts {
         spec: spec.to_owned(),
+        kernel: info.kernel_name.clone(),
+        stable_name: None,
         kind: info.kind.to_string(),
         size_bytes: info.size_bytes,
         is_volatile: matches!(info.kind, DriveKind::Memory | DriveKind::Null),

@@ -10,6 +10,8 @@ use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
 use ashlar_target::nvme_tcp::{Limits, Portal};
 use serde::Deserialize;
 
+use super::finder::Wanted;
+use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use crate::logging;
 use limits::LimitsTable;
@@ -59,6 +61,14 @@ pub struct Config {
     pub store: Options,
     /// How long a start waits for drives that its pools had when they were last open.
     pub member_wait: Duration,
+    /// Directories in which drives that are files are looked for.
+    pub drive_directories: Vec<PathBuf>,
+    /// Drives that were away come back to open pools by themselves.
+    pub auto_rejoin: bool,
+    /// Pools whose work has ended the daemon are opened as well.
+    pub open_all: bool,
+    /// A file that says which drive's next write panics, for tests.
+    pub inject_panics: Option<PathBuf>,
     /// What hosts may take.
     pub limits: Limits,
     /// What is logged, unless the environment says otherwise.
@@ -113,6 +123,9 @@ struct File {
     member_wait_seconds: Option<u64>,
     log: Option<String>,
     #[serde(default)]
+    drive_directories: Vec<PathBuf>,
+    auto_rejoin: Option<bool>,
+    #[serde(default)]
     limits: LimitsTable,
 }
 
@@ -146,9 +159,19 @@ impl Config {
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
             member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
+            drive_directories: drive_directories(file.drive_directories)?,
+            auto_rejoin: file.auto_rejoin.unwrap_or(true),
+            open_all: arguments.open_all,
+            inject_panics: arguments.inject_panics.clone(),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
             log: log_filter(file.log)?,
         })
+    }
+
+    /// What is looked for by a daemon with this state.
+    pub fn wanted(&self, state: &StateDir) -> Wanted {
+        let pools = state.node.pools.iter().map(PoolState::wanted).collect();
+        Wanted { pools, directories: self.drive_directories.clone() }
     }
 }
 
@@ -179,6 +202,18 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
 fn default_map_memory(memory_bytes: u64) -> ByteSize {
     let least = MAP_MEMORY_BYTES_DEFAULT_MIN.min(memory_bytes / MAP_MEMORY_PART_MAX);
     ByteSize((memory_bytes / MAP_MEMORY_PART).max(least).max(MAP_MEMORY_BYTES_MIN))
+}
+
+/// They may come later, with what is mounted there.
+fn drive_directories(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    for directory in &directories {
+        ensure!(
+            directory.is_absolute(),
+            "drive_directories: '{}' does not begin with /: name the whole path",
+            directory.display()
+        );
+    }
+    Ok(directories)
 }
 
 fn log_filter(filter: Option<String>) -> anyhow::Result<String> {

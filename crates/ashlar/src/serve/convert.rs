@@ -1,7 +1,7 @@
 //! From what the node reports to what goes over the wire.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
@@ -12,7 +12,8 @@ use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubSt
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
-use super::memory::Memory;
+use super::finder::PoolPlaces;
+use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
 /// Bytes of a slot of a stored fragment, and of a block.
@@ -23,19 +24,28 @@ fn ratio(logical: u64, physical: u64) -> f64 {
     if physical == 0 { 0.0 } else { (logical as f64 / physical as f64 * 1000.0).round() / 1000.0 }
 }
 
-/// A pool that is open. `memory` knows how drives that are not there were named, and its spares.
-pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
+/// What is known of a pool besides what it reports.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// How drives that are not there were named, and its spares.
+    pub memory: &'a Memory,
+    /// Where its drives are.
+    pub places: Option<&'a PoolPlaces>,
+}
+
+/// A pool that is open.
+pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
     let (status, space, settings) = (&report.status, &report.status.space, &report.status.settings);
-    let remembered = memory.pool(&status.uuid.to_string());
-    let logical: u64 = report.volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let remembered = known.memory.pool(&status.uuid.to_string());
+    let drive = |drive| pool_drive(drive, &status.name, known, remembered);
+    let (logical, stored) = written_and_stored(&report.volumes);
     let read_only = report.read_only();
-    let stored: u64 = report.volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
         level: status.level.to_string(),
         states: pool_states(report, read_only.is_some()),
-        notes: report.notes.clone(),
+        notes: report.notes.iter().cloned().chain(copies(known.places)).collect(),
         physical_used_bytes: space.live,
         logical_written_bytes: logical,
         provisioned_bytes: report.volumes.iter().map(|volume| volume.size_bytes).sum(),
@@ -49,8 +59,8 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         out_of_space: is_full(status, read_only.is_some()),
         problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: status.map_bytes,
-        drives: report.drives.iter().map(|drive| pool_drive(drive, &status.name, remembered)).collect(),
-        spares: remembered.map(|pool| spares(pool, memory)).unwrap_or_default(),
+        drives: report.drives.iter().map(drive).collect(),
+        spares: remembered.map(|pool| spares(pool, known.memory)).unwrap_or_default(),
         parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
@@ -63,6 +73,13 @@ pub fn pool(report: &PoolReport, memory: &Memory) -> Pool {
         io_timeout_ms: settings.io_timeout.map_or(0, |timeout| timeout.as_millis() as u64),
         counters: counters(status),
     }
+}
+
+/// Bytes that hosts have written to volumes, and what is stored of them.
+fn written_and_stored(volumes: &[VolumeReport]) -> (u64, u64) {
+    let logical = volumes.iter().map(|volume| volume.usage.blocks * BLOCK_BYTES).sum();
+    let stored = volumes.iter().map(|volume| volume.usage.slots * SLOT_BYTES).sum();
+    (logical, stored)
 }
 
 fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {
@@ -184,8 +201,7 @@ const POOL_STATES: [(&str, OfPool); 14] = [
     ("volatile", |it| it.report.is_volatile()),
 ];
 
-/// How a pool is that is not open, and each of its drives.
-const UNAVAILABLE: &str = "unavailable";
+/// How each drive is of a pool that is not open.
 const UNKNOWN: &str = "unknown";
 
 fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
@@ -259,18 +275,36 @@ fn drive_problem(status: &DriveStatus) -> Option<String> {
     }
 }
 
-fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) -> PoolDrive {
+fn pool_drive(
+    report: &DriveReport,
+    pool: &str,
+    known: &Known<'_>,
+    remembered: Option<&PoolState>,
+) -> PoolDrive {
     let uuid = report.status.uuid.to_string();
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
     let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
+    let is_lost = is_lost(report);
+    let problem = drive_problem(&report.status);
+    let found =
+        known.places.and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
+    let refused = found.filter(|_| is_lost && !report.status.is_given_up).and_then(|found| {
+        let why = known.memory.returns.refusal(&uuid, found, Instant::now())?;
+        Some(format!("it is there again at {}, and is not taken back: {why}", found.spec))
+    });
+    let there_now =
+        || if is_lost && found.is_none() { in_its_place(spec.as_deref()?, known.places?) } else { None };
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
         uuid,
-        spec,
+        by_id: facts.and_then(|facts| facts.stable_name.clone()),
+        kernel_name: facts.filter(|_| !is_lost).and_then(|facts| facts.kernel.clone()),
         kind: facts.map(|facts| facts.kind.clone()),
         states: states.map(|(word, _)| (*word).to_owned()).collect(),
-        problem: drive_problem(&report.status),
+        problem: joined([problem, refused.clone(), there_now()]),
+        return_refused: refused,
+        spec,
         size_bytes: facts.map_or(0, |facts| facts.size_bytes),
         read_errors: report.status.read_errors,
         wrong_answers: report.status.lies,
@@ -279,15 +313,55 @@ fn pool_drive(report: &DriveReport, pool: &str, remembered: Option<&PoolState>) 
     }
 }
 
+fn is_lost(report: &DriveReport) -> bool {
+    matches!(
+        report.status.condition,
+        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released
+    )
+}
+
+/// What is where a drive was that is not there.
+fn in_its_place(spec: &str, places: &PoolPlaces) -> Option<String> {
+    places.missed.iter().find(|missed| missed.spec == spec).map(|missed| missed.why.clone())
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Labels that several drives carry.
+fn copies(places: Option<&PoolPlaces>) -> Vec<String> {
+    places.map(PoolPlaces::copies_in_words).unwrap_or_default()
+}
+
 /// Where a drive is, or was last.
 fn spec_of(report: &DriveReport, remembered: Option<&PoolState>) -> Option<String> {
     let uuid = report.status.uuid.to_string();
     let known = || remembered?.drives.iter().find(|drive| drive.uuid == uuid);
-    report.facts.as_ref().map(|facts| facts.spec.clone()).or_else(|| known().map(|drive| drive.spec.clone()))
+    let place = report.facts.as_ref().map(|facts| facts.place().to_owned());
+    place.or_else(|| known().map(|drive| drive.spec.clone()))
 }
 
-/// A pool that could not be opened.
-pub fn unavailable_pool(remembered: &PoolState, why: &str) -> Pool {
+/// The drives without which a pool is open, each by its name and where it was.
+pub fn missing_drives(report: &PoolReport, remembered: Option<&PoolState>) -> Vec<String> {
+    let named = |drive: &DriveReport| match spec_of(drive, remembered) {
+        Some(spec) if drive.is_stale => {
+            format!("{} ({spec}, which lacks what was written without it)", drive.name())
+        }
+        Some(spec) => format!("{} ({spec})", drive.name()),
+        None => drive.name(),
+    };
+    // What lived on a released one is on others: nothing lacks it. It may be released since the opening.
+    let was_missing = |drive: &DriveReport| report.opened.missing.contains(&drive.status.drive);
+    let is_missed = |drive: &&DriveReport| {
+        is_lost(drive) && (drive.status.condition != DriveCondition::Released || was_missing(drive))
+    };
+    report.drives.iter().filter(is_missed).map(named).collect()
+}
+
+/// A pool that is not open.
+pub fn unavailable_pool(remembered: &PoolState, why: &NotOpen) -> Pool {
     let drive = |drive: &super::state::DriveState| PoolDrive {
         name: drive.spec.clone(),
         pool: remembered.name.clone(),
@@ -299,8 +373,8 @@ pub fn unavailable_pool(remembered: &PoolState, why: &str) -> Pool {
     Pool {
         name: remembered.name.clone(),
         uuid: remembered.uuid.clone(),
-        states: vec![UNAVAILABLE.to_owned()],
-        problem: Some(why.to_owned()),
+        states: vec![why.state().to_owned()],
+        problem: Some(why.why()),
         drives: remembered.drives.iter().map(drive).collect(),
         ..Pool::default()
     }

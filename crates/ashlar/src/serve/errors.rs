@@ -32,7 +32,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         }
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
-        NodeError::NoMembers { .. } => (NotFound, "no_members"),
+        NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
         NodeError::SeveralPools(_) => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
@@ -42,7 +42,6 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
-        NodeError::SpareTooSmall { .. } => (Invalid, "spare_too_small"),
         NodeError::Open { error: OpenError::InUse { .. } | OpenError::Unsure, .. }
         | NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { .. } => (Conflict, "cannot_open"),
@@ -50,7 +49,8 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
-        NodeError::Gone(_) => (Unavailable, "stopping"),
+        NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
+        NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_volume::PoolRecord;
+use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 
 use super::bay::name_the_same;
+use super::finder::WantedPool;
+use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
 use super::state::{DriveState, PoolState, StateDir};
 
@@ -16,10 +18,48 @@ const REFUSED_RETRY: Duration = Duration::from_secs(60);
 /// What is remembered, and what is missing of it.
 pub struct Memory {
     state: StateDir,
-    /// Why a pool is not open, by UUID.
-    unavailable: BTreeMap<String, String>,
+    /// Pools that are not open, by UUID.
+    not_open: BTreeMap<String, NotOpen>,
     /// Spares that could not be taken, by how they are named.
     refused: BTreeMap<String, Refused>,
+    /// Drives that may not come back by themselves.
+    pub returns: Returns,
+    /// Who has to know which drives are looked for.
+    on_change: Box<dyn Fn(Vec<WantedPool>) + Send>,
+}
+
+/// Why a pool is not open.
+#[derive(Clone, Debug)]
+pub enum NotOpen {
+    /// It is being opened.
+    Opening(Opening),
+    /// It could not be opened.
+    Unavailable(String),
+    /// A fault in Ashlar itself has stopped it, and it is not opened by itself.
+    Stopped(String),
+}
+
+impl NotOpen {
+    /// In a word.
+    pub fn state(&self) -> &'static str {
+        match self {
+            NotOpen::Opening(_) => "opening",
+            NotOpen::Unavailable(_) | NotOpen::Stopped(_) => "unavailable",
+        }
+    }
+
+    /// As a sentence to be continued.
+    pub fn why(&self) -> String {
+        match self {
+            NotOpen::Unavailable(why) | NotOpen::Stopped(why) => why.clone(),
+            NotOpen::Opening(opening) => match opening.stage() {
+                OpeningStage::Looking => "its drives are looked for".to_owned(),
+                OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
+                OpeningStage::Waiting(drives) => format!("waiting for {}", drives.join(", ")),
+                OpeningStage::Reading => "reading what is on its drives".to_owned(),
+            },
+        }
+    }
 }
 
 /// Why a spare could not be taken, and when.
@@ -29,9 +69,21 @@ struct Refused {
 }
 
 impl Memory {
-    /// What `state` remembers; pools of `unavailable` are not open, for the reason given with their UUID.
-    pub fn new(state: StateDir, unavailable: Vec<(String, String)>) -> Self {
-        Memory { state, unavailable: unavailable.into_iter().collect(), refused: BTreeMap::new() }
+    /// What `state` remembers. None of its pools is open yet. `on_change` is told of all pools whenever one of them
+    /// changes.
+    pub fn new(state: StateDir, on_change: impl Fn(Vec<WantedPool>) + Send + 'static) -> Self {
+        let not_open = state.node.pools.iter().map(|pool| (pool.uuid.clone(), not_open_yet(pool))).collect();
+        let on_change = Box::new(on_change);
+        Memory { state, not_open, refused: BTreeMap::new(), returns: Returns::default(), on_change }
+    }
+
+    /// All pools, in the order in which they came.
+    pub fn pools(&self) -> &[PoolState] {
+        &self.state.node.pools
+    }
+
+    fn tell(&self) {
+        (self.on_change)(self.state.node.pools.iter().map(PoolState::wanted).collect());
     }
 
     /// A pool by its UUID.
@@ -42,7 +94,12 @@ impl Memory {
     /// A pool that is not open, by its name or UUID.
     pub fn unavailable_pool(&self, name: &str) -> Option<&PoolState> {
         let named = |pool: &&PoolState| pool.name == name || pool.uuid == name;
-        self.state.node.pools.iter().filter(|pool| self.unavailable.contains_key(&pool.uuid)).find(named)
+        self.state.node.pools.iter().filter(|pool| self.not_open.contains_key(&pool.uuid)).find(named)
+    }
+
+    /// Why a pool is not open; `None`: it is.
+    pub fn not_open(&self, uuid: &str) -> Option<&NotOpen> {
+        self.not_open.get(uuid)
     }
 
     /// Remembers a pool, and where members were that are not there. It is open all the same if that fails: the error says what is to be done.
@@ -57,11 +114,15 @@ impl Memory {
             pool.spares = known.spares.clone();
             pool.spares.keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
-        self.unavailable.remove(&pool.uuid);
+        self.not_open.remove(&pool.uuid);
         let changed = self.state.change(|node| {
-            node.pools.retain(|known| known.uuid != pool.uuid);
-            node.pools.push(pool);
+            // It keeps its place: of two pools of one name the first is opened.
+            match node.pools.iter_mut().find(|known| known.uuid == pool.uuid) {
+                Some(known) => *known = pool,
+                None => node.pools.push(pool),
+            }
         });
+        self.tell();
         let name = &record.name;
         changed.map_err(|error| {
             not_remembered(&format!("pool '{name}' is open, but will not be at the next start"), &error)
@@ -132,24 +193,44 @@ impl Memory {
         self.refused.get(spec).map(|refused| refused.why.as_str())
     }
 
+    /// A pool is not open, for this reason. One that is open or forgotten by now stays that.
+    pub fn is_not_open(&mut self, uuid: &str, why: NotOpen) {
+        if let Some(known) = self.not_open.get_mut(uuid) {
+            *known = why;
+        }
+    }
+
     /// A pool that was open is so no more, for this reason.
-    pub fn is_not_open(&mut self, uuid: String, why: String) {
-        self.unavailable.insert(uuid, why);
+    pub fn was_closed(&mut self, uuid: String, why: NotOpen) {
+        self.not_open.insert(uuid, why);
+    }
+
+    /// A pool that was to be opened anew has stayed open.
+    pub fn is_open(&mut self, uuid: &str) {
+        self.not_open.remove(uuid);
     }
 
     /// Why pools are not open, each with what is known of it.
-    pub fn unavailable(&self) -> impl Iterator<Item = (&PoolState, &str)> {
-        self.unavailable.iter().filter_map(|(uuid, why)| Some((self.pool(uuid)?, why.as_str())))
+    pub fn unavailable(&self) -> impl Iterator<Item = (&PoolState, &NotOpen)> {
+        self.not_open.iter().filter_map(|(uuid, why)| Some((self.pool(uuid)?, why)))
     }
 
     /// Forgets a pool. It is closed all the same if that fails: the error says what is to be done.
     pub fn forget(&mut self, uuid: &str) -> Result<(), ApiError> {
-        self.unavailable.remove(uuid);
+        self.not_open.remove(uuid);
         let changed = self.state.change(|node| node.pools.retain(|known| known.uuid != uuid));
+        self.tell();
         changed.map_err(|error| {
             not_remembered("the pool is closed, but will be looked for at the next start", &error)
         })
     }
+}
+
+/// Why a pool is not open that no daemon has begun to open.
+fn not_open_yet(pool: &PoolState) -> NotOpen {
+    let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
+                this node forget it";
+    if pool.volatile { NotOpen::Unavailable(gone.to_owned()) } else { NotOpen::Opening(Opening::default()) }
 }
 
 fn not_remembered(what: &str, error: &anyhow::Error) -> ApiError {

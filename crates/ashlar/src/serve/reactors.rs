@@ -13,6 +13,7 @@ use ashlar_target::nvme_tcp::Service;
 use ashlar_volume::{Courier, Gone, Home, NodeDoor, ReactorIndex, Table};
 
 use super::bay::MachineBay;
+use super::stops::Stops;
 
 /// The pools of one reactor.
 pub type MachineHome = Home<MachineBay>;
@@ -103,15 +104,22 @@ struct Running {
 }
 
 impl Threads {
-    /// Starts `count` reactors with the pools of `table` to come.
+    /// Starts `count` reactors with the pools of `table` to come. `stops` hears of those that a fault in Ashlar itself stops.
     ///
     /// # Errors
     /// Why the first one that failed could not be started, and the way out.
-    pub fn start(count: usize, config: &Config, table: &Arc<Table>) -> anyhow::Result<(Self, Reactors)> {
+    pub fn start(
+        count: usize,
+        config: &Config,
+        table: &Arc<Table>,
+        bay: &MachineBay,
+        stops: &Stops,
+    ) -> anyhow::Result<(Self, Reactors)> {
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
-            let (running, handle) = start(ReactorIndex(index), config.clone(), table.clone())?;
+            let (running, handle) =
+                start(ReactorIndex(index), config.clone(), table.clone(), bay.clone(), stops.clone())?;
             threads.running.push(running);
             handles.push(handle);
         }
@@ -129,13 +137,19 @@ impl Threads {
     }
 }
 
-fn start(index: ReactorIndex, config: Config, table: Arc<Table>) -> anyhow::Result<(Running, Handle)> {
+fn start(
+    index: ReactorIndex,
+    config: Config,
+    table: Arc<Table>,
+    bay: MachineBay,
+    stops: Stops,
+) -> anyhow::Result<(Running, Handle)> {
     let (started, start) = mpsc::channel();
     let (until, mut ended) = mailbox::channel::<()>(1);
     let serve = move || {
         let report = started.clone();
         let main = async move {
-            let home = Home::new(index, MachineBay, table);
+            let home = Home::new(index, bay, table, move |stopped| stops.tell(stopped));
             LOCAL.set(Some(Rc::new(Local { home, service: RefCell::new(None) })));
             let _ = report.send(Ok(ashlar_reactor::handle()));
             while ended.recv().await.is_some() {}

@@ -41,7 +41,22 @@ fn differing(before: &Config, now: &Config) -> Vec<String> {
 
 /// All settings that a start takes, with their values as text.
 fn settings(config: &Config) -> Vec<(String, String)> {
-    let Config { state: _, log: _, socket, portals, reactors, spin, store, member_wait, limits } = config;
+    let Config {
+        state: _,
+        log: _,
+        socket,
+        portals,
+        reactors,
+        spin,
+        store,
+        member_wait,
+        drive_directories,
+        auto_rejoin,
+        // Of the start alone.
+        open_all: _,
+        inject_panics: _,
+        limits,
+    } = config;
     let portals = |kind| portals.iter().filter(|portal| portal.kind == kind).collect::<Vec<_>>();
     let named = [
         ("listen", format!("{:?}", portals(PortalKind::Io))),
@@ -52,6 +67,8 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         ("map_memory_bytes", store.map_memory_bytes.to_string()),
         ("over_provisioning_percent", store.over_provisioning_percent.to_string()),
         ("member_wait_seconds", member_wait.as_secs().to_string()),
+        ("drive_directories", format!("{drive_directories:?}")),
+        ("auto_rejoin", auto_rejoin.to_string()),
     ];
     let named = named.into_iter().map(|(name, value)| (name.to_owned(), value));
     let limits = limits_by_name(limits).into_iter().map(|(name, value)| (format!("limits.{name}"), value));

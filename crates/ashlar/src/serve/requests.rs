@@ -10,11 +10,13 @@ use std::time::Duration;
 use ashlar_block::check_name;
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_S_MAX};
 use ashlar_control::{ApiError, ErrorKind};
+use ashlar_drive::DriveSpec;
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
-use ashlar_volume::{AccessChange, AccessList, DriveBay, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
+use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
-use super::bay::MachineBay;
+use super::bay::identity;
+use super::finder::path_of;
 
 const ANY: &str = "any";
 const ALL: &str = "all";
@@ -159,22 +161,21 @@ pub fn deny(request: &NameHosts) -> Result<AccessChange, ApiError> {
 /// path is none: the daemon runs elsewhere than whoever wrote it.
 pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
     let directory = |drive: &String| {
-        let path = PathBuf::from(drive.strip_prefix("file:").unwrap_or(drive));
-        (path.is_absolute() && path.is_dir()).then_some(path)
+        let path = path_of(drive).filter(|path| path.is_absolute());
+        path.filter(|path| path.is_dir())
     };
     let directories: Vec<Option<PathBuf>> = drives.iter().map(directory).collect();
     let looked = directories.iter().any(Option::is_some);
     let named = drives.iter().zip(&directories).filter(|(_, directory)| directory.is_none());
     // Two looks at one drive at a time are in each other's way.
-    let mut seen: BTreeSet<String> = named.filter_map(|(drive, _)| MachineBay.identity(drive)).collect();
+    let mut seen: BTreeSet<String> = named.filter_map(|(drive, _)| identity(drive)).collect();
     let mut expanded = Vec::new();
     for (drive, directory) in drives.iter().zip(directories) {
         let Some(directory) = directory else {
             expanded.push(drive.clone());
             continue;
         };
-        let mut is_new =
-            |drive: &String| MachineBay.identity(drive).is_none_or(|identity| seen.insert(identity));
+        let mut is_new = |drive: &String| identity(drive).is_none_or(|identity| seen.insert(identity));
         expanded.extend(drives_in(&directory)?.into_iter().filter(|drive| is_new(drive)));
     }
     Ok((expanded, looked))
@@ -194,8 +195,11 @@ fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
     paths.sort();
     let spec = |path: PathBuf| {
         let kind = fs::metadata(&path).ok()?.file_type();
-        let file = kind.is_file().then(|| format!("file:{}", path.display()));
-        file.or_else(|| kind.is_block_device().then(|| path.display().to_string()))
+        // A text cannot name what is not Unicode.
+        path.to_str()?;
+        let found = kind.is_file().then(|| DriveSpec::existing_file(path.clone()));
+        let found = found.or_else(|| kind.is_block_device().then_some(DriveSpec::Block { path }));
+        found.map(|found| found.to_string())
     };
     Ok(paths.into_iter().filter_map(spec).collect())
 }

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::finder::WantedPool;
 use super::spares::Spares;
 pub use machine::Machine;
 
@@ -80,6 +81,12 @@ impl PoolState {
         let drives = record.drives.iter().map(drive).collect();
         let (name, uuid) = (record.name.clone(), record.uuid.to_string());
         PoolState { name, uuid, volatile: record.is_volatile, drives, spares: Spares::default() }
+    }
+
+    /// How its drives are named, each with its identity.
+    pub fn wanted(&self) -> WantedPool {
+        let known = self.drives.iter().map(|drive| (drive.spec.clone(), drive.uuid.clone()));
+        WantedPool { uuid: self.uuid.clone(), drives: known.collect() }
     }
 
     /// As the node opens it.

@@ -28,11 +28,21 @@ pub fn skip(why: &str) {
 /// A directory for a daemon's state and its drives.
 pub struct Place {
     directory: TempDir,
+    /// Its daemons take no drive back by themselves.
+    is_by_hand: bool,
 }
 
 impl Place {
     pub fn new() -> Self {
-        Place { directory: tempfile::Builder::new().prefix("ashlar").tempdir().expect("a directory") }
+        let directory = tempfile::Builder::new().prefix("ashlar").tempdir().expect("a directory");
+        Place { directory, is_by_hand: false }
+    }
+
+    /// The same, where drives that were away come back only when somebody says so.
+    pub fn by_hand() -> Self {
+        let place = Place { is_by_hand: true, ..Place::new() };
+        std::fs::write(place.path("by-hand.toml"), "auto_rejoin = false\n").expect("room");
+        place
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -57,6 +67,12 @@ impl Place {
         self.path(&format!("{index}.img"))
     }
 
+    /// Where a drive lies that is not to be found.
+    pub fn aside(&self, index: usize) -> PathBuf {
+        std::fs::create_dir_all(self.path("aside")).expect("room");
+        self.path(&format!("aside/{index}.img"))
+    }
+
     /// `--drive` for each of `indexes`.
     pub fn drives(&self, indexes: std::ops::Range<usize>) -> Vec<String> {
         indexes.flat_map(|index| ["--drive".to_owned(), self.drive(index)]).collect()
@@ -77,6 +93,9 @@ impl Place {
         command.arg("serve").arg("--state").arg(state);
         command.args(["--member-wait-seconds", &member_wait_seconds.to_string()]);
         command.args(["--listen", "127.0.0.1:0", "--discovery", "none"]);
+        if self.is_by_hand {
+            command.arg("--config").arg(self.path("by-hand.toml"));
+        }
         command.env_remove("ASHLAR_SOCKET").env_remove("NOTIFY_SOCKET").env("RUST_LOG", "warn");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -101,12 +120,22 @@ impl Place {
         self.start_with(&["--config", file.to_str().expect("a name")])
     }
 
-    /// The same, by this command.
+    /// The same, by this command. Its pools are open then, or could not be opened.
     pub fn start_as(&self, mut command: Command) -> Daemon {
         command.stderr(Stdio::inherit());
         let mut daemon = self.spawn(command);
         daemon.wait_for("READY=1");
+        self.wait_until_opened();
         daemon
+    }
+
+    /// Waits until each pool is open or could not be opened.
+    pub fn wait_until_opened(&self) {
+        self.wait_until("no pool is being opened", |place| {
+            let pools = place.json(&["pool", "list"]);
+            let pools = pools.as_array().expect("a list");
+            !pools.iter().any(|pool| words(&pool["states"]) == ["opening"])
+        });
     }
 
     /// Starts a daemon by this command, and leaves to the caller what it waits for.
@@ -301,6 +330,11 @@ impl Daemon {
             last = notice[..bytes].to_vec();
         }
         assert_eq!(last, *b"STOPPING=1", "it has told that it ends");
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("a child")
     }
 
     /// Ends it as the power does.

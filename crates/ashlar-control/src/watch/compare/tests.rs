@@ -193,7 +193,36 @@ fn a_pool_that_is_found_lacking_says_so_at_once() {
     assert_eq!(told([Seen::default(), found]), expected);
     let shut = || pool(&["unavailable"], &["unknown"; 3], None);
     assert_eq!(told([Seen::default(), shut()]), ["pool_state_entered unavailable"]);
-    assert_eq!(told([shut(), pool(&["online"], &WELL, None)]), ["pool_state_left unavailable"]);
+    let open = || pool(&["online"], &WELL, None);
+    assert_eq!(told([shut(), open()]), ["pool_opened", "pool_state_left unavailable"]);
+}
+
+#[test]
+fn a_pool_that_is_being_opened_is_told_of_once_it_is_open_or_could_not_be() {
+    let opening = || pool(&["opening"], &["unknown"; 3], None);
+    let shut = || pool(&["unavailable"], &["unknown"; 3], None);
+    let open = || pool(&["online"], &WELL, None);
+    assert_eq!(told([Seen::default(), opening(), open()]), ["pool_opened"]);
+    assert_eq!(told([opening(), shut()]), ["pool_state_entered unavailable"]);
+    // It is tried again, which says nothing until it is open.
+    let tried_again = [shut(), opening(), shut(), opening(), open()];
+    assert_eq!(told(tried_again), ["pool_opened", "pool_state_left unavailable"]);
+    let lacking = pool(&["degraded"], &["online", "absent", "online"], None);
+    assert_eq!(
+        told([opening(), lacking]),
+        ["pool_opened", "drive_state absent", "pool_state_entered degraded"]
+    );
+}
+
+#[test]
+fn a_drive_that_is_there_again_and_is_refused_is_told_of_once_for_each_reason() {
+    let refused = |why: Option<&str>| {
+        let mut seen = pool(&["degraded"], &["online", "absent", "online"], None);
+        seen.pools[0].drives[1].return_refused = why.map(str::to_owned);
+        seen
+    };
+    let looks = [None, Some("it is another"), Some("it is another"), Some("it hangs"), None];
+    assert_eq!(told(looks.map(refused)), ["drive_refused drive-1"; 2]);
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn calm() -> Situation {
         deleting: None,
         purge_has_room: true,
         sweep: SweepNeed::None,
+        quiet_and_inexact: false,
         rebuild: None,
         only_columns_fit: false,
         map_turn: false,
@@ -166,6 +167,16 @@ fn a_pool_is_declared_full_only_when_there_is_nothing_left_to_reclaim() {
 #[test]
 fn a_halted_pool_writes_nothing() {
     assert_eq!(choose(&Situation { halted: true, drive_lost: true, free_segments: 0, ..calm() }), Task::Rest);
+}
+
+#[test]
+fn counts_are_made_exact_once_hosts_are_quiet_and_nothing_else_is_to_be_done() {
+    let quiet = Situation { quiet_and_inexact: true, ..calm() };
+    assert_eq!(choose(&quiet), Task::Sweep);
+    assert_eq!(choose(&Situation { scrub: true, ..quiet.clone() }), Task::Scrub);
+    assert_eq!(choose(&Situation { halted: true, ..quiet.clone() }), Task::Rest);
+    let cornered = Situation { window_empty: true, window_can_grow: false, ..quiet };
+    assert_ne!(choose(&cornered), Task::Sweep, "there is no room for pages of the map");
 }
 
 #[test]

@@ -20,6 +20,8 @@ fn larger_drives_are_used_as_far_as_stripes_can_alternate() {
 fn facts(spec: &str) -> DriveFacts {
     DriveFacts {
         spec: spec.to_owned(),
+        kernel: None,
+        stable_name: None,
         kind: "file".to_owned(),
         size_bytes: 48 << 20,
         is_volatile: false,

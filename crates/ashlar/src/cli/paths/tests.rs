@@ -36,15 +36,28 @@ fn a_bare_name_is_a_path_where_it_is_there() {
     // Tests run in the directory of their crate.
     for there in ["src", "Cargo.toml"] {
         assert_eq!(absolute(there).unwrap(), format!("{}/{there}", here.display()));
-        assert_eq!(absolute_member(there).unwrap(), format!("{}/{there}", here.display()));
+        assert_eq!(absolute_member("tank", there).unwrap(), format!("{}/{there}", here.display()));
     }
 }
 
 #[test]
 fn a_member_is_meant_by_its_name_whatever_files_there_are() {
     for drive in ["drive-2", "2", "/dev/nvme1n1"] {
-        assert_eq!(absolute_member(drive).unwrap(), drive);
+        assert_eq!(absolute_member("tank", drive).unwrap(), drive);
+        assert_eq!(absolute_member("tank", &format!("tank/{drive}")).unwrap(), drive);
     }
     let here = std::env::current_dir().unwrap();
-    assert_eq!(absolute_member("./drive-2").unwrap(), format!("{}/drive-2", here.display()));
+    assert_eq!(absolute_member("tank", "./drive-2").unwrap(), format!("{}/drive-2", here.display()));
+}
+
+#[test]
+fn a_comma_in_a_path_is_no_end_of_it() {
+    let here = std::env::current_dir().unwrap();
+    let expected = format!("file:{}/d/a\\,b.img,size=4GiB", here.display());
+    assert_eq!(absolute("file:d/a\\,b.img,size=4GiB").unwrap(), expected);
+    let directory = tempfile::tempdir().unwrap();
+    let there = directory.path().join("a,b");
+    std::fs::write(&there, []).unwrap();
+    let text = there.to_str().unwrap();
+    assert_eq!(absolute(text).unwrap(), text.replace(',', "\\,"), "what is there needs no backslash");
 }

@@ -11,12 +11,16 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{Given, NodeError, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{Given, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
+use super::super::bay::name_the_same;
+use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
+use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::super::{convert, requests};
+use super::naming::is_lost;
 use super::{Shared, consent};
 
 /// How often it is looked whether drives have been removed.
@@ -33,19 +37,62 @@ impl Shared {
             return Err(api_error(NodeError::PoolExists(new.name)));
         }
         self.check_no_spare(&request.drives)?;
+        self.check_not_opening(&request.drives)?;
+        self.check_distinct(&request.drives).await?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
     }
 
-    pub(super) async fn import_pool(&self, request: ImportPool) -> Result<Pool, ApiError> {
+    /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
+    pub(super) async fn import_pool(self: Arc<Self>, request: ImportPool) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
+        let by_itself = self.not_open_with(request.pool.as_deref(), &request.drives);
+        for uuid in &by_itself {
+            self.stop_opening(uuid).await;
+        }
+        let imported = self.import_stopped(request, &by_itself).await;
+        by_itself.iter().for_each(|uuid| self.begin_opening(uuid));
+        let pool = imported?;
+        if let Err(error) = self.deaths.forget(&pool.uuid) {
+            tracing::warn!(pool = pool.name, %error, "forgetting that the pool's work has ended the daemon");
+        }
+        Ok(pool)
+    }
+
+    async fn import_stopped(
+        self: &Arc<Self>,
+        request: ImportPool,
+        by_itself: &[String],
+    ) -> Result<Pool, ApiError> {
+        for uuid in by_itself {
+            // It may just have been opened.
+            if let Ok(report) = self.node.report(uuid).await {
+                return Ok(self.pool(&report));
+            }
+        }
+        if let ([uuid], []) = (by_itself, request.drives.as_slice()) {
+            return self.import_known(uuid).await;
+        }
+        distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = self.members_among(&request.drives).await?;
         let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
-        self.remember(&record).await
+        let pool = self.remember(&record).await;
+        if let Ok(report) = self.node.report(&record.uuid.to_string()).await {
+            self.warn_of_missing(&report);
+        }
+        pool
+    }
+
+    /// Opens a pool that the node has, wherever its drives are.
+    async fn import_known(self: &Arc<Self>, uuid: &str) -> Result<Pool, ApiError> {
+        self.open_known(uuid, Opening::default()).await.map_err(api_error)?;
+        let report = self.node.report(uuid).await.map_err(api_error)?;
+        Ok(self.pool(&report))
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
@@ -53,7 +100,7 @@ impl Shared {
         self.memory().remember(record)?;
         self.remember_nsids()?;
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
@@ -98,11 +145,16 @@ impl Shared {
 
     pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
             consent
                 .check(|| format!("exporting pool '{pool}', which is not open, makes this node forget it"))?;
-            return self.memory().forget(&uuid);
+            self.stop_opening(&uuid).await;
+            // It may just have been opened.
+            if self.node.report(&uuid).await.is_err() {
+                return self.memory().forget(&uuid);
+            }
         }
         let report = self.node.report(&pool).await.map_err(api_error)?;
         check_outlives(&report)?;
@@ -119,8 +171,10 @@ impl Shared {
 
     pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         self.check_no_spare([&request.drive])?;
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
+        self.check_distinct(std::slice::from_ref(&request.drive)).await?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
     }
@@ -131,11 +185,12 @@ impl Shared {
         request: FailDrive,
         consent: Consent,
     ) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
-        let drive = self.node.drive_named(&pool, &request.drive).await.map_err(api_error)?;
-        self.consent_to_fail(consent, &pool, &drive).await?;
-        let report = self.node.fail_drive(&pool, request.drive, request.force).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        self.check_available(&pool).await?;
+        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
+        let found = self.node.drive_named(&pool, &drive).await.map_err(api_error)?;
+        self.consent_to_fail(consent, &pool, &found).await?;
+        let report = self.node.fail_drive(&pool, drive, request.force).await.map_err(api_error)?;
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn remove_drive(
@@ -144,15 +199,16 @@ impl Shared {
         request: RemoveDrive,
         consent: Consent,
     ) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let removal = if request.cancel { Removal::Cancel } else { Removal::Begin };
-        let drive = self.node.drive_named(&pool, &request.drive).await.map_err(api_error)?;
+        let drive = self.member_called(&pool, &request.drive, |_| true).await?;
+        let found = self.node.drive_named(&pool, &drive).await.map_err(api_error)?;
         // Of one that is released nothing is left but its name.
-        if removal == Removal::Begin && drive.status.condition != DriveCondition::Released {
-            consent.check(|| consent::removal(&pool, &drive))?;
+        if removal == Removal::Begin && found.status.condition != DriveCondition::Released {
+            consent.check(|| consent::removal(&pool, &found))?;
         }
-        let member = drive.status.uuid;
-        let report = self.node.remove_drive(&pool, request.drive, removal).await.map_err(api_error)?;
+        let member = found.status.uuid;
+        let report = self.node.remove_drive(&pool, drive, removal).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if removal == Removal::Cancel {
             // Whoever replaces it may be about to note that a drive has come for it.
@@ -160,7 +216,7 @@ impl Shared {
             self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()))?;
         }
         tokio::spawn(self.clone().forget_removed(uuid));
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn replace_drive(
@@ -169,9 +225,12 @@ impl Shared {
         request: ReplaceDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let ReplaceDrive { drive, with, force } = request;
         self.check_no_spare([&with])?;
+        self.check_not_opening(std::slice::from_ref(&with))?;
+        self.check_distinct(std::slice::from_ref(&with)).await?;
+        let drive = self.member_called(&pool, &drive, |_| true).await?;
         let old = self.node.drive_named(&pool, &drive).await.map_err(api_error)?.status.uuid;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
         // The new drive may have come although the old one cannot go.
@@ -188,14 +247,16 @@ impl Shared {
     pub(super) async fn return_drive(
         self: Arc<Self>,
         pool: String,
-        request: ReturnDrive,
+        mut request: ReturnDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
+        request.drive = self.member_called(&pool, &request.drive, is_lost).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         if report.status.halted.is_some() {
-            return self.reopen(uuid, request).await;
+            let found = self.found_drives(&uuid).into_iter().map(|found| found.spec).collect();
+            return self.reopen(uuid, request, found).await;
         }
         let known = self.memory().pool(&uuid).cloned();
         let remembered = |drive: DriveUuid| {
@@ -204,24 +265,38 @@ impl Shared {
         };
         let record = self.node.return_drive(&uuid, request.drive, request.at, remembered).await;
         let record = record.map_err(api_error)?;
+        self.memory().returns.forget_pool(&record);
         tokio::spawn(self.clone().forget_removed(uuid));
         self.remember(&record).await
     }
 
-    /// A pool that has halted is opened anew, with all drives that are there by now, and the one that is `at`.
-    async fn reopen(&self, uuid: String, request: ReturnDrive) -> Result<Pool, ApiError> {
+    /// A pool that has halted is opened anew, with all drives that are there by now, those that were `found` elsewhere
+    /// and the one that is `at` among them.
+    pub(super) async fn reopen(
+        self: &Arc<Self>,
+        uuid: String,
+        request: ReturnDrive,
+        found: Vec<String>,
+    ) -> Result<Pool, ApiError> {
         let ReturnDrive { drive, at } = request;
         let mut drives = self.memory().pool(&uuid).map(PoolState::specs).unwrap_or_default();
-        drives.extend(at.filter(|at| !drives.contains(at)));
+        for more in found.into_iter().chain(at) {
+            if !drives.iter().any(|known| name_the_same(known, &more)) {
+                drives.push(more);
+            }
+        }
+        self.memory().was_closed(uuid.clone(), NotOpen::Opening(Opening::default()));
         let error = match self.node.reopen_pool(&uuid, &drive, drives).await {
             Ok(record) => return self.remember(&record).await,
             Err(error) => error,
         };
         if self.node.report(&uuid).await.is_err() {
-            self.memory().is_not_open(uuid, error.of_its_pool());
-            let hint = "it is closed; ashlar pool import opens it once enough of its drives are there";
+            self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
+            self.begin_opening(&uuid);
+            let hint = "it is closed, and opens by itself once enough of its drives are there";
             return Err(api_error(error).with_hint(hint));
         }
+        self.memory().is_open(&uuid);
         let is_missing = matches!(error, NodeError::Open { .. });
         let error = api_error(error);
         let hint = "it stays open for reads; bring more of its drives back and say this again";
@@ -251,30 +326,31 @@ impl Shared {
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
         let change = requests::settings(request)?;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn scrub(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn rebalance(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.rebalance(&pool, order).await.map_err(api_error)?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     pub(super) async fn destroy_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         self.consent_to_destroy(consent, &report)?;
         let uuid = report.status.uuid;
         let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
+        self.finder.look_again();
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
             return destroyed.map(drop);
         }
@@ -289,11 +365,13 @@ impl Shared {
     ) -> Result<DriveInfo, ApiError> {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
         if consent == Consent::Missing {
             let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
             consent.check(|| consent::clearing(&held))?;
         }
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
+        self.finder.look_again();
         Ok(convert::drive_info(&reading))
     }
 }

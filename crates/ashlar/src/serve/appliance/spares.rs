@@ -8,7 +8,8 @@ use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::DriveCondition;
 use ashlar_volume::{DriveReport, PoolReport};
 
-use super::super::convert;
+use super::super::bay::name_the_same;
+use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
 use super::super::spares::{Lacking, Taking};
 use super::Shared;
@@ -19,14 +20,16 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 impl Shared {
     pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
         self.check_no_spare([&drive])?;
+        self.check_not_opening(std::slice::from_ref(&drive))?;
+        self.check_distinct(std::slice::from_ref(&drive)).await?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Refuses drives that wait as spares: whoever took one would leave its pool without.
@@ -42,9 +45,23 @@ impl Shared {
         Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
     }
 
+    /// Refuses drives that are one drive under two names, or lie on each other or on one that is in use.
+    pub(super) async fn check_distinct(&self, drives: &[String]) -> Result<(), ApiError> {
+        let held = self.node.held().await.map_err(|gone| api_error(gone.into()))?;
+        let spares: Vec<Named> = {
+            let memory = self.memory();
+            let pools = memory.pools().iter();
+            pools
+                .flat_map(|pool| pool.spares.waiting.iter().map(|spec| Named::spare(spec, &pool.name)))
+                .collect()
+        };
+        let wanted = drives.iter().map(|drive| Named::wanted(drive));
+        distinct::check_distinct(wanted.chain(held.iter().map(Named::held)).chain(spares).collect()).await
+    }
+
     pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
         let _changing = self.changing.lock().await;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
@@ -54,7 +71,7 @@ impl Shared {
         })?;
         self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec))?;
         self.memory().spare_is_well(&spec);
-        Ok(convert::pool(&report, &self.memory()))
+        Ok(self.pool(&report))
     }
 
     /// Takes spares for what pools have lost, for as long as it is polled.
@@ -110,7 +127,10 @@ impl Shared {
         else {
             return Ok(());
         };
-        let is_member = |drive: &DriveReport| drive.facts.as_ref().is_some_and(|facts| facts.spec == spec);
+        let is_member = |drive: &DriveReport| {
+            let facts = drive.facts.as_ref();
+            facts.is_some_and(|facts| facts.spec == spec || name_the_same(&facts.spec, &spec))
+        };
         let taken = report.drives.iter().any(is_member);
         self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None })
     }

@@ -13,7 +13,7 @@ impl Shared {
     /// volume's, whatever happens in between.
     pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
         let new = requests::new_volume(&request)?;
-        self.check_available(&request.pool)?;
+        self.check_available(&request.pool).await?;
         let nsid = self.node.table().claim_new();
         self.remember_nsids().inspect_err(|_| self.node.table().take_back(nsid))?;
         let made = self.node.create_volume(&request.pool, nsid, new).await;
@@ -32,7 +32,7 @@ impl Shared {
     ) -> Result<Volume, ApiError> {
         let new_name = request.name.as_deref().map(str::parse).transpose();
         let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
         if let Some(is_protected) = request.write_protected {
@@ -65,7 +65,7 @@ impl Shared {
         volume: String,
         consent: Consent,
     ) -> Result<(), ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let report = self.volume_report(&pool, &volume).await?;
         self.consent_to_delete(consent, &report)?;
         self.node.delete_volume(&pool, volume).await.map_err(api_error)
@@ -98,7 +98,7 @@ impl Shared {
         change: AccessChange,
         consent: Consent,
     ) -> Result<Volume, ApiError> {
-        self.check_available(&pool)?;
+        self.check_available(&pool).await?;
         let before = self.volume_report(&pool, &volume).await?;
         let after = change.apply(&format!("{}/{}", before.pool, before.name), &before.access);
         let after: AccessList = after.map_err(api_error)?;

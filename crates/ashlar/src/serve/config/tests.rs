@@ -12,6 +12,8 @@ fn resolve(text: &str) -> anyhow::Result<Config> {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     };
     Config::resolve(&arguments, None)
 }

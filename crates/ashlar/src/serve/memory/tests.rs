@@ -17,7 +17,7 @@ fn record(there: &[u8], members: &[u8]) -> PoolRecord {
 #[test]
 fn where_a_member_was_that_is_away_is_remembered_until_it_is_none() {
     let directory = tempfile::tempdir().unwrap();
-    let mut memory = Memory::new(StateDir::open(directory.path()).unwrap(), Vec::new());
+    let mut memory = Memory::new(StateDir::open(directory.path()).unwrap(), |_| ());
     let uuid = record(&[], &[]).uuid.to_string();
     memory.remember(&record(&[0, 1, 2], &[0, 1, 2])).unwrap();
     memory.remember(&record(&[0, 2, 3], &[0, 1, 2, 3])).unwrap();
@@ -31,7 +31,7 @@ fn where_a_member_was_that_is_away_is_remembered_until_it_is_none() {
 #[test]
 fn a_spare_is_known_by_whatever_links_lead_to_it() {
     let directory = tempfile::tempdir().unwrap();
-    let mut memory = Memory::new(StateDir::open(directory.path()).unwrap(), Vec::new());
+    let mut memory = Memory::new(StateDir::open(directory.path()).unwrap(), |_| ());
     let uuid = record(&[], &[]).uuid.to_string();
     memory.remember(&record(&[0], &[0])).unwrap();
     let place = |name: &str| directory.path().join(name);

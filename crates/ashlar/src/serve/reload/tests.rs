@@ -15,6 +15,8 @@ fn config(text: &str) -> Config {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        open_all: false,
+        inject_panics: None,
     };
     Config::resolve(&arguments, None).unwrap()
 }
@@ -31,6 +33,8 @@ fn each_setting_that_a_start_takes_is_named_when_it_has_changed() {
         ("map_memory_bytes", "'77MiB'"),
         ("over_provisioning_percent", "40"),
         ("member_wait_seconds", "77"),
+        ("drive_directories", "['/shelf']"),
+        ("auto_rejoin", "false"),
     ];
     for (name, value) in top {
         let changed = differing(&before, &config(&format!("{name} = {value}")));

@@ -1,0 +1,49 @@
+//! How far the opening of a pool is.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What the opening of a pool does now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum OpeningStage {
+    /// It looks for the pool's drives.
+    #[default]
+    Looking,
+    /// It waits for members that the pool counts on, by their names. None: no member is there yet.
+    Waiting(Vec<String>),
+    /// It reads what is on the drives.
+    Reading,
+}
+
+/// The opening of a pool, for whoever looks on from another thread. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Opening(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    stage: OpeningStage,
+    is_stopped: bool,
+}
+
+impl Opening {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no holder of the lock panics")
+    }
+
+    /// What it does now.
+    pub fn stage(&self) -> OpeningStage {
+        self.state().stage.clone()
+    }
+
+    pub(super) fn enter(&self, stage: OpeningStage) {
+        self.state().stage = stage;
+    }
+
+    /// Ends the wait for drives. One that reads what is on them goes on to its end.
+    pub fn stop(&self) {
+        self.state().is_stopped = true;
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.state().is_stopped
+    }
+}

@@ -1,0 +1,87 @@
+//! What becomes of a pool whose work has panicked: it goes out of service, and everything else goes on.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use ashlar_block::{PoolUuid, Spawn};
+
+use super::{Home, OpenPool};
+use crate::bay::DriveBay;
+use crate::error::NodeError;
+use crate::fuse::{Blown, Fuse};
+
+/// A pool that a fault in Ashlar itself has stopped. Its drives are let go of; what was acknowledged is on them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoppedPool {
+    /// Its UUID.
+    pub uuid: PoolUuid,
+    /// Its name.
+    pub name: String,
+    /// What the panic said, and where.
+    pub why: String,
+    /// Nothing of it is left, and its drives can be opened. It is told of at once when it is stopped, and then again.
+    pub is_let_go: bool,
+}
+
+impl<B: DriveBay> OpenPool<B> {
+    pub(super) fn fuse(&self) -> &Rc<Fuse> {
+        self.store.world().fuse()
+    }
+}
+
+impl<B: DriveBay> Home<B> {
+    /// The fuse of a pool that is to be opened.
+    pub(super) fn fuse_of(&self, uuid: PoolUuid, name: &str) -> Rc<Fuse> {
+        let (told, name) = (self.told.clone(), name.to_owned());
+        Fuse::new(uuid, move |blown| {
+            let (name, why) = (name.clone(), blown.why.to_string());
+            tracing::error!(pool = name, "a fault in Ashlar itself takes the pool out of service: {why}");
+            told(StoppedPool { uuid, name, why, is_let_go: false });
+        })
+    }
+
+    /// `work` of a pool, under its fuse.
+    ///
+    /// # Errors
+    /// Those of `work`, [`NodeError::NoSuchPool`] and [`NodeError::Stopped`].
+    pub(crate) async fn guarded<T>(
+        &self,
+        pool: PoolUuid,
+        work: impl Future<Output = Result<T, NodeError>>,
+    ) -> Result<T, NodeError> {
+        let (fuse, name) = {
+            let pool = self.pool(pool)?;
+            (pool.fuse().clone(), pool.name.clone())
+        };
+        fuse.guard(work).await.map_err(|blown| stopped(name, blown))?
+    }
+
+    /// What `tell` says of each pool that works.
+    pub(super) fn of_pools<T>(&self, tell: impl Fn(&OpenPool<B>) -> T) -> Vec<T> {
+        let pools: Vec<Rc<OpenPool<B>>> = self.pools.borrow().values().cloned().collect();
+        pools.iter().filter_map(|pool| pool.fuse().call(|| tell(pool)).ok()).collect()
+    }
+
+    /// Takes the pool out of service if its fuse blows.
+    pub(super) fn stop_if_blown(&self, pool: &OpenPool<B>) {
+        let (pools, table, told) = (self.pools.clone(), self.table.clone(), self.told.clone());
+        let (fuse, uuid) = (pool.fuse().clone(), pool.uuid);
+        self.world.spawn(async move {
+            let Some(blown) = fuse.spent().await else { return };
+            let Some(pool) = pools.borrow_mut().remove(&uuid) else { return };
+            let name = pool.name.clone();
+            table.remove_pool(uuid);
+            fuse.discard(|| {
+                let volumes = pool.all_volumes();
+                volumes.iter().for_each(|volume| table.release(volume.attributes().nsid));
+            });
+            // Its drives are let go of by this.
+            fuse.discard(|| drop(pool));
+            told(StoppedPool { uuid, name, why: blown.why.to_string(), is_let_go: true });
+        });
+    }
+}
+
+pub(super) fn stopped(pool: String, blown: Blown) -> NodeError {
+    NodeError::Stopped { pool, why: blown.why.to_string() }
+}

@@ -1,0 +1,83 @@
+//! Pools that a fault in Ashlar itself has stopped. They stay closed until an operator opens them.
+
+use std::sync::Arc;
+
+use ashlar_volume::StoppedPool;
+
+use super::super::Config;
+use super::super::deaths::Deaths;
+use super::super::memory::{Memory, NotOpen};
+use super::super::state::PoolState;
+use super::Shared;
+use super::opening::LOOK_INTERVAL;
+use crate::logging;
+
+/// What is known of pools whose work has ended the daemon; nothing, if all are to be opened.
+pub(super) fn deaths(config: &Config) -> Deaths {
+    let deaths = Deaths::of(&config.state);
+    if config.open_all
+        && let Err(error) = deaths.forget_all()
+    {
+        tracing::warn!(%error, "forgetting which pools' work has ended the daemon");
+    }
+    let last_words = deaths.clone();
+    logging::tell_of_the_end(move |pool| last_words.note(pool));
+    deaths
+}
+
+/// Keeps pools from being opened by themselves whose work has ended the daemon again and again.
+pub(super) fn keep_closed(deaths: &Deaths, memory: &mut Memory) {
+    for uuid in deaths.suspects() {
+        let Some(pool) = memory.pool(&uuid).map(|pool| pool.name.clone()) else { continue };
+        let why = format!(
+            "its work has ended the daemon twice within a minute, so that it stays closed: ashlar pool import {pool} opens \
+             it, and ashlar serve --open-all all such pools; please report what the log says of the end"
+        );
+        tracing::error!(pool, "the pool is not opened: {why}");
+        memory.is_not_open(&uuid, NotOpen::Stopped(why));
+    }
+}
+
+impl Shared {
+    /// Notes which pools have been stopped: for as long as it is polled.
+    pub(super) async fn keep_stopped(self: Arc<Self>) {
+        loop {
+            self.stops.next().await;
+            let _changing = self.changing.lock().await;
+            self.note_stops().await;
+        }
+    }
+
+    /// Takes note of all that have been stopped by now. The caller changes the pools.
+    pub(super) async fn note_stops(&self) {
+        while !self.stops.is_empty() {
+            let stopped = self.stops.next().await;
+            self.note_stopped(&stopped).await;
+            self.stops.forget(&stopped);
+        }
+    }
+
+    /// Why the pool is out of service, if it has just been stopped.
+    pub(super) fn why_stopped(&self, pool: &PoolState) -> Option<NotOpen> {
+        self.stops.get(&pool.uuid).map(|stopped| NotOpen::Stopped(why_stopped(&stopped)))
+    }
+
+    /// Once whoever has opened the pool has noted that it is open.
+    async fn note_stopped(&self, stopped: &StoppedPool) {
+        let uuid = stopped.uuid.to_string();
+        while matches!(self.memory().not_open(&uuid), Some(NotOpen::Opening(_))) {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+        // Somebody may have opened it again meanwhile.
+        if self.node.report(&uuid).await.is_err() {
+            self.memory().was_closed(uuid, NotOpen::Stopped(why_stopped(stopped)));
+        }
+    }
+}
+
+fn why_stopped(StoppedPool { name, why, .. }: &StoppedPool) -> String {
+    format!(
+        "a fault in Ashlar itself has taken it out of service: {why}; what was acknowledged is on its drives, and ashlar pool \
+         import {name} opens it again; please report this"
+    )
+}

@@ -1,0 +1,78 @@
+use super::*;
+
+const POOL: PoolUuid = PoolUuid([7; 16]);
+
+fn written(lines: &str) -> (tempfile::TempDir, Deaths) {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    fs::write(&deaths.path, lines).unwrap();
+    (directory, deaths)
+}
+
+fn suspects(lines: &str) -> Vec<String> {
+    written(lines).1.suspects().into_iter().collect()
+}
+
+#[test]
+fn a_pool_is_suspected_once_two_ends_are_at_most_a_minute_apart() {
+    assert!(suspects("").is_empty());
+    assert!(suspects("a 100\n").is_empty());
+    assert_eq!(suspects("a 100\na 160\n"), ["a"]);
+    assert!(suspects("a 100\na 161\n").is_empty());
+    assert_eq!(suspects("a 100\na 900\na 930\n"), ["a"]);
+}
+
+#[test]
+fn ends_of_different_pools_do_not_add_up() {
+    assert!(suspects("a 100\nb 101\n").is_empty());
+    assert_eq!(suspects("a 100\nb 101\nb 102\n"), ["b"]);
+}
+
+#[test]
+fn a_clock_that_was_set_back_hides_nothing() {
+    assert_eq!(suspects("a 100\na 70\n"), ["a"]);
+}
+
+#[test]
+fn lines_that_were_cut_off_or_are_not_ours_are_passed_over() {
+    assert_eq!(suspects("a 100\nnonsense\n\u{fffd}\na\na 12x\na 101\nb 10"), ["a"]);
+}
+
+#[test]
+fn without_a_file_nothing_is_suspected_and_nothing_is_to_be_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    assert!(deaths.suspects().is_empty());
+    deaths.forget("a").unwrap();
+    deaths.forget_all().unwrap();
+}
+
+#[test]
+fn what_is_noted_twice_is_suspected_until_it_is_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    deaths.note(POOL);
+    assert!(deaths.suspects().is_empty());
+    deaths.note(POOL);
+    assert_eq!(deaths.suspects().into_iter().collect::<Vec<_>>(), [POOL.to_string()]);
+    deaths.forget("another").unwrap();
+    assert_eq!(deaths.suspects().len(), 1);
+    deaths.forget(&POOL.to_string()).unwrap();
+    assert!(deaths.suspects().is_empty());
+}
+
+#[test]
+fn forgetting_one_pool_keeps_the_others() {
+    let (_directory, deaths) = written("a 1\nb 2\na 3\nb 4\n");
+    deaths.forget("a").unwrap();
+    assert_eq!(deaths.suspects().into_iter().collect::<Vec<_>>(), ["b"]);
+    deaths.forget_all().unwrap();
+    assert!(deaths.suspects().is_empty());
+}
+
+#[test]
+fn a_file_of_any_length_is_read_from_its_end() {
+    let long: String = (0..1000).map(|at| format!("a {}\n", at * 1000)).collect();
+    assert!(suspects(&long).is_empty());
+    assert_eq!(suspects(&format!("{long}b 5\nb 6\n")), ["b"]);
+}

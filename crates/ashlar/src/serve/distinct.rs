@@ -1,0 +1,115 @@
+//! One drive under two names, and drives that lie on each other, are refused before anything is written.
+//!
+//! Whether two names lead to one drive is asked of the kernel: links, loop devices, partitions, and what devices are
+//! stacked on. Nothing of the drives is read.
+
+use std::time::Duration;
+
+use ashlar_control::{ApiError, ErrorKind};
+use ashlar_drive::{Footprint, Machine, Overlap};
+use ashlar_volume::HeldDrive;
+
+use super::errors::api_error;
+use super::finder::path_of;
+
+/// How long a drive may take to say what it is made of: a file system that hangs keeps nobody else waiting.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+
+/// A drive that somebody names, or that is in use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    spec: String,
+    user: Option<User>,
+}
+
+/// Whose a drive is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum User {
+    /// A pool has it.
+    Pool(HeldDrive),
+    /// It waits until the pool of that name loses one.
+    Spare(String),
+}
+
+impl Named {
+    /// A drive that is to be taken.
+    pub fn wanted(spec: &str) -> Self {
+        Named { spec: spec.to_owned(), user: None }
+    }
+
+    /// A drive that a pool has.
+    pub fn held(held: &HeldDrive) -> Self {
+        Named { spec: held.spec.clone(), user: Some(User::Pool(held.clone())) }
+    }
+
+    /// A drive that waits until a pool loses one.
+    pub fn spare(spec: &str, pool: &str) -> Self {
+        Named { spec: spec.to_owned(), user: Some(User::Spare(pool.to_owned())) }
+    }
+
+    fn plain(&self) -> &str {
+        ashlar_volume::path_of(&self.spec)
+    }
+}
+
+/// Refuses drives that are to be taken and are in each other's way, or in that of one that is in use.
+pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
+    let (sender, found) = tokio::sync::oneshot::channel();
+    let look = move || drop(sender.send(first_overlap(&drives)));
+    let thread = std::thread::Builder::new().name("compare-drives".to_owned()).spawn(look);
+    let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
+    thread.map_err(|_| {
+        no_answer("no thread can be started to compare the drives: the process is at a limit")
+    })?;
+    let waited = tokio::time::timeout(ANSWER_MAX, found).await;
+    let found = waited.ok().and_then(Result::ok);
+    let found =
+        found.ok_or_else(|| no_answer("one of the drives does not say what it is made of: it hangs"))?;
+    found.map_or(Ok(()), Err)
+}
+
+fn first_overlap(drives: &[Named]) -> Option<ApiError> {
+    let machine = Machine::default();
+    let footprint = |named: &Named| Some((named.clone(), machine.footprint(&path_of(&named.spec)?)?));
+    let all: Vec<(Named, Footprint)> = drives.iter().filter_map(footprint).collect();
+    all.iter().enumerate().find_map(|(at, (one, its))| {
+        all[at + 1..].iter().find_map(|(other, theirs)| refusal(one, other, its.overlap(theirs)?))
+    })
+}
+
+/// What is said of two drives that are in each other's way; nothing if neither is to be taken.
+fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
+    let (wanted, user) = match (&one.user, &other.user) {
+        (Some(_), Some(_)) => return None,
+        (Some(user), None) => (other, Some((one, user))),
+        (None, Some(user)) => (one, Some((other, user))),
+        (None, None) => (one, None),
+    };
+    let (on, below) = if overlap == Overlap::Below { (other, one) } else { (one, other) };
+    let lies = format!("{} lies on {}, and is written to with it", on.plain(), below.plain());
+    let Some((used, user)) = user else {
+        let message = match overlap {
+            Overlap::Same => {
+                format!("{} and {} are the same drive: name it once", one.plain(), other.plain())
+            }
+            Overlap::On | Overlap::Below => format!("{lies}: name one of them"),
+        };
+        return Some(ApiError::new(ErrorKind::Invalid, "same_drive", message));
+    };
+    let named = match overlap {
+        _ if wanted.plain() == used.plain() => wanted.plain().to_owned(),
+        Overlap::Same => format!("{} (the same drive as {})", wanted.plain(), used.plain()),
+        Overlap::On | Overlap::Below => lies,
+    };
+    Some(match user {
+        User::Pool(held) => api_error(held.refuses(&named)),
+        User::Spare(pool) => {
+            let hint = format!("ashlar pool spare remove {pool} {} frees it", used.plain());
+            let message = format!("{named} is a spare of pool '{pool}'");
+            ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+use super::*;
+
+fn held(spec: &str, is_lost: bool) -> Named {
+    let (pool, drive) = ("tank".to_owned(), "drive-2".to_owned());
+    Named::held(&HeldDrive { spec: spec.to_owned(), pool, drive, is_lost })
+}
+
+fn said(one: &Named, other: &Named, overlap: Overlap) -> String {
+    refusal(one, other, overlap).map(|error| error.body.message).unwrap_or_default()
+}
+
+#[test]
+fn both_names_of_a_drive_that_is_named_twice_are_told() {
+    let (file, looped) = (Named::wanted("file:/d/0.img,size=4GiB"), Named::wanted("/dev/loop0"));
+    assert_eq!(
+        said(&file, &looped, Overlap::Same),
+        "file:/d/0.img and /dev/loop0 are the same drive: name it once"
+    );
+    let lies = "/dev/loop0 lies on file:/d/0.img, and is written to with it: name one of them";
+    assert_eq!(said(&looped, &file, Overlap::On), lies);
+    assert_eq!(said(&file, &looped, Overlap::Below), lies);
+}
+
+#[test]
+fn a_drive_that_is_in_use_under_another_name_is_told_with_whose_it_is() {
+    let (wanted, used) = (Named::wanted("/dev/sdb"), held("/dev/disk/by-id/wwn-1", false));
+    let same = "/dev/sdb (the same drive as /dev/disk/by-id/wwn-1): in use by pool 'tank' of this daemon";
+    assert_eq!(said(&wanted, &used, Overlap::Same), same);
+    assert_eq!(said(&used, &wanted, Overlap::Same), same);
+    assert!(said(&used, &used, Overlap::Same).is_empty(), "neither is to be taken");
+    let part = said(&Named::wanted("/dev/sdb1"), &held("/dev/sdb", false), Overlap::On);
+    assert!(part.starts_with("/dev/sdb1 lies on /dev/sdb") && part.contains("pool 'tank'"), "{part}");
+    let lost = said(&Named::wanted("/dev/sdb"), &held("/dev/sdb", true), Overlap::Same);
+    assert!(lost.starts_with("/dev/sdb: it is drive-2 of pool 'tank', which has lost it"), "{lost}");
+    let spare = said(&wanted, &Named::spare("/dev/disk/by-id/wwn-1", "tank"), Overlap::Same);
+    assert_eq!(spare, "/dev/sdb (the same drive as /dev/disk/by-id/wwn-1) is a spare of pool 'tank'");
+}
+
+#[tokio::test]
+async fn links_to_one_file_are_one_drive_and_other_files_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    for name in ["0.img", "1.img"] {
+        std::fs::write(path(name), []).unwrap();
+    }
+    std::os::unix::fs::symlink(path("0.img"), path("link")).unwrap();
+    std::fs::hard_link(path("0.img"), path("hard")).unwrap();
+    let named = |name: &str| Named::wanted(&format!("file:{},size=16MiB", path(name).display()));
+    check_distinct(vec![named("0.img"), named("1.img"), named("not-there"), Named::wanted("mem:16MiB")])
+        .await
+        .unwrap();
+    for other in ["link", "hard"] {
+        let error = check_distinct(vec![named("1.img"), named("0.img"), named(other)]).await.unwrap_err();
+        assert_eq!(error.body.code, "same_drive");
+        assert!(error.body.message.contains("0.img and") && error.body.message.contains(other), "{error}");
+    }
+}

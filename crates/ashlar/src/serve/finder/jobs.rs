@@ -1,0 +1,156 @@
+//! What may block: each job has a thread of its own, which is left behind if it never ends.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::SystemTime;
+use std::{fs, io};
+
+use ashlar_block::SECTOR_BYTES;
+use ashlar_drive::{DRIVE_BYTES_MIN, DriveMark, Peek};
+use ashlar_store::format::superblock::{Superblock, SuperblockError};
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify;
+
+use super::look::Message;
+use super::missed::{self, Missed};
+use super::table::{Content, Label, Place};
+
+/// Entries of a directory that are looked at.
+const DIRECTORY_ENTRIES_MAX: usize = 4096;
+
+/// What a job has come to.
+pub enum Done {
+    /// The label of a drive was read, which was as the mark says then.
+    Label { place: Place, mark: DriveMark, content: Content },
+    /// A directory was looked at.
+    Directory { path: PathBuf, listing: Listing },
+    /// It was found out why no member is where one was.
+    Missed { pool: String, spec: String, missed: Missed },
+}
+
+/// What a look at a directory has found.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// When the directory had changed last.
+    pub changed: Option<SystemTime>,
+    /// Files that may be drives. `None`: nothing has changed since the look before.
+    pub files: Option<BTreeMap<PathBuf, DriveMark>>,
+}
+
+/// Starts jobs.
+#[derive(Clone)]
+pub struct Jobs {
+    messages: Sender<Message>,
+    wake: Arc<OwnedFd>,
+    /// Labels that were begun to be read.
+    pub labels_read: Arc<AtomicU64>,
+    /// Where changes in directories are told.
+    pub watch: Option<Arc<OwnedFd>>,
+}
+
+impl Jobs {
+    /// Jobs that answer by a message each, and wake who reads it.
+    pub fn new(messages: Sender<Message>, wake: Arc<OwnedFd>) -> Self {
+        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+        let watch = inotify::init(flags).ok().map(Arc::new);
+        Jobs { messages, wake, labels_read: Arc::default(), watch }
+    }
+
+    /// Reads the label of the drive at `path`. False: there is no thread to do it.
+    pub fn read_label(&self, place: Place, mark: DriveMark, path: PathBuf) -> bool {
+        self.labels_read.fetch_add(1, Ordering::Relaxed);
+        self.spawn(move || Done::Label { place, mark, content: read_label(&path) })
+    }
+
+    /// Looks at a directory, unless it has not changed since `known`.
+    pub fn list(&self, path: PathBuf, known: Option<SystemTime>) -> bool {
+        let watch = self.watch.clone();
+        self.spawn(move || {
+            watch.iter().for_each(|watch| watch_directory(watch, &path));
+            // What cannot be looked at holds nothing.
+            let listing = list(&path, known).unwrap_or_default();
+            Done::Directory { path, listing }
+        })
+    }
+
+    /// Finds out what is where a member of a pool was.
+    pub fn explain(&self, pool: String, spec: String, known: Option<Missed>) -> bool {
+        self.spawn(move || {
+            let missed = missed::explain(&spec, known);
+            Done::Missed { pool, spec, missed }
+        })
+    }
+
+    fn spawn(&self, job: impl FnOnce() -> Done + Send + 'static) -> bool {
+        let (messages, wake) = (self.messages.clone(), self.wake.clone());
+        let work = move || {
+            let done = job();
+            if messages.send(Message::Done(done)).is_ok() {
+                self::wake(&wake);
+            }
+        };
+        std::thread::Builder::new().name("look-at-drive".to_owned()).spawn(work).is_ok()
+    }
+}
+
+/// Wakes the thread that looks.
+pub fn wake(wake: &OwnedFd) {
+    // Full means that it is to wake already.
+    let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+}
+
+fn watch_directory(watch: &OwnedFd, path: &Path) {
+    use inotify::WatchFlags;
+    let flags = WatchFlags::CREATE
+        | WatchFlags::MOVED_TO
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::CLOSE_WRITE
+        | WatchFlags::DELETE
+        | WatchFlags::ONLYDIR;
+    // Without it, the next look by the clock finds what has changed.
+    let _ = inotify::add_watch(watch, path, flags);
+}
+
+/// What a drive's label says: one read, and a second one only where the first copy is damaged.
+pub fn read_label(path: &Path) -> Content {
+    match try_read_label(path) {
+        Ok(content) => content,
+        Err(error) => Content::Failed(error.to_string()),
+    }
+}
+
+fn try_read_label(path: &Path) -> io::Result<Content> {
+    let peek = Peek::open(path)?;
+    if peek.size_bytes() < DRIVE_BYTES_MIN {
+        return Ok(Content::Foreign);
+    }
+    let decode = |offset: u64| Ok::<_, io::Error>(Superblock::decode(&peek.read(offset, SECTOR_BYTES)?));
+    let label = match decode(Superblock::FIRST_OFFSET)? {
+        Err(SuperblockError::Absent) => return Ok(Content::Foreign),
+        Err(_) => decode(Superblock::second_offset(peek.size_bytes()))?,
+        label => label,
+    };
+    Ok(label.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))
+}
+
+fn list(path: &Path, known: Option<SystemTime>) -> io::Result<Listing> {
+    let changed = fs::metadata(path)?.modified().ok();
+    if known.is_some() && changed == known {
+        return Ok(Listing { changed, files: None });
+    }
+    let files = fs::read_dir(path)?.flatten().take(DIRECTORY_ENTRIES_MAX).filter_map(|entry| {
+        let path = entry.path();
+        let mark = DriveMark::of_file(&fs::metadata(&path).ok()?)?;
+        could_be_drive(&mark).then_some((path, mark))
+    });
+    Ok(Listing { changed, files: Some(files.collect()) })
+}
+
+/// Whether a file has a size that a drive can have.
+fn could_be_drive(mark: &DriveMark) -> bool {
+    let DriveMark::File { size_bytes, .. } = mark else { return false };
+    *size_bytes >= DRIVE_BYTES_MIN && size_bytes.is_multiple_of(SECTOR_BYTES as u64)
+}

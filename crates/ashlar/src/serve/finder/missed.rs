@@ -1,0 +1,103 @@
+//! What is where a member of a pool was, when no member is.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use ashlar_block::SECTOR_BYTES;
+use ashlar_drive::{DRIVE_BYTES_MIN, DeviceNumber, DriveMark, DriveSpec, Peek};
+use ashlar_store::format::superblock::{Superblock, SuperblockError};
+use ashlar_volume::DriveContent;
+
+use super::table::Label;
+
+/// Why no member is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missed {
+    /// What was there when it was looked at; `None`: nothing.
+    mark: Option<DriveMark>,
+    /// A sentence that names the place.
+    pub why: String,
+    /// The label that the drive there carries at its end, where the first copy is gone.
+    pub label: Option<Label>,
+}
+
+/// Where a drive is, without how it is to be made. `None`: it is no place on this machine.
+pub fn path_of(spec: &str) -> Option<PathBuf> {
+    match spec.parse().ok()? {
+        DriveSpec::Block { path } | DriveSpec::File { path, .. } => Some(path),
+        DriveSpec::Memory { .. } | DriveSpec::Null { .. } => None,
+    }
+}
+
+/// Looks at the place. A drive that was looked at before, and has not changed, is not read again.
+pub fn explain(spec: &str, known: Option<Missed>) -> Missed {
+    let nothing = |why: String| Missed { mark: None, why, label: None };
+    let Some(path) = path_of(spec) else {
+        return nothing(format!("{spec}: it is gone with the daemon that had it"));
+    };
+    let found = match fs::metadata(&path) {
+        Ok(found) => found,
+        Err(error) => return nothing(format!("{}: {}", path.display(), what_failed(&path, &error))),
+    };
+    let mark = mark_of(&found);
+    match known {
+        Some(known) if known.mark == mark && mark.is_some() => known,
+        _ => read(spec, &path, mark),
+    }
+}
+
+fn read(spec: &str, path: &Path, mark: Option<DriveMark>) -> Missed {
+    let missed = |why, label| Missed { mark: mark.clone(), why, label };
+    match content_of(path) {
+        Ok((DriveContent::Damaged(error), None)) => missed(format!("{spec}: {error}"), None),
+        Ok((content, label)) => {
+            missed(format!("{} holds {}", ashlar_volume::path_of(spec), content.describe()), label)
+        }
+        Err(error) => missed(format!("{}: {}", path.display(), what_failed(path, &error)), None),
+    }
+}
+
+fn mark_of(found: &fs::Metadata) -> Option<DriveMark> {
+    let number = || DeviceNumber::of(found.rdev());
+    let device = || DriveMark::Device { number: number(), size_kib: 0, diskseq: None };
+    if found.file_type().is_block_device() { Some(device()) } else { DriveMark::of_file(found) }
+}
+
+fn what_failed(path: &Path, error: &io::Error) -> String {
+    let what = if path.starts_with("/dev") { "device" } else { "file" };
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no such {what}"),
+        _ => error.to_string(),
+    }
+}
+
+/// What is there, and the label of the second copy if the first one is gone: a member keeps its place by either.
+fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
+    let peek = Peek::open(path)?;
+    if peek.size_bytes() < DRIVE_BYTES_MIN {
+        let what =
+            if peek.size_bytes() == 0 { "nothing: it has no size" } else { "too little to be a drive" };
+        return Ok((DriveContent::Foreign(what.to_owned()), None));
+    }
+    let decode = |offset| Ok::<_, io::Error>(Superblock::decode(&peek.read(offset, SECTOR_BYTES)?));
+    let first = match decode(Superblock::FIRST_OFFSET)? {
+        Ok(superblock) => return Ok((DriveContent::Member(Box::new(superblock)), None)),
+        Err(error) => error,
+    };
+    let second = decode(Superblock::second_offset(peek.size_bytes()))?;
+    let label = second.as_ref().ok().map(Label::of);
+    if first != SuperblockError::Absent || label.is_some() {
+        return Ok((DriveContent::Damaged(first), label));
+    }
+    if let Err(error) = second
+        && error != SuperblockError::Absent
+    {
+        return Ok((DriveContent::Damaged(error), None));
+    }
+    let foreign = peek.probe()?.map(|content| content.to_string());
+    Ok((foreign.map_or(DriveContent::Blank, DriveContent::Foreign), None))
+}
+
+#[cfg(test)]
+mod tests;
