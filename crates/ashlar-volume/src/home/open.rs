@@ -70,9 +70,17 @@ impl From<Vec<String>> for Given {
 }
 
 impl OpenRequest {
-    /// Nobody has named its UUID.
-    fn must_have_name<D>(&self, found: &FoundPool<D>) -> bool {
-        self.pool.as_deref() != Some(found.uuid.to_string().as_str())
+    /// That the pool can be called by its name, or is asked for by its UUID: what it holds is not lost for
+    /// its name.
+    ///
+    /// # Errors
+    /// [`NodeError::PoolName`].
+    fn check_callable<D>(&self, found: &FoundPool<D>) -> Result<(), NodeError> {
+        let uuid = found.uuid.to_string();
+        if self.pool.as_deref() == Some(&uuid) || check_name(&found.name).is_ok() {
+            return Ok(());
+        }
+        Err(NodeError::PoolName(found.name.escape_default().to_string(), uuid))
     }
 
     fn is_name_taken<D>(&self, found: &FoundPool<D>) -> bool {
@@ -109,11 +117,7 @@ impl<B: DriveBay> Home<B> {
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
             }
-            // By its UUID it is opened all the same: what it holds is not lost for its name.
-            if request.must_have_name(&found) && check_name(&found.name).is_err() {
-                let name = found.name.escape_default().to_string();
-                return Err(NodeError::PoolName(name, found.uuid.to_string()));
-            }
+            request.check_callable(&found)?;
             tries -= 1;
             request.opening.enter(OpeningStage::Reading);
             match self.open_members(found, request.options.clone(), request.policy).await {
