@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
-use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, PoolStatus, Store, VolumeEntry};
+use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
@@ -16,9 +16,7 @@ use crate::bay::{BayDrive, DriveBay, DriveFacts};
 use crate::door::NamespaceInfo;
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
-use crate::report::{
-    DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport, is_lost,
-};
+use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
@@ -30,6 +28,7 @@ mod members;
 mod notes;
 mod open;
 mod opening;
+mod reports;
 mod stopped;
 mod volumes;
 mod watch;
@@ -369,96 +368,6 @@ impl<B: DriveBay> OpenPool<B> {
 
     fn name(&self) -> String {
         self.store.name()
-    }
-
-    fn held(&self, bay: &B) -> Vec<HeldDrive> {
-        let (status, drives) = (self.store.status(), self.drives.borrow());
-        let is_there = |given: &&PoolDrive<B::Device>| bay.is_there(&given.drive.device);
-        let held = drives.iter().filter(is_there).map(|given| {
-            // One that came back has several records, of which the newest comes last.
-            let record = status.drives.iter().rfind(|record| record.uuid == given.uuid);
-            HeldDrive {
-                spec: given.drive.facts.spec.clone(),
-                pool: self.name(),
-                drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
-                is_lost: record.is_some_and(is_lost),
-            }
-        });
-        held.collect()
-    }
-
-    /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
-    /// start.
-    fn record(&self, bay: &B) -> PoolRecord {
-        let given = self.drives.borrow();
-        let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
-        let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
-        let drives = given.iter().filter(is_member);
-        PoolRecord {
-            uuid: self.uuid,
-            name: self.name(),
-            drives: drives.map(|member| (member.facts(bay).place().to_owned(), member.uuid)).collect(),
-            is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
-            members,
-        }
-    }
-
-    fn report(&self, bay: &B, home: ReactorIndex) -> PoolReport {
-        let status = self.store.status();
-        let entries = self.store.volumes();
-        let mut volumes: Vec<VolumeReport> =
-            self.volumes.borrow().values().map(|open| self.volume_report(open, &entries)).collect();
-        volumes.sort_by(|one, other| one.name.cmp(&other.name));
-        let drives = status.drives.iter().map(|drive| {
-            let drives = self.drives.borrow();
-            let given = drives.iter().find(|given| given.uuid == drive.uuid);
-            DriveReport {
-                status: drive.clone(),
-                facts: given.map(|given| given.facts(bay)),
-                is_stale: given.is_some_and(|given| self.opened.stale.contains(&given.id)),
-            }
-        });
-        let drives: Vec<DriveReport> = drives.collect();
-        let notes = self.notes_now(&drives);
-        let parting = self.parting(&status);
-        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes, parting }
-    }
-
-    fn parting(&self, status: &PoolStatus) -> Vec<String> {
-        let is_member = |given: &PoolDrive<B::Device>| status.drives.iter().any(|it| it.uuid == given.uuid);
-        let drives = self.drives.borrow();
-        let left =
-            drives.iter().filter(|given| !is_member(given)).map(|given| given.drive.facts.spec.clone());
-        left.chain(self.parting.borrow().iter().cloned()).collect()
-    }
-
-    fn notes_now(&self, drives: &[DriveReport]) -> Vec<String> {
-        let works = |drive: &&DriveReport| {
-            matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving)
-        };
-        let working: Vec<&DriveFacts> =
-            drives.iter().filter(works).filter_map(|drive| drive.facts.as_ref()).collect();
-        let all_back = !self.opened.missing.is_empty() && drives.iter().all(|drive| works(&drive));
-        self.notes.now(&working, all_back)
-    }
-
-    fn volume_report(&self, open: &OpenVolume<B>, entries: &BTreeMap<VolumeId, VolumeEntry>) -> VolumeReport {
-        let attributes = open.volume.attributes();
-        let compression = entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
-        VolumeReport {
-            pool: self.name(),
-            name: attributes.name.to_string(),
-            uuid: attributes.uuid,
-            nsid: attributes.nsid,
-            size_bytes: open.volume.size_bytes(),
-            lba_bytes: attributes.lba_bytes,
-            access: attributes.access,
-            write_protected: attributes.write_protected,
-            made_at: attributes.made_at,
-            compression,
-            usage: open.volume.usage(),
-            is_busy: open.is_busy(),
-        }
     }
 }
 

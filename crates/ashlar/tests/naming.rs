@@ -75,7 +75,7 @@ fn a_member_is_named_with_its_pool_or_without_and_by_any_path_that_leads_to_it()
         drives(&place).into_iter().filter(of_online).map(|drive| drive["name"].clone()).collect();
     assert_eq!(left, ["drive-6", "drive-7", "drive-8", "drive-9"]);
     for nobody in ["dozer/drive-6", "tank/drive-66", "tank/tank/drive-6"] {
-        let said = place.refused(&["pool", "remove-drive", "tank", nobody]);
+        let said = place.refused(&["pool", "remove-drive", "tank", nobody, "--yes"]);
         assert!(said.contains("pool 'tank' has no drive"), "{said}");
     }
 }
@@ -146,7 +146,7 @@ fn what_a_client_sends_is_not_printed_raw_in_what_is_said_of_it() {
     let evil = "/dev/\u{1b}[2J\nbad";
     let verbs: [&[&str]; 5] = [
         &["pool", "add-drive", "tank", evil],
-        &["pool", "remove-drive", "tank", evil],
+        &["pool", "remove-drive", "tank", evil, "--yes"],
         &["drive", "show", evil],
         &["drive", "return", &format!("tank/{evil}")],
         &["pool", "import", "--drive", evil],

@@ -23,7 +23,7 @@ pub struct Happening {
     /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`, `pool_state_entered`,
     /// `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`, `rebuild_began`, `rebuild_progress` (each tenth),
     /// `rebuild_ended`, the same of `evacuation` and `rebalance`, `host_connected`, `host_disconnected`, `hosts`,
-    /// `spare_taken`, `spares_used_up`, `spare_refused`, `scrub_finished`; `change` (a client has asked for one), `changes`.
+    /// `spare_taken`, `spares_used_up`, `spare_refused`, `drive_refused`, `scrub_finished`; `change` (a client has asked for one), `changes`.
     pub kind: String,
     /// The pool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

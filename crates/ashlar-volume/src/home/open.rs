@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{DriveId, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
+use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
 
 use super::members::{FoundMember, FoundPool, reasons};
@@ -74,9 +74,17 @@ impl From<Vec<String>> for Given {
 }
 
 impl OpenRequest {
-    /// Nobody has named its UUID.
-    fn must_have_name<D>(&self, found: &FoundPool<D>) -> bool {
-        self.pool.as_deref() != Some(found.uuid.to_string().as_str())
+    /// That the pool can be called by its name, or is asked for by its UUID: what it holds is not lost for
+    /// its name.
+    ///
+    /// # Errors
+    /// [`NodeError::PoolName`].
+    fn check_callable<D>(&self, found: &FoundPool<D>) -> Result<(), NodeError> {
+        let uuid = found.uuid.to_string();
+        if self.pool.as_deref() == Some(&uuid) || check_name(&found.name).is_ok() {
+            return Ok(());
+        }
+        Err(NodeError::PoolName(found.name.escape_default().to_string(), uuid))
     }
 
     fn is_name_taken<D>(&self, found: &FoundPool<D>) -> bool {
@@ -115,11 +123,7 @@ impl<B: DriveBay> Home<B> {
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
             }
-            // By its UUID it is opened all the same: what it holds is not lost for its name.
-            if request.must_have_name(&found) && check_name(&found.name).is_err() {
-                let name = found.name.escape_default().to_string();
-                return Err(NodeError::PoolName(name, found.uuid.to_string()));
-            }
+            request.check_callable(&found)?;
             tries -= 1;
             request.opening.enter(OpeningStage::Reading);
             match self.open_members(found, request.options.clone(), request.policy).await {
@@ -153,9 +157,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
-        let given: Vec<(DriveId, String)> =
-            drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect();
-        let superblocks: Vec<Superblock> = found.iter().map(|drive| drive.superblock.clone()).collect();
+        let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
         let opened = Store::open(&world, found, options, policy).await;
         let (store, mut opened) = opened.map_err(|error| {
@@ -239,6 +241,14 @@ async fn settle_name<W: World>(
         tracing::info!(pool = store.name(), %error, "closing a pool that cannot have another name");
     }
     renamed.map_err(|error| NodeError::RenamePool { pool: store.name(), error })
+}
+
+fn superblocks_of<D>(found: &[FoundDrive<D>]) -> Vec<Superblock> {
+    found.iter().map(|drive| drive.superblock.clone()).collect()
+}
+
+fn places_of<D>(drives: &[PoolDrive<D>]) -> Vec<(DriveId, String)> {
+    drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect()
 }
 
 /// Lets go of drives with the pool's label that no record of a member is about, and says of each what it is: a daemon was killed

@@ -23,7 +23,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     ) -> Result<VolumeReport, NodeError> {
         let made = self.create_volume_as(pool, nsid, new).await;
         made.inspect_err(|error| match error {
-            NodeError::Io(_) | NodeError::Gone(_) => self.table.release(nsid),
+            NodeError::Io(_) | NodeError::Gone(_) | NodeError::Stopped { .. } => self.table.release(nsid),
             _ => self.table.take_back(nsid),
         })
     }

@@ -90,6 +90,7 @@ impl Shared {
 
     /// Opens a pool that the node has, wherever its drives are.
     async fn import_known(self: &Arc<Self>, uuid: &str) -> Result<Pool, ApiError> {
+        self.places_are_known(uuid).await;
         self.open_known(uuid, Opening::default()).await.map_err(api_error)?;
         let report = self.node.report(uuid).await.map_err(api_error)?;
         Ok(self.pool(&report))

@@ -115,6 +115,13 @@ impl Shared {
         }
     }
 
+    /// Waits until the drives of a pool have been looked for, but not for ever.
+    pub(super) async fn places_are_known(&self, uuid: &str) {
+        let mut known = self.finder.subscribe();
+        let settled = known.wait_for(|known| places(known, uuid).is_some_and(|places| places.is_settled));
+        let _ = tokio::time::timeout(READING_MAX, settled).await;
+    }
+
     /// Opens a pool that the node has, and remembers it.
     pub(super) async fn open_known(self: &Arc<Self>, uuid: &str, opening: Opening) -> Result<(), NodeError> {
         let pools: Vec<KnownPool> = self.memory().pools().iter().map(PoolState::known).collect();
