@@ -30,6 +30,16 @@ impl Claim {
         let overlap = self.blocks.start < other.blocks.end && other.blocks.start < self.blocks.end;
         overlap && (self.mode == Mode::Alone || other.mode == Mode::Alone)
     }
+
+    /// An earlier claim is gone.
+    fn unblock(&mut self, earlier: &Claim) {
+        if self.conflicts(earlier) {
+            self.blockers -= 1;
+            if self.blockers == 0 {
+                self.waker.take().into_iter().for_each(Waker::wake);
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -37,17 +47,23 @@ struct State {
     next: u64,
     /// In order of coming: none is overtaken, so that none starves.
     claims: VecDeque<Claim>,
-    /// Claims of mode [`Mode::Alone`]. While there are none, nothing can conflict.
-    alone: usize,
+    /// Those of mode [`Mode::Alone`], in the same order: all that a claim of the other mode can conflict with. A host may
+    /// have thousands of the others outstanding.
+    alone: VecDeque<u64>,
 }
 
 impl State {
     fn add(&mut self, blocks: Range<u64>, mode: Mode) -> (u64, bool) {
         let mut claim = Claim { id: self.next, blocks, mode, blockers: 0, waker: None };
         self.next += 1;
-        self.alone += usize::from(mode == Mode::Alone);
-        if self.alone > 0 {
-            claim.blockers = self.claims.iter().filter(|earlier| earlier.conflicts(&claim)).count();
+        claim.blockers = match mode {
+            Mode::Alone => self.claims.iter().filter(|earlier| earlier.conflicts(&claim)).count(),
+            Mode::Shared => {
+                self.alone.iter().filter(|id| self.claims[self.at(**id)].conflicts(&claim)).count()
+            }
+        };
+        if mode == Mode::Alone {
+            self.alone.push_back(claim.id);
         }
         let added = (claim.id, claim.blockers == 0);
         self.claims.push_back(claim);
@@ -64,15 +80,15 @@ impl State {
     fn remove(&mut self, id: u64) {
         let at = self.at(id);
         let claim = self.claims.remove(at).expect("just found");
-        if self.alone > 0 {
-            for later in self.claims.range_mut(at..).filter(|later| later.conflicts(&claim)) {
-                later.blockers -= 1;
-                if later.blockers == 0 {
-                    later.waker.take().into_iter().for_each(Waker::wake);
-                }
-            }
+        if claim.mode == Mode::Alone {
+            self.alone.retain(|alone| *alone != id);
+            self.claims.range_mut(at..).for_each(|later| later.unblock(&claim));
+            return;
         }
-        self.alone -= usize::from(claim.mode == Mode::Alone);
+        for later in self.alone.partition_point(|alone| *alone < id)..self.alone.len() {
+            let at = self.at(self.alone[later]);
+            self.claims[at].unblock(&claim);
+        }
     }
 }
 

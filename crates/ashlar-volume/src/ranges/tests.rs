@@ -67,3 +67,36 @@ fn thousands_that_wait_for_one_block_are_served_in_order_with_one_pass_for_each(
         assert!(waiting.as_mut_slice().first_mut().is_none_or(|later| later.now_or_never().is_none()));
     }
 }
+
+fn conflict((one, as_one): &(Range<u64>, Mode), (other, as_other): &(Range<u64>, Mode)) -> bool {
+    let overlap = one.start < other.end && other.start < one.end;
+    overlap && (*as_one == Mode::Alone || *as_other == Mode::Alone)
+}
+
+#[test]
+fn a_claim_waits_for_earlier_ones_that_it_conflicts_with_and_for_no_others() {
+    let mut rng = ashlar_block::XorShift::new(7);
+    for _ in 0..200 {
+        let ranges = Ranges::default();
+        // In order of coming; the guard once it is granted.
+        let mut claims = Vec::new();
+        for _ in 0..60 {
+            if !claims.is_empty() && rng.below(3) == 0 {
+                let at = rng.below(claims.len() as u64) as usize;
+                drop(claims.remove(at));
+            } else {
+                let start = rng.below(16);
+                let mode = if rng.below(4) == 0 { Mode::Alone } else { Mode::Shared };
+                let what = (start..start + 1 + rng.below(4), mode);
+                claims.push((what.clone(), Box::pin(ranges.take(what.0, what.1)), None));
+            }
+            for (_, future, granted) in claims.iter_mut().filter(|(.., granted)| granted.is_none()) {
+                *granted = future.now_or_never();
+            }
+            for (at, (what, _, granted)) in claims.iter().enumerate() {
+                let waits = claims[..at].iter().any(|(earlier, ..)| conflict(earlier, what));
+                assert_eq!(granted.is_some(), !waits, "{what:?}");
+            }
+        }
+    }
+}
