@@ -160,7 +160,13 @@ async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Outp
     let before: Pool = client.get(&path).await?;
     let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
     if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
-        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio))?;
+        say(
+            output,
+            &format!(
+                "recon-p99 is off now: recon-prio={} counts instead\n",
+                after.recon_prio_percent.unwrap_or_default()
+            ),
+        )?;
     }
     print(output, &after, tables::pool)
 }
