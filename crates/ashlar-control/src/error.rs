@@ -42,7 +42,6 @@ pub struct ErrorBody {
     /// For people: what, and why.
     pub message: String,
     /// For people: the way out, if it is not in the message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 

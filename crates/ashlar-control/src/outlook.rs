@@ -11,9 +11,9 @@ use crate::types::{Obstacle, Progress, Scrub};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outlook {
     /// Bytes that are left.
-    pub bytes_left: Option<u64>,
+    pub left_bytes: Option<u64>,
     /// Seconds until it is done.
-    pub eta_s: Option<u64>,
+    pub eta_seconds: Option<u64>,
     /// What keeps it from going on: then it is not known when it is done.
     pub obstacle: Option<Obstacle>,
 }
@@ -28,11 +28,11 @@ impl Outlook {
 
 impl Display for Outlook {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let left = self.bytes_left.map(|bytes| format!("{} left", ByteSize(bytes)));
+        let left = self.left_bytes.map(|bytes| format!("{} left", ByteSize(bytes)));
         let end = match self.obstacle {
             Some(Obstacle::NoRoom) => Some("waits for room".to_owned()),
             Some(Obstacle::Unreadable) => Some("what is left cannot be read".to_owned()),
-            None => self.eta_s.map(|seconds| format!("{} to go", Span(seconds))),
+            None => self.eta_seconds.map(|seconds| format!("{} to go", Span(seconds))),
         };
         f.write_str(&left.into_iter().chain(end).collect::<Vec<_>>().join(", "))
     }
@@ -40,14 +40,14 @@ impl Display for Outlook {
 
 impl From<&Progress> for Outlook {
     fn from(progress: &Progress) -> Self {
-        let Progress { bytes_left, eta_s, obstacle, .. } = *progress;
-        Outlook { bytes_left: Some(bytes_left), eta_s, obstacle }
+        let Progress { left_bytes, eta_seconds, obstacle, .. } = *progress;
+        Outlook { left_bytes: Some(left_bytes), eta_seconds, obstacle }
     }
 }
 
 impl From<&Scrub> for Outlook {
     fn from(scrub: &Scrub) -> Self {
-        Outlook { bytes_left: scrub.bytes_left, eta_s: scrub.eta_s, obstacle: None }
+        Outlook { left_bytes: scrub.left_bytes, eta_seconds: scrub.eta_seconds, obstacle: None }
     }
 }
 

@@ -59,19 +59,22 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
 
 /// All paths, and what is said of them.
 fn routes(watcher: Arc<Watcher>) -> (Router<Arc<dyn Appliance>>, utoipa::openapi::OpenApi) {
-    let seen = OpenApiRouter::new()
-        .routes(routes!(events::events))
-        .routes(routes!(events::follow_events))
-        .with_state(watcher);
-    let paths = of_node().merge(of_pools()).merge(seen);
+    let paths = of_node().merge(of_pools()).merge(of_events().with_state(watcher));
     OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts()
 }
 
-/// What is said of the paths of the node, its pools and volumes.
+/// What is said of all paths.
 #[cfg(test)]
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let paths = of_node().merge(of_pools());
-    OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts().1
+    let mut document =
+        OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts().1;
+    document.merge(OpenApiRouter::new().nest(API_ROOT, of_events()).split_for_parts().1);
+    document
+}
+
+fn of_events() -> OpenApiRouter<Arc<Watcher>> {
+    OpenApiRouter::new().routes(routes!(events::events)).routes(routes!(events::follow_events))
 }
 
 fn of_node() -> OpenApiRouter<Arc<dyn Appliance>> {

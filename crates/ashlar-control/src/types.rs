@@ -1,4 +1,5 @@
-//! What goes over the wire. Sizes are in bytes; a ratio is logical over physical, 0 while nothing is stored.
+//! What goes over the wire. `docs/api.md` has the rule for its names, and a test holds each name to it: a name says its
+//! unit, null is what is not known or does not apply, and no name of an answer is ever left out.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,7 +12,7 @@ mod scrub;
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
 pub use pools::{ImportPool, RenamePool};
-pub use scrub::{SCRUB_INTERVAL_S_MAX, Scrub, ScrubbedDrive};
+pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -64,15 +65,15 @@ pub struct Portal {
     pub kind: String,
 }
 
-/// A pool and its figures.
+/// A pool and its figures, which are null while it is `opening` or `unavailable`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Pool {
     /// Its name.
     pub name: String,
     /// Its identity.
     pub uuid: String,
-    /// 0, 1, 1x3, 5, 6, 7.3 or N+M; empty while it is unavailable.
-    pub level: String,
+    /// 0, 1, 1x3, 5, 6, 7.3 or N+M.
+    pub level: Option<String>,
     /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with `rebuilding` (that is being restored) or
     /// `need-rebuild` (it is not: `rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a
     /// drive that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it had), `read-only`, `taken`
@@ -84,41 +85,38 @@ pub struct Pool {
     /// Things to know that are not errors.
     pub notes: Vec<String>,
     /// Live data and maps after compression, before redundancy. May be too high for a while, never too low.
-    pub physical_used_bytes: u64,
+    pub physical_used_bytes: Option<u64>,
     /// Blocks of its volumes that hold data.
-    pub logical_written_bytes: u64,
+    pub logical_used_bytes: Option<u64>,
     /// Sizes of its volumes.
-    pub provisioned_bytes: u64,
-    /// Logical over stored data.
-    pub compression_ratio: f64,
+    pub provisioned_bytes: Option<u64>,
+    /// Logical over stored data. Null: nothing is stored.
+    pub compression_ratio: Option<f64>,
     /// The members' chunks, redundancy included.
-    pub raw_bytes: u64,
+    pub raw_bytes: Option<u64>,
     /// What is left of that when redundancy is taken off.
-    pub usable_bytes: u64,
+    pub usable_bytes: Option<u64>,
     /// What of the usable may be live; the rest lets garbage collection work.
-    pub limit_bytes: u64,
+    pub limit_bytes: Option<u64>,
     /// Written, no longer live, not reclaimed yet.
-    pub garbage_bytes: u64,
+    pub garbage_bytes: Option<u64>,
     /// Room in segments that can be placed now.
-    pub free_bytes: u64,
+    pub free_bytes: Option<u64>,
     /// Compressed data that can surely be written now; 0 while it is read-only.
-    pub safe_to_write_bytes: u64,
+    pub safe_to_write_bytes: Option<u64>,
     /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is released.
-    #[serde(default)]
-    pub reserve_bytes: u64,
+    pub reserve_bytes: Option<u64>,
     /// The reserve has been released, and is a part of the limit until so much is free again.
-    #[serde(default)]
-    pub reserve_released: bool,
+    pub reserve_released: Option<bool>,
     /// New data is refused for lack of space.
-    pub out_of_space: bool,
+    pub out_of_space: Option<bool>,
     /// Memory of the map.
-    pub map_memory_bytes: u64,
+    pub map_memory_bytes: Option<u64>,
     /// Its members.
     pub drives: Vec<PoolDrive>,
     /// Drives that are taken for those that it loses, in their order.
     pub spares: Vec<Spare>,
     /// Drives that are no members and that the daemon has open still, as they are named: those that were removed, for a moment.
-    #[serde(default)]
     pub parting: Vec<String>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Progress>,
@@ -127,31 +125,31 @@ pub struct Pool {
     /// The scrub that is under way, or else the last one; null if there was none.
     pub scrub: Option<Scrub>,
     /// Part of the time that rebuilds and rebalances may have, in percent.
-    pub recon_prio: u8,
+    pub recon_prio_percent: Option<u8>,
     /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is one, in microseconds; 0:
-    /// `recon_prio` counts.
-    pub recon_p99_us: u64,
+    /// `recon_prio_percent` counts.
+    pub recon_p99_us: Option<u64>,
     /// Part of the time that scrubs may have, in percent.
-    pub scrub_prio: u8,
+    pub scrub_prio_percent: Option<u8>,
     /// Seconds from the end of one scrub to the next; 0: only on demand.
-    pub scrub_interval_s: u64,
+    pub scrub_interval_seconds: Option<u64>,
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
-    pub fault_threshold: u32,
-    /// Milliseconds for which a drive may give no answer at all before it is given up, where redundancy allows; 0: for ever.
-    pub io_timeout_ms: u64,
+    pub fault_threshold: Option<u32>,
+    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy allows; 0: for ever.
+    pub io_timeout_seconds: Option<u64>,
     /// What has happened since it was opened.
-    pub counters: PoolCounters,
+    pub counters: Option<PoolCounters>,
 }
 
 /// How far a rebuild or a rebalance is.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Part that is done, by this daemon and those before it.
-    pub percent: f64,
+    pub done_percent: f64,
     /// Bytes of columns that are to be restored, or to be elsewhere.
-    pub bytes_left: u64,
+    pub left_bytes: u64,
     /// Seconds until it is done, if it goes on as in the last half minute. Null: it has only begun, or was begun anew by a start.
-    pub eta_s: Option<u64>,
+    pub eta_seconds: Option<u64>,
     /// What keeps it from going on. Null: nothing.
     pub obstacle: Option<Obstacle>,
 }
@@ -217,10 +215,8 @@ pub struct PoolDrive {
     /// Where it is, or was last: by a name that outlives restarts, if udev gives it one.
     pub spec: Option<String>,
     /// That name, below `/dev/disk/by-id`. Null: it has none.
-    #[serde(default)]
     pub by_id: Option<String>,
     /// What the kernel calls it now, as `nvme1n1`. Null: it is no block device, or not there.
-    #[serde(default)]
     pub kernel_name: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
@@ -233,14 +229,13 @@ pub struct PoolDrive {
     /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is in its place.
     pub problem: Option<String>,
     /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to come back by itself.
-    #[serde(default)]
     pub return_refused: Option<String>,
-    /// Its size.
-    pub size_bytes: u64,
-    /// Reads that it refused.
-    pub read_errors: u64,
-    /// Reads that it answered with wrong bytes.
-    pub wrong_answers: u64,
+    /// Its size. Null: it is not there.
+    pub size_bytes: Option<u64>,
+    /// Reads that it refused. Null: its pool is not open.
+    pub read_errors: Option<u64>,
+    /// Reads that it answered with wrong bytes. Null: its pool is not open.
+    pub wrong_answers: Option<u64>,
     /// The device's model.
     pub model: Option<String>,
     /// The device's serial number.
@@ -258,8 +253,8 @@ pub struct DriveInfo {
     pub size_bytes: u64,
     /// What it holds, in words; `nothing` if it is blank.
     pub content: String,
-    /// `blank`, `member`, `damaged` or `foreign`.
-    pub state: String,
+    /// One of `blank`, `member`, `damaged` and `foreign`.
+    pub states: Vec<String>,
     /// The pool that it is a member of.
     pub pool: Option<String>,
     /// That pool's identity.
@@ -289,16 +284,17 @@ pub struct Volume {
     pub logical_used_bytes: u64,
     /// What they take after compression, before redundancy.
     pub physical_used_bytes: u64,
-    /// The one over the other.
-    pub ratio: f64,
+    /// The one over the other. Null: nothing is stored.
+    pub compression_ratio: Option<f64>,
     /// Who may see it.
     pub access: Access,
     /// Blocks are compressed.
     pub compression: bool,
     /// Hosts may not write.
     pub write_protected: bool,
-    /// When it was made, Unix seconds.
-    pub created_at: u64,
+    /// When it was made: RFC 3339, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
 }
 
 /// Who may see a volume.
@@ -321,8 +317,9 @@ pub struct Host {
     pub address: String,
     /// I/O queues that are connected.
     pub io_queues: u16,
-    /// When it connected, Unix seconds.
-    pub since: u64,
+    /// When it connected: RFC 3339, UTC.
+    #[schema(format = DateTime)]
+    pub connected_at: String,
     /// The controller's number.
     pub controller_id: u16,
     /// `io` or `discovery`.
@@ -383,24 +380,24 @@ pub struct ChangePool {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100. Without `recon_p99_us` it takes the place of
     /// one that was set before.
     #[serde(default)]
-    pub recon_prio: Option<u8>,
+    pub recon_prio_percent: Option<u8>,
     /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds, up
-    /// to a minute; 0: `recon_prio` counts.
+    /// to a minute; 0: `recon_prio_percent` counts.
     #[serde(default)]
     pub recon_p99_us: Option<u64>,
     /// Part of the time that scrubs may have, in percent: 1 to 100.
     #[serde(default)]
-    pub scrub_prio: Option<u8>,
+    pub scrub_prio_percent: Option<u8>,
     /// Seconds from the end of one scrub to the next, up to 3650 days; 0: only on demand.
     #[serde(default)]
-    pub scrub_interval_s: Option<u64>,
+    pub scrub_interval_seconds: Option<u64>,
     /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
     #[serde(default)]
     pub fault_threshold: Option<u32>,
-    /// Milliseconds for which a drive may give no answer at all before it is given up, where redundancy allows, from two seconds to
+    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy allows, from two seconds to
     /// an hour; 0: for ever.
     #[serde(default)]
-    pub io_timeout_ms: Option<u64>,
+    pub io_timeout_seconds: Option<u64>,
 }
 
 /// What is to change of a volume.
@@ -428,3 +425,6 @@ pub struct NameHosts {
     #[serde(default)]
     pub only: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -194,7 +194,11 @@ pub struct ServeArguments {
 
 /// The demonstration's options.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ashlar demo --state ./ashlar-data")]
+#[command(after_help = "Examples:
+  ashlar demo --state ./ashlar-data
+  ashlar demo --state ./ashlar-data --once --output json > figures.json
+With --output json the figures are JSON on standard output, and progress goes to
+standard error.")]
 pub struct DemoArguments {
     /// Where its drives and its identity are kept
     #[arg(long, value_name = "DIR")]

@@ -6,6 +6,7 @@ mod report;
 mod sources;
 mod workload;
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,14 +14,14 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use ashlar_target::nvme_tcp::PortalKind;
 
-use crate::args::{DemoArguments, ServeArguments};
+use crate::args::{DemoArguments, Output, ServeArguments};
 use crate::logging::Log;
 use crate::serve::{self, Config, Running, Signals};
-use crate::stdio::print_line;
+use crate::stdio::{StdoutError, note, print_line};
 use workload::Workload;
 
 /// `ashlar demo`.
-pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
+pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>, output: Output) -> anyhow::Result<()> {
     ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
     let _log = Log::start("warn")?;
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
@@ -31,8 +32,8 @@ pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result
         let Some(running) = serve::unless(&mut signals, serve::assemble(&config)).await.transpose()? else {
             return Ok(());
         };
-        let shown = show(arguments, &state, &running, &mut signals).await;
-        let said = print_line("\nStopping …");
+        let shown = show(arguments, &state, &running, &mut signals, output).await;
+        let said = tell(output, "\nStopping …");
         let stopped = serve::unless(&mut signals, running.stop()).await;
         ensure!(
             stopped.is_some(),
@@ -41,6 +42,17 @@ pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>) -> anyhow::Result
         shown?;
         Ok(said?)
     })
+}
+
+/// Tells people what is done: on standard error where standard output is for programs.
+fn tell(output: Output, text: impl Display) -> Result<(), StdoutError> {
+    match output {
+        Output::Table => print_line(text),
+        Output::Json => {
+            note(text);
+            Ok(())
+        }
+    }
 }
 
 fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments {
@@ -64,9 +76,10 @@ async fn show(
     state: &std::path::Path,
     running: &Running,
     signals: &mut Signals,
+    output: Output,
 ) -> anyhow::Result<()> {
     running.appliance.opened().await;
-    let volume = prepare::prepare(&*running.appliance, state).await?;
+    let volume = prepare::prepare(&*running.appliance, state, output).await?;
     let workload = Workload {
         address: io_address(running)?,
         subsystem_nqn: running.appliance.subsystem_nqn().to_owned(),
@@ -75,13 +88,14 @@ async fn show(
         is_new: volume.is_new,
         state_file: state.join("demo.verify"),
         duration: Duration::from_secs(arguments.seconds),
+        output,
     };
     let Some(measured) = workload.run(signals).await? else { return Ok(()) };
-    report::print(&*running.appliance, &measured).await?;
+    report::print(&*running.appliance, &measured, output).await?;
     if arguments.once {
         return Ok(());
     }
-    print_line("\nServing until Ctrl-C …")?;
+    tell(output, "\nServing until Ctrl-C …")?;
     signals.end().await;
     Ok(())
 }

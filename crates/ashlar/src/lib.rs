@@ -60,7 +60,7 @@ fn refusal(error: &anyhow::Error, output: Output) -> String {
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Serve(options) => serve::run(&options, arguments.socket),
-        Command::Demo(options) => demo::run(&options, arguments.socket),
+        Command::Demo(options) => demo::run(&options, arguments.socket, arguments.output),
         Command::Bench(options) => bench::run(&options, arguments.output),
         Command::Completions { shell } => {
             stdio::print(args::completions(shell))?;

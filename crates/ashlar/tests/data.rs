@@ -101,6 +101,22 @@ fn a_host_sees_what_it_is_allowed_and_is_listed_while_it_is_connected() {
 }
 
 #[test]
+fn a_demonstration_for_programs_prints_nothing_but_its_figures() {
+    let place = Place::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ashlar"));
+    command.arg("demo").arg("--state").arg(place.path("state")).env_remove("ASHLAR_SOCKET");
+    command.args(["--listen", "127.0.0.1:0", "--discovery", "none", "--once", "--seconds", "1"]);
+    let output = command.args(["--output", "json"]).output().expect("the binary runs");
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+    assert!(figures["iops"].as_f64().is_some_and(|iops| iops > 0.0), "{figures}");
+    assert_eq!((&figures["pool"]["name"], &figures["volume"]["name"]), (&"demo".into(), &"checked".into()));
+    assert!(figures["read"]["p99_us"].is_number() && figures["portals"][0]["port"].is_number(), "{figures}");
+    assert!(told.contains("Making pool 'demo'") && told.contains("Workload:"), "{told}");
+}
+
+#[test]
 fn the_demonstration_finds_its_data_again() {
     let place = Place::new();
     let command = || {

@@ -25,7 +25,7 @@ fn listed(place: &Place) -> Vec<Event> {
 
 /// The kind, with the state that it is about.
 fn tell(event: &Event) -> String {
-    format!("{} {}", event.what.kind, event.what.state.as_deref().unwrap_or_default()).trim_end().to_owned()
+    format!("{} {}", event.what.kind, event.what.states.join(" ")).trim_end().to_owned()
 }
 
 fn place_of(events: &[Event], told: &str) -> Option<usize> {

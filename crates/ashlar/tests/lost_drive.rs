@@ -138,7 +138,7 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     daemon.kill();
     let daemon = place.start();
     let pool = place.json(&["pool", "show", "tank"]);
-    assert_eq!((&pool["recon_prio"], &pool["recon_p99_us"]), (&50.into(), &20_000.into()));
+    assert_eq!((&pool["recon_prio_percent"], &pool["recon_p99_us"]), (&50.into(), &20_000.into()));
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }

@@ -65,6 +65,11 @@ fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
     let _daemon = place.start();
     let pool = place.json(&["pool", "list"])[0].clone();
     assert_eq!(pool["states"][0], "unavailable");
+    for unknown in
+        ["limit_bytes", "safe_to_write_bytes", "level", "compression_ratio", "counters", "out_of_space"]
+    {
+        assert_eq!(pool.get(unknown), Some(&serde_json::Value::Null), "{unknown}");
+    }
     let problem = pool["problem"].as_str().unwrap();
     for part in
         ["2 of 4 drives are missing", "1.img: there is no such file", "3.img holds too little to be a drive"]

@@ -67,7 +67,7 @@ fn a_rebalance_survives_a_kill_and_is_stopped_on_demand() {
     // With a hundredth of the time it takes minutes.
     let begun = place.json(&["pool", "rebalance", "tank"]);
     assert_eq!(states(&begun), ["online", "rebalancing"], "{begun}");
-    assert!(begun["rebalance"]["bytes_left"].as_u64().expect("a count") > 0, "{begun}");
+    assert!(begun["rebalance"]["left_bytes"].as_u64().expect("a count") > 0, "{begun}");
     daemon.kill();
     let daemon = place.start();
     assert_eq!(place.pool_states("tank"), ["online", "rebalancing"]);

@@ -69,12 +69,11 @@ fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
     let found = scrub(&place);
     let lies = found["wrong"].as_u64().expect("a count");
     assert!((1..=spoiled).contains(&lies), "of {spoiled}: {found}");
-    assert_eq!((&found["state"], &found["percent"]), (&"finished".into(), &100.0.into()), "{found}");
+    assert_eq!((&found["states"][0], &found["done_percent"]), (&"finished".into(), &100.0.into()), "{found}");
     assert_eq!((&found["repaired"], &found["unrepaired"]), (&lies.into(), &0.into()), "{found}");
     let name = place.json(&["pool", "show", "tank"])["drives"][LIAR]["name"].clone();
     let drives = found["drives"].as_array().expect("a list");
-    assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["lies"]), (1, &name, &lies.into()), "{found}");
-    assert_eq!(drives[0]["wrong"], drives[0]["lies"], "{found}");
+    assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["wrong"]), (1, &name, &lies.into()), "{found}");
     let told = place.ok(&["events"]);
     for part in ["scrub_finished", &format!("{lies} wrong"), &place.file(LIAR)] {
         assert!(told.contains(part), "'{part}' is not in: {told}");
@@ -92,7 +91,7 @@ fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
     let volume = use_volume(&place, volume, 2);
     daemon.terminate();
     let daemon = place.start();
-    assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["bytes_checked"], again["bytes_checked"]);
+    assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["checked_bytes"], again["checked_bytes"]);
     use_volume(&place, volume, 3);
     daemon.terminate();
 }
@@ -162,18 +161,21 @@ fn a_scrub_is_seen_stopped_and_scheduled() {
     assert!(!text.contains("scrubbing"), "{text}");
     // With a hundredth of the time it takes minutes.
     let begun = place.json(&["pool", "scrub", "tank"]);
-    assert_eq!(begun["scrub"]["state"], "running", "{begun}");
+    assert_eq!(begun["scrub"]["states"][0], "running", "{begun}");
     assert_eq!(begun["states"], serde_json::json!(["online", "scrubbing"]));
     let stopped = place.json(&["pool", "scrub", "tank", "--stop"]);
     assert_eq!(
-        (&stopped["scrub"]["state"], stopped["states"].as_array().map(Vec::len)),
+        (&stopped["scrub"]["states"][0], stopped["states"].as_array().map(Vec::len)),
         (&"stopped".into(), Some(1))
     );
     place.ok(&["pool", "set", "tank", "scrub-interval=14d"]);
     daemon.kill();
     let daemon = place.start();
     let pool = place.json(&["pool", "show", "tank"]);
-    assert_eq!((&pool["scrub_prio"], &pool["scrub_interval_s"]), (&1.into(), &(14 * 86_400).into()));
+    assert_eq!(
+        (&pool["scrub_prio_percent"], &pool["scrub_interval_seconds"]),
+        (&1.into(), &(14 * 86_400).into())
+    );
     assert_eq!(pool["scrub"], Value::Null, "none was finished: {pool}");
     let refused = place.refused(&["pool", "set", "tank", "scrub-interval=often"]);
     assert!(refused.contains("choose days (30d), hours (12h) or off"), "{refused}");

@@ -35,10 +35,13 @@ fn what_is_wrong_with_a_body_is_said_in_our_words() {
 
 #[test]
 fn bodies_of_other_requests_are_refused_likewise() {
-    let said = why::<ChangePool>(r#"{"recon_prio":256}"#);
-    assert!(said.contains("'recon_prio' is 256, and has to be a whole number from 0 to 255"), "{said}");
+    let said = why::<ChangePool>(r#"{"recon_prio_percent":256}"#);
+    assert!(
+        said.contains("'recon_prio_percent' is 256, and has to be a whole number from 0 to 255"),
+        "{said}"
+    );
     let said = why::<ChangePool>(r#"{"recon-prio":10}"#);
-    assert!(said.contains("'recon-prio', which is unknown here: it may have recon_prio"), "{said}");
+    assert!(said.contains("'recon-prio', which is unknown here: it may have recon_prio_percent"), "{said}");
     let said = why::<NameHosts>(r#"{"hosts":null}"#);
     assert!(said.contains("'hosts' is null, and has to be a list"), "{said}");
     assert!(why::<NameHosts>("{}").contains("lacks 'hosts'"));

@@ -1,7 +1,7 @@
 use super::*;
 
-fn outlook(bytes_left: Option<u64>, eta_s: Option<u64>, obstacle: Option<Obstacle>) -> Outlook {
-    Outlook { bytes_left, eta_s, obstacle }
+fn outlook(left_bytes: Option<u64>, eta_seconds: Option<u64>, obstacle: Option<Obstacle>) -> Outlook {
+    Outlook { left_bytes, eta_seconds, obstacle }
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub struct Event {
     /// Grows by one from event to event, and from one start of the daemon to the next, unless its clock was set back.
     pub seq: u64,
     /// When it was noticed: RFC 3339, UTC.
+    #[schema(format = DateTime)]
     pub time: String,
     /// What it was.
     #[serde(flatten)]
@@ -26,41 +27,29 @@ pub struct Happening {
     /// `spare_taken`, `spares_used_up`, `spare_refused`, `drive_refused`, `scrub_finished`; `change` (a client has asked for one), `changes`.
     pub kind: String,
     /// The pool's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
     /// The volume's name within the pool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// What was asked for, as the command line calls it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// What came of it: `done` or `refused`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The user who asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
     /// The process that asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
     /// The drive's name within the pool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
     /// The host's NQN.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The state that was entered or left, in the words of pools and drives.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
+    /// What was entered or left, in the words of pools and drives; empty if the event is about something else.
+    pub states: Vec<String>,
     /// Part of a rebuild, an evacuation or a rebalance that is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub percent: Option<u8>,
+    pub done_percent: Option<u8>,
     /// Bytes of columns that are left of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_left: Option<u64>,
-    /// Seconds until it is done, if it goes on as in the last half minute; not there while that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eta_s: Option<u64>,
+    pub left_bytes: Option<u64>,
+    /// Seconds until it is done, if it goes on as in the last half minute; null while that is not known.
+    pub eta_seconds: Option<u64>,
     /// For people.
     pub message: String,
 }

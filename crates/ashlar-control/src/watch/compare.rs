@@ -88,12 +88,12 @@ fn entered(pool: &Pool, state: &str) -> Happening {
     let why = pool.problem.as_ref().filter(|_| has_reason);
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("pool '{}' is {state}{why}", pool.name);
-    Happening { state: Some(state.to_owned()), ..about(pool, severity, "pool_state_entered", message) }
+    Happening { states: vec![state.to_owned()], ..about(pool, severity, "pool_state_entered", message) }
 }
 
 fn left(pool: &Pool, state: &str) -> Happening {
     let message = format!("pool '{}' is no longer {state}", pool.name);
-    Happening { state: Some(state.to_owned()), ..about(pool, Severity::Info, "pool_state_left", message) }
+    Happening { states: vec![state.to_owned()], ..about(pool, Severity::Info, "pool_state_left", message) }
 }
 
 fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
@@ -142,7 +142,7 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
 
 /// A scrub that has come to its end since, with what it has found.
 fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
-    let ended = |scrub: &Scrub| scrub.finished_at.filter(|_| scrub.state == "finished");
+    let ended = |scrub: &Scrub| scrub.finished_at.clone().filter(|_| scrub.is("finished"));
     let scrub = now.scrub.as_ref()?;
     let is_new = ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
     let severity = match scrub.wrong + scrub.unreadable + scrub.unrepaired {
@@ -161,7 +161,7 @@ fn has_given_up(scrub: &Scrub) -> bool {
 
 fn found_by(scrub: &Scrub) -> String {
     let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
-    let checked = format!("has looked at {}", ByteSize(scrub.bytes_checked));
+    let checked = format!("has looked at {}", ByteSize(scrub.checked_bytes));
     if wrong + unreadable + unrepaired == 0 {
         return format!("{checked}; everything was right");
     }
@@ -227,7 +227,7 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
         _ => format!("{} of pool '{}' is {state}{why}", now.name, pool.name),
     };
     let happening = about_drive(pool, now, severity, "drive_state", message);
-    Some(Happening { state: Some(state.to_owned()), ..happening })
+    Some(Happening { states: vec![state.to_owned()], ..happening })
 }
 
 /// Moving what lives, from how far it was to what is to be told of it. It is over when the pool is no longer in want of it: what
@@ -240,22 +240,25 @@ fn of_moving(
 ) -> (Option<Moving>, Option<Happening>) {
     let event = |what: What, stage: &str, how: &str| {
         let message = format!("the {} of pool '{}' {how}", what.name(), now.name);
-        let percent = progress.map(|progress| progress.percent as u8);
-        let (bytes_left, eta_s) =
-            (progress.map(|progress| progress.bytes_left), progress.and_then(|progress| progress.eta_s));
+        let done_percent = progress.map(|progress| progress.done_percent as u8);
+        let (left_bytes, eta_seconds) = (
+            progress.map(|progress| progress.left_bytes),
+            progress.and_then(|progress| progress.eta_seconds),
+        );
         let happening = about(now, Severity::Info, format!("{}_{stage}", what.name()), message);
-        Happening { percent, bytes_left, eta_s, ..happening }
+        Happening { done_percent, left_bytes, eta_seconds, ..happening }
     };
     match (moving, progress) {
         (Some(moving), Some(progress)) if moving.what == what => {
-            let tenths = tenths(progress.percent);
-            let how = format!("is done to {:.0} %: {}", progress.percent.floor(), Outlook::from(&progress));
+            let tenths = tenths(progress.done_percent);
+            let how =
+                format!("is done to {:.0} %: {}", progress.done_percent.floor(), Outlook::from(&progress));
             let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
             (Some(Moving { what, tenths }), more)
         }
         (_, Some(progress)) => {
             let how = format!("has begun: {}", Outlook::from(&progress));
-            (Some(Moving { what, tenths: tenths(progress.percent) }), Some(event(what, "began", &how)))
+            (Some(Moving { what, tenths: tenths(progress.done_percent) }), Some(event(what, "began", &how)))
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
             (None, Some(event(moving.what, "ended", "has ended")))

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use anyhow::Context;
 use ashlar_bench::load::Content;
 use ashlar_block::ByteSize;
 use serde::Serialize;
@@ -86,7 +87,7 @@ fn measure_one(pattern: Pattern, live_percent: u64) -> anyhow::Result<Churned> {
     let daemon = start_daemon()?;
     let drives = memory_drives(DRIVE_BYTES);
     let plan = PoolPlan { name: POOL, level: "5", drives, chunk_bytes: Some(CHUNK_BYTES) };
-    let usable_bytes = daemon.create_pool(plan)?.usable_bytes;
+    let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;
     let granule = u64::from(super::fill::FILL_BYTES);
     let size = ByteSize(usable_bytes * live_percent / 100 / granule * granule);
     let server = daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;

@@ -97,10 +97,10 @@ impl Churn<'_> {
     /// The write that failed.
     pub async fn until_steady(self) -> anyhow::Result<Churned> {
         let random = Rc::new(RefCell::new(XorShift::new(1)));
-        let mut looks = vec![self.daemon.pool(self.pool)?.counters];
+        let mut looks = vec![self.daemon.counters(self.pool)?];
         loop {
             self.pass(&random).await?;
-            looks.push(self.daemon.pool(self.pool)?.counters);
+            looks.push(self.daemon.counters(self.pool)?);
             let passes = looks.len() - 1;
             let blocks = |pass: usize| Amplification::between(&looks[pass - 1], &looks[pass]).blocks;
             let is_steady = passes >= PASSES_MIN as usize && agree(blocks(passes - 1), blocks(passes));

@@ -1,6 +1,7 @@
 //! What hosts notice of garbage collection: the same load on a pool that has to collect for every write, and on one
 //! that has room.
 
+use anyhow::Context;
 use ashlar_bench::load::{Content, Direction, Load};
 use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
@@ -115,15 +116,15 @@ fn volume(daemon: &Daemon, name: &str, percent: u64) -> anyhow::Result<Server> {
     let drives = memory_drives(DRIVE_BYTES);
     let pool = daemon.create_pool(PoolPlan { name, level: "5", drives, chunk_bytes: Some(CHUNK_BYTES) })?;
     let granule = u64::from(super::fill::FILL_BYTES);
-    let bytes = pool.usable_bytes * percent / 100 / granule * granule;
+    let bytes = pool.usable_bytes.context("the pool is not open")? * percent / 100 / granule * granule;
     daemon.create_volume(name, "v0", ByteSize(bytes))
 }
 
 async fn compare(rig: &Rig, load: Load, settings: &Settings) -> anyhow::Result<Compared> {
     let pair = [Subject::volume(&rig.calm, load), Subject::volume(&rig.full, load)];
-    let before = rig.daemon.pool(FULL)?.counters;
+    let before = rig.daemon.counters(FULL)?;
     let measured = rounds::measure(&pair, settings.rounds).await?;
-    let amplification = Amplification::between(&before, &rig.daemon.pool(FULL)?.counters);
+    let amplification = Amplification::between(&before, &rig.daemon.counters(FULL)?);
     let (calm, full) = (&measured[0], &measured[1]);
     Ok(Compared {
         p99: full.p99_ratio(calm),

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use ashlar_bench::cpu::CpuClock;
 use ashlar_block::ByteSize;
-use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, FailDrive, Pool, Status, Volume};
+use ashlar_control::types::{
+    ChangePool, CreatePool, CreateVolume, FailDrive, Pool, PoolCounters, Status, Volume,
+};
 use hyper::Method;
 use tokio::runtime::Runtime;
 
@@ -147,6 +149,14 @@ impl Daemon {
         self.runtime.block_on(self.client.get(&format!("/pools/{name}")))
     }
 
+    /// What one of its pools has counted.
+    ///
+    /// # Errors
+    /// As of [`Self::pool`], or it is not open.
+    pub fn counters(&self, name: &str) -> anyhow::Result<PoolCounters> {
+        self.pool(name)?.counters.context("the pool is not open")
+    }
+
     /// Makes a pool.
     ///
     /// # Errors
@@ -167,7 +177,7 @@ impl Daemon {
     /// # Errors
     /// The daemon refuses.
     pub fn set_recon_prio(&self, pool: &str, percent: u8) -> anyhow::Result<()> {
-        self.change_pool(pool, &ChangePool { recon_prio: Some(percent), ..ChangePool::default() })
+        self.change_pool(pool, &ChangePool { recon_prio_percent: Some(percent), ..ChangePool::default() })
     }
 
     /// Sets the latency of hosts that a pool's rebuilds are held to, in microseconds.

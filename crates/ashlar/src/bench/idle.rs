@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use ashlar_bench::initiator::{ConnectOptions, Controller, Namespace};
 use ashlar_bench::load::Content;
 use ashlar_block::{ByteSize, XorShift};
@@ -87,7 +87,7 @@ async fn measure_all(daemon: Daemon, server: Server) -> anyhow::Result<Report> {
         cpu_percent: 100.0 * spent.as_secs_f64() / DURATION.as_secs_f64(),
         resident_bytes,
         resident_after_load_bytes: daemon.resident_bytes()?,
-        map_after_load_bytes: daemon.pool("idle")?.map_memory_bytes,
+        map_after_load_bytes: daemon.pool("idle")?.map_memory_bytes.context("the pool is not open")?,
         resident_most_bytes: daemon.resident_most_bytes()?,
     };
     drop(hosts);

@@ -115,7 +115,7 @@ pub struct Report {
     /// Operations that the load begins in a second.
     pub per_second: u32,
     /// Part of the time that the rebuild had under load.
-    pub recon_prio: u8,
+    pub recon_prio_percent: u8,
     /// What the second rebuild was held to under load.
     pub recon_p99_us: u64,
     /// All states.
@@ -157,7 +157,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         level: LEVEL,
         drives: DRIVES,
         per_second: steady::PER_SECOND,
-        recon_prio: RECON_PRIO,
+        recon_prio_percent: RECON_PRIO,
         recon_p99_us: RECON_P99_US,
         states: State::ALL.iter().filter_map(|state| watched.in_state(*state)).collect(),
         rebuild_seconds,
@@ -318,7 +318,7 @@ impl Figures for Report {
             rate = self.per_second,
             reads = steady::READ_PERCENT,
             checked = self.blocks_checked,
-            prio = self.recon_prio,
+            prio = self.recon_prio_percent,
             seconds = self.rebuild_seconds,
             held = self.held(),
             rebuilds = rebuilds.join("; "),

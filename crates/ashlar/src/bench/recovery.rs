@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use ashlar_bench::initiator::Namespace;
 use ashlar_bench::load::Content;
 use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
@@ -151,7 +151,7 @@ async fn measure_all(mut daemon: Daemon, nsid: u32, progress: &Progress) -> anyh
     progress.begin("a start with nothing to replay");
     let start = restart(&mut daemon)?;
     let full_bytes = daemon.resident_bytes()?;
-    let map_buffered_bytes = daemon.pool(POOL)?.map_memory_bytes;
+    let map_buffered_bytes = daemon.pool(POOL)?.map_memory_bytes.context("the pool is not open")?;
     progress.begin("reading at random");
     daemon.kill_and_restart(&arguments(SMALL_MAP_MEMORY))?;
     Ok(Report {
@@ -224,12 +224,12 @@ async fn fill_window(
 ) -> anyhow::Result<PoolCounters> {
     let random = Rc::new(RefCell::new(XorShift::new(1)));
     let mut window = None;
-    let first = daemon.pool(POOL)?.counters;
+    let first = daemon.counters(POOL)?;
     let mut last = first;
     let mut is_whole = false;
     loop {
         overwrites.write_some(namespace, &random).await?;
-        let now = daemon.pool(POOL)?.counters;
+        let now = daemon.counters(POOL)?;
         let checkpoints = now.checkpoints - first.checkpoints;
         ensure!(
             checkpoints <= CHECKPOINTS_MAX,
@@ -275,9 +275,9 @@ impl Overwrites {
 async fn count_map_reads(daemon: &Daemon, nsid: u32) -> anyhow::Result<f64> {
     let (controller, namespace) = connect(&daemon.server(nsid)?).await?;
     read_at_random(&namespace, 1).await?;
-    let before = daemon.pool(POOL)?.counters;
+    let before = daemon.counters(POOL)?;
     read_at_random(&namespace, 2).await?;
-    let after = daemon.pool(POOL)?.counters;
+    let after = daemon.counters(POOL)?;
     controller.disconnect().await;
     let reads = after.blocks_read - before.blocks_read;
     Ok((after.map_pages_read - before.map_pages_read) as f64 / reads as f64)

@@ -197,8 +197,9 @@ impl Wait {
             bail!(why);
         }
         if let Some(progress) = progress {
-            self.bar.set_position((progress.percent * 10.0) as u64);
-            self.bar.set_message(Outlook::from(&progress).behind(format_args!("{:.1} %", progress.percent)));
+            self.bar.set_position((progress.done_percent * 10.0) as u64);
+            self.bar
+                .set_message(Outlook::from(&progress).behind(format_args!("{:.1} %", progress.done_percent)));
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
         Ok(())

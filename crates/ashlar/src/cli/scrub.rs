@@ -20,20 +20,20 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
         let pool: Pool = client.get(path).await?;
         super::rebuild::check_open(&pool)?;
         let Some(scrub) = pool.scrub.as_ref() else { bail!("pool '{}' knows of no scrub", pool.name) };
-        if scrub.state != "running" {
+        if !scrub.is("running") {
             bar.finish_and_clear();
-            ensure!(scrub.state == "finished", "the scrub of pool '{}' was stopped", pool.name);
+            ensure!(scrub.is("finished"), "the scrub of pool '{}' was stopped", pool.name);
             return Ok(pool);
         }
         if let Some(why) = &pool.problem {
             bail!("pool '{}' cannot go on with its scrub: {why}", pool.name);
         }
-        bar.set_position((scrub.percent * 10.0) as u64);
+        bar.set_position((scrub.done_percent * 10.0) as u64);
         let found = match scrub.wrong + scrub.unreadable {
             0 => String::new(),
             found => format!(", {found} sectors were wrong or unreadable"),
         };
-        let outlook = Outlook::from(scrub).behind(format_args!("{:.1} %", scrub.percent));
+        let outlook = Outlook::from(scrub).behind(format_args!("{:.1} %", scrub.done_percent));
         bar.set_message(format!("{outlook}{found}"));
         tokio::time::sleep(LOOK_INTERVAL).await;
     }

@@ -1,7 +1,7 @@
 //! `SETTING=VALUE` of `ashlar pool set`.
 
 use anyhow::{Context, bail, ensure};
-use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_S_MAX};
+use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
 pub const SETTINGS: [&str; 6] =
@@ -15,12 +15,12 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             .split_once('=')
             .with_context(|| format!("'{setting}' is not SETTING=VALUE, as recon-prio=10 is"))?;
         match name {
-            "recon-prio" => set(&mut change.recon_prio, name, priority(name, value)?)?,
+            "recon-prio" => set(&mut change.recon_prio_percent, name, priority(name, value)?)?,
             "recon-p99" => set(&mut change.recon_p99_us, name, latency(name, value)?)?,
-            "scrub-prio" => set(&mut change.scrub_prio, name, priority(name, value)?)?,
-            "scrub-interval" => set(&mut change.scrub_interval_s, name, interval(name, value)?)?,
+            "scrub-prio" => set(&mut change.scrub_prio_percent, name, priority(name, value)?)?,
+            "scrub-interval" => set(&mut change.scrub_interval_seconds, name, interval(name, value)?)?,
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
-            "io-timeout" => set(&mut change.io_timeout_ms, name, timeout(name, value)?)?,
+            "io-timeout" => set(&mut change.io_timeout_seconds, name, timeout(name, value)?)?,
             _ => bail!("'{name}' is not a setting: there are {}", SETTINGS.join(", ")),
         }
     }
@@ -51,24 +51,23 @@ fn interval(name: &str, value: &str) -> anyhow::Result<u64> {
     let units = [("d", 86_400), ("h", 3600)];
     let seconds = units.into_iter().find_map(|(unit, seconds)| {
         let count: u32 = value.strip_suffix(unit)?.parse().ok().filter(|count| *count > 0)?;
-        Some(u64::from(count) * seconds).filter(|seconds| *seconds <= SCRUB_INTERVAL_S_MAX)
+        Some(u64::from(count) * seconds).filter(|seconds| *seconds <= SCRUB_INTERVAL_SECONDS_MAX)
     });
     seconds.with_context(|| {
-        let days = SCRUB_INTERVAL_S_MAX / 86_400;
+        let days = SCRUB_INTERVAL_SECONDS_MAX / 86_400;
         format!("{name}={value} cannot be: choose days (30d), hours (12h) or off; {days}d at most")
     })
 }
 
-/// Milliseconds; 0 for `off`.
+/// Seconds; 0 for `off`.
 fn timeout(name: &str, value: &str) -> anyhow::Result<u64> {
     if value == "off" {
         return Ok(0);
     }
     let seconds = value.strip_suffix('s').and_then(|count| count.parse().ok());
-    let seconds: u64 = seconds
+    seconds
         .filter(|seconds| (2..=3600).contains(seconds))
-        .with_context(|| format!("{name}={value} cannot be: choose seconds, 2s to 3600s, or off"))?;
-    Ok(seconds * 1000)
+        .with_context(|| format!("{name}={value} cannot be: choose seconds, 2s to 3600s, or off"))
 }
 
 /// Hosts that may wait longer wait for nothing.

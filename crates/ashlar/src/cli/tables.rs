@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status, Volume,
+    Access, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status,
+    Volume,
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
@@ -45,7 +46,7 @@ fn size(bytes: u64) -> String {
 }
 
 fn ratio(ratio: f64) -> String {
-    if ratio == 0.0 { "-".to_owned() } else { format!("{ratio:.2}") }
+    format!("{ratio:.2}")
 }
 
 /// It is not open, or not yet.
@@ -53,9 +54,18 @@ fn is_closed(pool: &Pool) -> bool {
     is(pool, "unavailable") || is(pool, "opening")
 }
 
-/// A figure of a pool, which nobody knows while that is not open.
-fn figure(pool: &Pool, value: String) -> String {
-    if is_closed(pool) { "-".to_owned() } else { value }
+/// What may be unknown, as a text.
+fn known<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+/// The same of a text.
+fn or_dash(text: Option<&str>) -> String {
+    known(text, printable)
+}
+
+fn yes_or_no(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
 }
 
 /// States in words, coloured where somebody looks.
@@ -91,13 +101,13 @@ pub fn pools(pools: &[Pool]) -> String {
     for pool in pools {
         table.add_row([
             Cell::new(&pool.name),
-            Cell::new(figure(pool, pool.level.clone())),
+            Cell::new(or_dash(pool.level.as_deref())),
             states(&pool.states),
             Cell::new(pool.drives.len()),
-            Cell::new(figure(pool, size(pool.physical_used_bytes))),
-            Cell::new(figure(pool, size(pool.limit_bytes))),
-            Cell::new(figure(pool, size(pool.safe_to_write_bytes))),
-            Cell::new(figure(pool, ratio(pool.compression_ratio))),
+            Cell::new(known(pool.physical_used_bytes, size)),
+            Cell::new(known(pool.limit_bytes, size)),
+            Cell::new(known(pool.safe_to_write_bytes, size)),
+            Cell::new(known(pool.compression_ratio, ratio)),
         ]);
     }
     let problems =
@@ -111,9 +121,9 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
     let mut lines = vec![format!(
         "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,
-        pool.level,
-        size(pool.limit_bytes),
-        size(pool.raw_bytes)
+        or_dash(pool.level.as_deref()),
+        known(pool.limit_bytes, size),
+        known(pool.raw_bytes, size)
     )];
     if is(pool, "degraded") {
         lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
@@ -127,7 +137,7 @@ pub fn released_reserve(pool: &Pool) -> String {
     format!(
         "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add drives",
         pool.name,
-        size(pool.safe_to_write_bytes)
+        known(pool.safe_to_write_bytes, size)
     )
 }
 
@@ -172,7 +182,10 @@ pub fn lacks(pool: &Pool) -> Option<&'static str> {
 fn has_lost_too_many(pool: &Pool) -> bool {
     let is_lost = |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
     let lost = pool.drives.iter().filter(is_lost).count();
-    pool.level.parse::<Level>().is_ok_and(|level| lost > level.parity())
+    pool.level
+        .as_ref()
+        .and_then(|level| level.parse::<Level>().ok())
+        .is_some_and(|level| lost > level.parity())
 }
 
 /// What is being done with what a rebuild moves, and what has been done with it then: off a drive that is to be removed it is moved by
@@ -191,7 +204,7 @@ pub fn rebalance(pool: &Pool) -> String {
 }
 
 fn done(what: &str, progress: &Progress) -> String {
-    Outlook::from(progress).behind(format_args!("{:.1} % {what}", progress.percent))
+    Outlook::from(progress).behind(format_args!("{:.1} % {what}", progress.done_percent))
 }
 
 /// What a pool's scrub has come to.
@@ -204,7 +217,7 @@ pub fn scrub(pool: &Pool) -> String {
     let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
     for drive in &scrub.drives {
         let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
-        let named = [drive.name.clone(), drive.spec.as_deref().map_or_else(|| "-".to_owned(), printable)];
+        let named = [drive.name.clone(), or_dash(drive.spec.as_deref())];
         table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
     }
     let given_up =
@@ -214,19 +227,21 @@ pub fn scrub(pool: &Pool) -> String {
 }
 
 fn scrubbed(scrub: &Scrub) -> String {
-    let checked = size(scrub.bytes_checked);
-    let is_running = scrub.state == "running";
-    let how = match scrub.state.as_str() {
-        "running" => {
-            let done = format!("a scrub is {:.1} % done, {checked} looked at", scrub.percent);
+    let checked = size(scrub.checked_bytes);
+    let is_running = scrub.is("running");
+    let how = match is_running {
+        true => {
+            let done = format!("a scrub is {:.1} % done, {checked} looked at", scrub.done_percent);
             Outlook::from(scrub).behind(done)
         }
-        "stopped" => format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.percent),
-        _ => format!("the last scrub has looked at {checked}"),
+        false if scrub.is("stopped") => {
+            format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.done_percent)
+        }
+        false => format!("the last scrub has looked at {checked}"),
     };
     let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
     if wrong + unreadable + unrepaired == 0 {
-        let verdict = match scrub.bytes_checked {
+        let verdict = match scrub.checked_bytes {
             0 if is_running => "",
             _ if is_running => "; nothing was wrong so far",
             _ => "; everything was right",
@@ -243,7 +258,7 @@ pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
         ("name", pool.name.clone()),
         ("uuid", pool.uuid.clone()),
-        ("level", figure(pool, pool.level.clone())),
+        ("level", or_dash(pool.level.as_deref())),
         ("state", pool.states.join(", ")),
     ];
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
@@ -252,53 +267,61 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
-    rows.extend(figures(pool).map(|(what, value)| (what, figure(pool, value))));
+    rows.extend(figures(pool));
     format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
 }
 
 /// What is counted and set, in the order in which it is shown.
 fn figures(pool: &Pool) -> [(&'static str, String); 23] {
-    let counters = &pool.counters;
-    let reserve = if pool.reserve_released { "released".to_owned() } else { size(pool.reserve_bytes) };
+    let reserve = match pool.reserve_released {
+        Some(true) => "released".to_owned(),
+        _ => known(pool.reserve_bytes, size),
+    };
+    let count =
+        |of: fn(&PoolCounters) -> u64| known(pool.counters.as_ref().map(of), |count| count.to_string());
     [
-        ("raw", size(pool.raw_bytes)),
-        ("usable after redundancy", size(pool.usable_bytes)),
-        ("limit (less over-provisioning)", size(pool.limit_bytes)),
-        ("used (compressed, with maps)", size(pool.physical_used_bytes)),
-        ("garbage to reclaim", size(pool.garbage_bytes)),
-        ("free segments", size(pool.free_bytes)),
-        ("safe to write", size(pool.safe_to_write_bytes)),
+        ("raw", known(pool.raw_bytes, size)),
+        ("usable after redundancy", known(pool.usable_bytes, size)),
+        ("limit (less over-provisioning)", known(pool.limit_bytes, size)),
+        ("used (compressed, with maps)", known(pool.physical_used_bytes, size)),
+        ("garbage to reclaim", known(pool.garbage_bytes, size)),
+        ("free segments", known(pool.free_bytes, size)),
+        ("safe to write", known(pool.safe_to_write_bytes, size)),
         ("reserve", reserve),
-        ("out of space", if pool.out_of_space { "yes" } else { "no" }.to_owned()),
-        ("provisioned", size(pool.provisioned_bytes)),
-        ("logical written", size(pool.logical_written_bytes)),
-        ("compression ratio", ratio(pool.compression_ratio)),
-        ("map memory", size(pool.map_memory_bytes)),
-        ("rebuild's share of the time", share_of_rebuild(pool)),
-        ("scrub's share of the time", format!("{} %", pool.scrub_prio)),
-        ("scrub's interval", interval(pool.scrub_interval_s)),
-        ("a drive is given up after", patience_with_drives(pool)),
-        ("blocks read from parity", counters.blocks_reconstructed.to_string()),
-        ("blocks read around slow drives", counters.blocks_spared.to_string()),
-        ("wrong blocks corrected", counters.wrong_blocks_corrected.to_string()),
-        ("sectors repaired", counters.sectors_repaired.to_string()),
-        ("unrecovered blocks", counters.blocks_unrecovered.to_string()),
-        ("unclean starts", counters.unclean_starts.to_string()),
+        ("out of space", known(pool.out_of_space, yes_or_no)),
+        ("provisioned", known(pool.provisioned_bytes, size)),
+        ("logical written", known(pool.logical_used_bytes, size)),
+        ("compression ratio", known(pool.compression_ratio, ratio)),
+        ("map memory", known(pool.map_memory_bytes, size)),
+        (
+            "rebuild's share of the time",
+            known(pool.recon_prio_percent.zip(pool.recon_p99_us), share_of_rebuild),
+        ),
+        ("scrub's share of the time", known(pool.scrub_prio_percent, |percent| format!("{percent} %"))),
+        ("scrub's interval", known(pool.scrub_interval_seconds, interval)),
+        (
+            "a drive is given up after",
+            known(pool.fault_threshold.zip(pool.io_timeout_seconds), patience_with_drives),
+        ),
+        ("blocks read from parity", count(|counters| counters.blocks_reconstructed)),
+        ("blocks read around slow drives", count(|counters| counters.blocks_spared)),
+        ("wrong blocks corrected", count(|counters| counters.wrong_blocks_corrected)),
+        ("sectors repaired", count(|counters| counters.sectors_repaired)),
+        ("unrecovered blocks", count(|counters| counters.blocks_unrecovered)),
+        ("unclean starts", count(|counters| counters.unclean_starts)),
     ]
 }
 
-fn patience_with_drives(pool: &Pool) -> String {
-    let faults =
-        (pool.fault_threshold > 0).then(|| format!("{} faults within 10 minutes", pool.fault_threshold));
-    let timeout = Duration::from_millis(pool.io_timeout_ms);
-    let silence = (!timeout.is_zero()).then(|| format!("{timeout:?} without an answer"));
+fn patience_with_drives((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
+    let faults = (fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
+    let silence = (io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
     let reasons: Vec<String> = faults.into_iter().chain(silence).collect();
     if reasons.is_empty() { "nothing but its end".to_owned() } else { reasons.join(", or ") }
 }
 
-fn share_of_rebuild(pool: &Pool) -> String {
-    match Duration::from_micros(pool.recon_p99_us) {
-        Duration::ZERO => format!("{} %", pool.recon_prio),
+fn share_of_rebuild((prio_percent, p99_us): (u8, u64)) -> String {
+    match Duration::from_micros(p99_us) {
+        Duration::ZERO => format!("{prio_percent} %"),
         target => format!("as much as leaves hosts a p99 of {target:?}"),
     }
 }
@@ -332,7 +355,7 @@ fn table_of_volumes(volumes: &[Volume]) -> String {
             Cell::new(size(volume.size_bytes)),
             Cell::new(size(volume.logical_used_bytes)),
             Cell::new(size(volume.physical_used_bytes)),
-            Cell::new(ratio(volume.ratio)),
+            Cell::new(known(volume.compression_ratio, ratio)),
             Cell::new(volume.lba_bytes),
             Cell::new(access(&volume.access)),
         ]);
@@ -361,9 +384,9 @@ pub fn volume(volume: &Volume) -> String {
         ("sector", volume.lba_bytes.to_string()),
         ("written", size(volume.logical_used_bytes)),
         ("stored", size(volume.physical_used_bytes)),
-        ("ratio", ratio(volume.ratio)),
+        ("ratio", known(volume.compression_ratio, ratio)),
         ("compression", if volume.compression { "lz4" } else { "off" }.to_owned()),
-        ("write protected", if volume.write_protected { "yes" } else { "no" }.to_owned()),
+        ("write protected", yes_or_no(volume.write_protected)),
         ("access", access(&volume.access)),
     ])
 }

@@ -103,16 +103,18 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             set_pool(client, &pool, &super::settings::parse(&settings)?, output).await
         }
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
-        PoolCommand::ReleaseReserve { pool } => {
-            let path = format!("{}/release-reserve", path_of_pool(&pool)?);
-            let pool: Pool = client.ask(Method::POST, &path).await?;
-            print(output, &pool, tables::released_reserve)
-        }
+        PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
+}
+
+async fn release_reserve(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
+    let path = format!("{}/release-reserve", path_of_pool(pool)?);
+    let pool: Pool = client.ask(Method::POST, &path).await?;
+    print(output, &pool, tables::released_reserve)
 }
 
 async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
@@ -173,7 +175,13 @@ async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Outp
     let before: Pool = client.get(&path).await?;
     let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
     if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
-        say(output, &format!("recon-p99 is off now: recon-prio={} counts instead\n", after.recon_prio))?;
+        say(
+            output,
+            &format!(
+                "recon-p99 is off now: recon-prio={} counts instead\n",
+                after.recon_prio_percent.unwrap_or_default()
+            ),
+        )?;
     }
     print(output, &after, tables::pool)
 }

@@ -7,9 +7,11 @@ use ashlar_block::ByteSize;
 use ashlar_control::Appliance;
 use ashlar_control::types::{CreatePool, CreateVolume, Pool, Volume};
 
-use crate::stdio::print_line;
+use super::tell;
+use crate::args::Output;
 
-const POOL: &str = "demo";
+/// The demonstration's pool.
+pub const POOL: &str = "demo";
 const DRIVE_COUNT: usize = 5;
 const DRIVE_SIZE: ByteSize = ByteSize(8 << 30);
 /// For whoever looks on.
@@ -33,41 +35,51 @@ pub struct CheckedVolume {
 ///
 /// # Errors
 /// When it cannot be made; or it is there and cannot be opened.
-pub async fn prepare(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<CheckedVolume> {
+pub async fn prepare(
+    appliance: &dyn Appliance,
+    state: &Path,
+    output: Output,
+) -> anyhow::Result<CheckedVolume> {
     let pools = appliance.pools().await?;
     match pools.iter().find(|pool| pool.name == POOL) {
-        Some(pool) => found(pool)?,
-        None => create_pool(appliance, state).await?,
+        Some(pool) => found(pool, output)?,
+        None => create_pool(appliance, state, output).await?,
     }
     let status = appliance.status().await?;
     let host_nqn = format!("{}:demo", status.subsystem_nqn);
-    ensure_volume(appliance, &status.volumes, VOLUME, VOLUME_BYTES, "any").await?;
-    let checked = ensure_volume(appliance, &status.volumes, CHECKED_VOLUME, CHECKED_BYTES, &host_nqn).await?;
+    let ensure = async |name, bytes, allow| {
+        ensure_volume(appliance, &status.volumes, name, bytes, allow, output).await
+    };
+    ensure(VOLUME, VOLUME_BYTES, "any").await?;
+    let checked = ensure(CHECKED_VOLUME, CHECKED_BYTES, host_nqn.as_str()).await?;
     let is_new = !status.volumes.iter().any(|volume| volume.uuid == checked.uuid);
     Ok(CheckedVolume { nsid: checked.nsid, host_nqn, is_new })
 }
 
-fn found(pool: &Pool) -> anyhow::Result<()> {
+fn found(pool: &Pool, output: Output) -> anyhow::Result<()> {
     if let Some(problem) =
         pool.problem.as_ref().filter(|_| pool.states.iter().any(|state| state == "unavailable"))
     {
         bail!("the pool '{POOL}' of an earlier run cannot be opened: {problem}");
     }
-    print_line(format_args!(
-        "Pool '{POOL}' of an earlier run: {}, {} drives.",
-        pool.states.join(", "),
-        pool.drives.len()
-    ))?;
+    tell(
+        output,
+        format_args!(
+            "Pool '{POOL}' of an earlier run: {}, {} drives.",
+            pool.states.join(", "),
+            pool.drives.len()
+        ),
+    )?;
     Ok(())
 }
 
-async fn create_pool(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<()> {
+async fn create_pool(appliance: &dyn Appliance, state: &Path, output: Output) -> anyhow::Result<()> {
     let directory = state.join("drives");
     std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    print_line(format_args!(
-        "Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.",
-        directory.display()
-    ))?;
+    tell(
+        output,
+        format_args!("Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.", directory.display()),
+    )?;
     let drive = |index| format!("file:{}/{index}.img,size={DRIVE_SIZE},sparse=on", directory.display());
     let request = CreatePool {
         name: POOL.to_owned(),
@@ -77,7 +89,7 @@ async fn create_pool(appliance: &dyn Appliance, state: &Path) -> anyhow::Result<
         chunk_bytes: None,
     };
     let pool = appliance.create_pool(request).await?;
-    pool.notes.iter().try_for_each(|note| print_line(format_args!("  note: {note}")))?;
+    pool.notes.iter().try_for_each(|note| tell(output, format_args!("  note: {note}")))?;
     Ok(())
 }
 
@@ -87,11 +99,12 @@ async fn ensure_volume(
     name: &str,
     size_bytes: u64,
     allow: &str,
+    output: Output,
 ) -> anyhow::Result<Volume> {
     if let Some(volume) = volumes.iter().find(|volume| volume.pool == POOL && volume.name == name) {
         return Ok(volume.clone());
     }
-    print_line(format_args!("Making volume '{POOL}/{name}': {}, thin.", ByteSize(size_bytes)))?;
+    tell(output, format_args!("Making volume '{POOL}/{name}': {}, thin.", ByteSize(size_bytes)))?;
     let request = CreateVolume {
         pool: POOL.to_owned(),
         name: name.to_owned(),

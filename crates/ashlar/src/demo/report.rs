@@ -3,18 +3,73 @@
 use ashlar_bench::latency::LatencySummary;
 use ashlar_block::ByteSize;
 use ashlar_control::Appliance;
-use ashlar_control::types::{Portal, Status};
+use ashlar_control::types::{Pool, Portal, Status, Volume};
 use comfy_table::{Table, presets};
+use serde::Serialize;
 
+use super::prepare::POOL;
 use super::workload::Measured;
+use crate::args::Output;
 use crate::stdio::{StdoutError, print_line};
 
 /// Prints it.
 ///
 /// # Errors
 /// When the node does not answer, or standard output takes nothing.
-pub async fn print(appliance: &dyn Appliance, measured: &Measured) -> anyhow::Result<()> {
+pub async fn print(appliance: &dyn Appliance, measured: &Measured, output: Output) -> anyhow::Result<()> {
     let status = appliance.status().await?;
+    match output {
+        Output::Table => print_for_people(&status, measured),
+        Output::Json => Ok(print_line(serde_json::to_string_pretty(&Figures::of(&status, measured))?)?),
+    }
+}
+
+/// What was measured, for programs.
+#[derive(Serialize)]
+struct Figures<'a> {
+    duration_seconds: f64,
+    iops: f64,
+    blocks_checked: u64,
+    blocks_written: u64,
+    blocks_trimmed: u64,
+    read: LatencySummary,
+    write: LatencySummary,
+    trim: LatencySummary,
+    subsystem_nqn: &'a str,
+    portals: &'a [Portal],
+    pool: Option<&'a Pool>,
+    volume: Option<&'a Volume>,
+}
+
+impl<'a> Figures<'a> {
+    fn of(status: &'a Status, measured: &Measured) -> Self {
+        let report = &measured.report;
+        Figures {
+            duration_seconds: report.seconds,
+            iops: report.iops,
+            blocks_checked: report.blocks_checked,
+            blocks_written: report.blocks_written,
+            blocks_trimmed: report.blocks_trimmed,
+            read: report.read,
+            write: report.write,
+            trim: report.trim,
+            subsystem_nqn: &status.subsystem_nqn,
+            portals: &status.portals,
+            pool: pool_of(status),
+            volume: volume_of(status, measured.nsid),
+        }
+    }
+}
+
+fn pool_of(status: &Status) -> Option<&Pool> {
+    status.pools.iter().find(|pool| pool.name == POOL)
+}
+
+fn volume_of(status: &Status, nsid: u32) -> Option<&Volume> {
+    status.volumes.iter().find(|volume| volume.nsid == nsid)
+}
+
+fn print_for_people(status: &Status, measured: &Measured) -> anyhow::Result<()> {
     print_line("\nMeasured over NVMe/TCP on this machine, every read checked:")?;
     print_line(latencies(measured))?;
     let report = &measured.report;
@@ -22,8 +77,8 @@ pub async fn print(appliance: &dyn Appliance, measured: &Measured) -> anyhow::Re
         "  {:.0} IOPS over {:.1} s; {} blocks written, {} read and checked, {} trimmed",
         report.iops, report.seconds, report.blocks_written, report.blocks_checked, report.blocks_trimmed
     ))?;
-    print_capacity(&status, measured.nsid)?;
-    Ok(print_attaching(&status)?)
+    print_capacity(status, measured.nsid)?;
+    Ok(print_attaching(status)?)
 }
 
 fn latencies(measured: &Measured) -> String {
@@ -46,15 +101,14 @@ fn row(what: &str, summary: &LatencySummary) -> Vec<String> {
 }
 
 fn print_capacity(status: &Status, nsid: u32) -> Result<(), StdoutError> {
-    let size = ByteSize;
-    if let Some(volume) = status.volumes.iter().find(|volume| volume.nsid == nsid) {
-        let (logical, physical) = (size(volume.logical_used_bytes), size(volume.physical_used_bytes));
-        print_line(format_args!(
-            "  compression: {logical} are stored in {physical}, {:.2} to 1",
-            volume.ratio
-        ))?;
+    if let Some(volume) = volume_of(status, nsid) {
+        let (logical, physical) = (ByteSize(volume.logical_used_bytes), ByteSize(volume.physical_used_bytes));
+        let ratio = volume.compression_ratio.map(|ratio| format!(", {ratio:.2} to 1")).unwrap_or_default();
+        print_line(format_args!("  compression: {logical} are stored in {physical}{ratio}"))?;
     }
-    if let Some(pool) = status.pools.iter().find(|pool| pool.name == "demo") {
+    if let Some(pool) = pool_of(status) {
+        let size =
+            |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string());
         print_line(format_args!(
             "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} provisioned",
             pool.name,

@@ -14,9 +14,9 @@ use futures_util::future::{Either, select};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::oneshot;
 
-use super::sources;
+use super::{sources, tell};
+use crate::args::Output;
 use crate::serve::Signals;
-use crate::stdio::print_line;
 
 /// Blocks that the workload works on: 512 MiB.
 const BLOCKS: u64 = 1 << 17;
@@ -44,6 +44,8 @@ pub struct Workload {
     pub state_file: PathBuf,
     /// How long.
     pub duration: Duration,
+    /// For whom progress is told.
+    pub output: Output,
 }
 
 /// What came of it.
@@ -108,9 +110,12 @@ impl Workload {
         // From here on the file would be out of date. The guard writes it anew, also if this ends early.
         let _ = std::fs::remove_file(&self.state_file);
         let saved = Saved { model: model.clone(), path: self.state_file.clone() };
-        print_line(format_args!(
-            "Workload: random reads, writes and trims of up to 128 KiB at depth {DEPTH}, every read checked."
-        ))?;
+        tell(
+            self.output,
+            format_args!(
+                "Workload: random reads, writes and trims of up to 128 KiB at depth {DEPTH}, every read checked."
+            ),
+        )?;
         let bar = bar("{elapsed_precise} {bar:40} {pos}/{len} s  {msg}", self.duration.as_secs());
         let told = bar.clone();
         let progress = move |progress: Progress| {
@@ -135,17 +140,21 @@ impl Workload {
             let checked = verify::read_back(namespace, &model, DEPTH, progress).await;
             bar.finish_and_clear();
             let checked = checked.map_err(failed("the data of the last run are not as they were"))?;
-            print_line(format_args!(
-                "The data of the last run are as they were: all {checked} blocks checked."
-            ))?;
+            tell(
+                self.output,
+                format_args!("The data of the last run are as they were: all {checked} blocks checked."),
+            )?;
             return Ok(model);
         }
         if !self.is_new {
-            print_line(format_args!(
-                "The last run did not come to its end: {} is missing, which says what it had written. Its data \
+            tell(
+                self.output,
+                format_args!(
+                    "The last run did not come to its end: {} is missing, which says what it had written. Its data \
                  are there, but cannot be checked; they are cleared for a new beginning.",
-                self.state_file.display()
-            ))?;
+                    self.state_file.display()
+                ),
+            )?;
         }
         for start in (0..BLOCKS).step_by(ZEROES_BLOCKS as usize) {
             let cleared = namespace.write_zeroes(start, ZEROES_BLOCKS, true).await;
@@ -153,10 +162,10 @@ impl Workload {
         }
         let seed = u64::from(std::process::id());
         let sources = Sources::sample(&sources::files(), SOURCE_BLOCKS_MAX, seed)?;
-        print_line(format_args!(
-            "Input: {} blocks of 4 KiB from this machine's own files.",
-            sources.count()
-        ))?;
+        tell(
+            self.output,
+            format_args!("Input: {} blocks of 4 KiB from this machine's own files.", sources.count()),
+        )?;
         Ok(Rc::new(RefCell::new(Model::new(seed, BLOCKS, sources))))
     }
 }

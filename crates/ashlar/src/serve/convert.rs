@@ -1,16 +1,17 @@
 //! From what the node reports to what goes over the wire.
 
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
     ScrubbedDrive, Spare, Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
-use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState, Space};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
+use humantime::format_rfc3339_seconds;
 
 use super::finder::PoolPlaces;
 use super::memory::{Memory, NotOpen};
@@ -19,9 +20,18 @@ use super::state::PoolState;
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
 const BLOCK_BYTES: u64 = ashlar_block::BLOCK_BYTES as u64;
+/// The last second of the year 9999, the last that RFC 3339 has.
+const UNIX_SECONDS_MAX: u64 = 253_402_300_799;
 
-fn ratio(logical: u64, physical: u64) -> f64 {
-    if physical == 0 { 0.0 } else { (logical as f64 / physical as f64 * 1000.0).round() / 1000.0 }
+fn ratio(logical: u64, physical: u64) -> Option<f64> {
+    (physical > 0).then(|| (logical as f64 / physical as f64 * 1000.0).round() / 1000.0)
+}
+
+/// RFC 3339.
+fn time(unix_seconds: u64) -> String {
+    // What a damaged clock has noted may be beyond the years that can be written.
+    let unix_seconds = unix_seconds.min(UNIX_SECONDS_MAX);
+    format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(unix_seconds)).to_string()
 }
 
 /// What is known of a pool besides what it reports.
@@ -43,37 +53,44 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
-        level: status.level.to_string(),
+        level: Some(status.level.to_string()),
         states: pool_states(report, read_only.is_some()),
         notes: report.notes.iter().cloned().chain(copies(known.places)).collect(),
-        physical_used_bytes: space.live,
-        logical_written_bytes: logical,
-        provisioned_bytes: report.volumes.iter().map(|volume| volume.size_bytes).sum(),
+        physical_used_bytes: Some(space.live),
+        logical_used_bytes: Some(logical),
+        provisioned_bytes: Some(report.volumes.iter().map(|volume| volume.size_bytes).sum()),
         compression_ratio: ratio(logical, stored),
-        raw_bytes: space.raw,
-        usable_bytes: space.usable,
-        limit_bytes: space.limit,
-        reserve_bytes: space.reserve,
-        reserve_released: space.reserve_released,
-        garbage_bytes: space.garbage,
-        free_bytes: space.free,
-        safe_to_write_bytes: if read_only.is_some() { 0 } else { space.safe_to_write },
-        out_of_space: is_full(status, read_only.is_some()),
+        safe_to_write_bytes: Some(if read_only.is_some() { 0 } else { space.safe_to_write }),
+        out_of_space: Some(is_full(status, read_only.is_some())),
         problem: read_only.or_else(|| uncertain(status)),
-        map_memory_bytes: status.map_bytes,
+        map_memory_bytes: Some(status.map_bytes),
         drives: report.drives.iter().map(drive).collect(),
         spares: remembered.map(|pool| spares(pool, known.memory)).unwrap_or_default(),
         parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
         scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives, remembered)),
-        recon_prio: settings.recon_prio,
-        recon_p99_us: settings.recon_p99.map_or(0, |target| target.as_micros() as u64),
-        scrub_prio: settings.scrub_prio,
-        scrub_interval_s: settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
-        fault_threshold: settings.fault_threshold.map_or(0, NonZeroU32::get),
-        io_timeout_ms: settings.io_timeout.map_or(0, |timeout| timeout.as_millis() as u64),
-        counters: counters(status),
+        recon_prio_percent: Some(settings.recon_prio),
+        recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
+        scrub_prio_percent: Some(settings.scrub_prio),
+        scrub_interval_seconds: Some(settings.scrub_interval.map_or(0, |interval| interval.as_secs())),
+        fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
+        io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
+        counters: Some(counters(status)),
+        ..of_space(space)
+    }
+}
+
+fn of_space(space: &Space) -> Pool {
+    Pool {
+        raw_bytes: Some(space.raw),
+        usable_bytes: Some(space.usable),
+        limit_bytes: Some(space.limit),
+        reserve_bytes: Some(space.reserve),
+        reserve_released: Some(space.reserve_released),
+        garbage_bytes: Some(space.garbage),
+        free_bytes: Some(space.free),
+        ..Pool::default()
     }
 }
 
@@ -98,9 +115,9 @@ fn progress(progress: &ashlar_store::Progress) -> Progress {
     let all = progress.bytes_done + progress.bytes_left;
     let share = if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
     Progress {
-        percent: (share * 1000.0).floor() / 10.0,
-        bytes_left: progress.bytes_left,
-        eta_s: progress.remaining.map(seconds),
+        done_percent: (share * 1000.0).floor() / 10.0,
+        left_bytes: progress.bytes_left,
+        eta_seconds: progress.remaining.map(seconds),
         obstacle: progress.obstacle.map(|obstacle| match obstacle {
             ashlar_store::Obstacle::NoRoom => Obstacle::NoRoom,
             ashlar_store::Obstacle::Unreadable => Obstacle::Unreadable,
@@ -115,7 +132,6 @@ fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolS
             name: drive.name(),
             spec: spec_of(drive, remembered),
             wrong: found.wrong,
-            lies: found.wrong,
             unreadable: found.unreadable,
             repaired: found.repaired,
             unrepaired: found.unrepaired,
@@ -123,13 +139,13 @@ fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolS
         })
     };
     Scrub {
-        state: scrub_state(report.state).to_owned(),
-        percent: (report.part_done * 1000.0).floor() / 10.0,
-        started_at: report.started_at,
-        finished_at: report.finished_at,
-        bytes_checked: report.bytes_checked,
-        bytes_left: left_to_scrub(report),
-        eta_s: report.remaining.map(seconds),
+        states: vec![scrub_state(report.state).to_owned()],
+        done_percent: (report.part_done * 1000.0).floor() / 10.0,
+        started_at: time(report.started_at),
+        finished_at: report.finished_at.map(time),
+        checked_bytes: report.bytes_checked,
+        left_bytes: left_to_scrub(report),
+        eta_seconds: report.remaining.map(seconds),
         wrong: report.findings.wrong,
         unreadable: report.findings.unreadable,
         repaired: report.findings.repaired,
@@ -307,9 +323,9 @@ fn pool_drive(
         problem: joined([problem, refused.clone(), there_now()]),
         return_refused: refused,
         spec,
-        size_bytes: facts.map_or(0, |facts| facts.size_bytes),
-        read_errors: report.status.read_errors,
-        wrong_answers: report.status.lies,
+        size_bytes: facts.map(|facts| facts.size_bytes),
+        read_errors: Some(report.status.read_errors),
+        wrong_answers: Some(report.status.lies),
         model: facts.and_then(|facts| facts.model.clone()),
         serial: facts.and_then(|facts| facts.serial.clone()),
     }
@@ -372,12 +388,14 @@ pub fn unavailable_pool(remembered: &PoolState, why: &NotOpen) -> Pool {
         states: vec![UNKNOWN.to_owned()],
         ..PoolDrive::default()
     };
+    let spare = |spec: &String| Spare { spec: spec.clone(), problem: None };
     Pool {
         name: remembered.name.clone(),
         uuid: remembered.uuid.clone(),
         states: vec![why.state().to_owned()],
         problem: Some(why.why()),
         drives: remembered.drives.iter().map(drive).collect(),
+        spares: remembered.spares.waiting.iter().map(spare).collect(),
         ..Pool::default()
     }
 }
@@ -394,11 +412,11 @@ pub fn volume(report: &VolumeReport) -> Volume {
         lba_bytes: report.lba_bytes,
         logical_used_bytes: logical,
         physical_used_bytes: physical,
-        ratio: ratio(logical, physical),
+        compression_ratio: ratio(logical, physical),
         access: access(&report.access),
         compression: report.compression,
         write_protected: report.write_protected,
-        created_at: report.made_at,
+        created_at: time(report.made_at),
     }
 }
 
@@ -426,7 +444,7 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
         kind: facts.kind.clone(),
         size_bytes: facts.size_bytes,
         content: content.describe(),
-        state: state.to_owned(),
+        states: vec![state.to_owned()],
         pool: member.map(|superblock| superblock.pool_name.clone()),
         pool_uuid: member.map(|superblock| superblock.pool.to_string()),
         model: facts.model.clone(),
@@ -441,7 +459,7 @@ pub fn host(host: &ConnectedHost) -> Host {
         host_id: uuid::Uuid::from_bytes(host.host_id).to_string(),
         address: host.address.to_string(),
         io_queues: host.io_queues,
-        since: host.since_unix_seconds,
+        connected_at: time(host.since_unix_seconds),
         controller_id: host.controller_id,
         kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
     }

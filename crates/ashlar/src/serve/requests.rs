@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ashlar_block::check_name;
-use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_S_MAX};
+use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
 use ashlar_raid::Level;
@@ -45,29 +45,37 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
 const RECON_P99_US_MAX: u64 = 60_000_000;
 
 /// Sooner no drive counts as silent; and who waits for an hour waits for somebody to come.
-const IO_TIMEOUT_MS: RangeInclusive<u64> = 2000..=3_600_000;
+const IO_TIMEOUT_SECONDS: RangeInclusive<u64> = 2..=3600;
 
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
     check_settings(&request).map_err(|why| invalid("invalid_setting", why))?;
-    let ChangePool { recon_prio, recon_p99_us, scrub_prio, scrub_interval_s, fault_threshold, io_timeout_ms } =
-        request;
+    let ChangePool {
+        recon_prio_percent,
+        recon_p99_us,
+        scrub_prio_percent,
+        scrub_interval_seconds,
+        fault_threshold,
+        io_timeout_seconds,
+    } = request;
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
     Ok(SettingsChange {
-        recon_prio,
+        recon_prio: recon_prio_percent,
         recon_p99: recon_p99_us.map(target),
-        scrub_prio,
-        scrub_interval: scrub_interval_s.map(interval),
+        scrub_prio: scrub_prio_percent,
+        scrub_interval: scrub_interval_seconds.map(interval),
         fault_threshold: fault_threshold.map(NonZeroU32::new),
-        io_timeout: io_timeout_ms.map(|millis| (millis > 0).then(|| Duration::from_millis(millis))),
+        io_timeout: io_timeout_seconds.map(interval),
     })
 }
 
 /// # Errors
 /// What cannot be, with what can.
 fn check_settings(request: &ChangePool) -> Result<(), String> {
-    for (name, prio) in [("recon-prio", request.recon_prio), ("scrub-prio", request.scrub_prio)] {
+    for (name, prio) in
+        [("recon-prio", request.recon_prio_percent), ("scrub-prio", request.scrub_prio_percent)]
+    {
         if let Some(prio) = prio.filter(|prio| !(1..=PRIO_MAX).contains(prio)) {
             return Err(format!("{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time"));
         }
@@ -75,15 +83,18 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
     if let Some(micros) = request.recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
         return Err(format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none"));
     }
-    if let Some(seconds) = request.scrub_interval_s.filter(|seconds| *seconds > SCRUB_INTERVAL_S_MAX) {
-        let days = SCRUB_INTERVAL_S_MAX / 86_400;
+    if let Some(seconds) =
+        request.scrub_interval_seconds.filter(|seconds| *seconds > SCRUB_INTERVAL_SECONDS_MAX)
+    {
+        let days = SCRUB_INTERVAL_SECONDS_MAX / 86_400;
         return Err(format!(
-            "scrub-interval of {seconds} s cannot be: choose 1 s to {days} days ({SCRUB_INTERVAL_S_MAX} s), or 0 for none"
+            "scrub-interval of {seconds} s cannot be: choose 1 s to {days} days ({SCRUB_INTERVAL_SECONDS_MAX} s), or 0 for none"
         ));
     }
-    let timeout = request.io_timeout_ms.filter(|millis| *millis > 0 && !IO_TIMEOUT_MS.contains(millis));
-    timeout.map_or(Ok(()), |millis| {
-        Err(format!("io-timeout of {millis} ms cannot be: choose 2 s to an hour, or 0 for none"))
+    let timeout =
+        request.io_timeout_seconds.filter(|seconds| *seconds > 0 && !IO_TIMEOUT_SECONDS.contains(seconds));
+    timeout.map_or(Ok(()), |seconds| {
+        Err(format!("io-timeout of {seconds} s cannot be: choose 2 s to an hour, or 0 for none"))
     })
 }
 

@@ -13,7 +13,7 @@ fn pool(states: &[&str], drives: &[&str], percent: Option<f64>) -> Seen {
         uuid: "u".to_owned(),
         states: states.iter().map(|state| (*state).to_owned()).collect(),
         drives: names.iter().zip(drives).map(|(name, state)| drive(name, &[state, "sparse"])).collect(),
-        rebuild: percent.map(|percent| Progress { percent, ..Progress::default() }),
+        rebuild: percent.map(|percent| Progress { done_percent: percent, ..Progress::default() }),
         ..Pool::default()
     };
     Seen { pools: vec![pool], ..Seen::default() }
@@ -25,7 +25,7 @@ fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
         host_id: String::new(),
         address: String::new(),
         io_queues: 1,
-        since: 0,
+        connected_at: String::new(),
         controller_id: 1,
         kind: "io".to_owned(),
     };
@@ -35,8 +35,8 @@ fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
 /// Kinds, with the state, the percentage or the drive.
 fn told(looks: impl IntoIterator<Item = Seen>) -> Vec<String> {
     let tell = |happening: Happening| {
-        let percent = happening.percent.map(|percent| percent.to_string());
-        let more = happening.state.or(percent).or(happening.drive).or(happening.host);
+        let percent = happening.done_percent.map(|percent| percent.to_string());
+        let more = happening.states.first().cloned().or(percent).or(happening.drive).or(happening.host);
         more.map_or(happening.kind.clone(), |more| format!("{} {more}", happening.kind))
     };
     let mut looks = looks.into_iter();
@@ -93,16 +93,20 @@ fn progress_says_how_much_is_left_and_for_how_long() {
         let told =
             happenings(before, now).into_iter().find(|happening| happening.kind.starts_with("rebuild_"));
         let told = told.expect("it is told");
-        (told.message, told.percent, told.bytes_left, told.eta_s)
+        (told.message, told.done_percent, told.left_bytes, told.eta_seconds)
     };
-    let mut begun = look(Progress { bytes_left: 4 << 30, ..Progress::default() });
+    let mut begun = look(Progress { left_bytes: 4 << 30, ..Progress::default() });
     let message = "the rebuild of pool 'tank' has begun: 4GiB left".to_owned();
     assert_eq!(
         happened(&pool(&["degraded"], &WELL, None), &mut begun),
         (message, Some(0), Some(4 << 30), None)
     );
-    let mut later =
-        look(Progress { percent: 50.3, bytes_left: 2 << 30, eta_s: Some(40), ..Progress::default() });
+    let mut later = look(Progress {
+        done_percent: 50.3,
+        left_bytes: 2 << 30,
+        eta_seconds: Some(40),
+        ..Progress::default()
+    });
     let message = "the rebuild of pool 'tank' is done to 50 %: 2GiB left, 40s to go".to_owned();
     assert_eq!(happened(&begun, &mut later), (message, Some(50), Some(2 << 30), Some(40)));
 }
@@ -112,7 +116,8 @@ fn a_rebalance_is_told_from_its_beginning_to_its_end() {
     let look = |percent: Option<f64>| {
         let mut seen = pool(&["online"], &WELL, None);
         seen.pools[0].states.extend(percent.map(|_| "rebalancing".to_owned()));
-        seen.pools[0].rebalance = percent.map(|percent| Progress { percent, ..Progress::default() });
+        seen.pools[0].rebalance =
+            percent.map(|percent| Progress { done_percent: percent, ..Progress::default() });
         seen
     };
     let looks = [None, Some(0.0), Some(5.0), Some(30.0), None].map(look);
@@ -263,9 +268,10 @@ fn a_finished_scrub_is_told_once_with_what_it_has_found() {
         let spec = Some("/dev/nvme1n1".to_owned());
         let drive = ScrubbedDrive { name: "drive-1".to_owned(), spec, wrong, ..ScrubbedDrive::default() };
         let drives = if wrong > 0 { vec![drive] } else { Vec::new() };
-        let (state, bytes_checked) = (state.to_owned(), 1 << 30);
+        let (states, checked_bytes) = (vec![state.to_owned()], 1 << 30);
+        let finished_at = finished_at.map(|second| format!("2026-01-01T00:00:{second:02}Z"));
         seen.pools[0].scrub =
-            Some(Scrub { state, finished_at, bytes_checked, wrong, unrepaired, drives, ..Scrub::default() });
+            Some(Scrub { states, finished_at, checked_bytes, wrong, unrepaired, drives, ..Scrub::default() });
         seen
     };
     let happened = |before: &Seen, mut now: Seen| {

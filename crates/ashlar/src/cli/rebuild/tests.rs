@@ -1,7 +1,7 @@
 use super::*;
 
-fn left(bytes_left: u64, obstacle: Option<Obstacle>) -> Option<Progress> {
-    Some(Progress { bytes_left, obstacle, ..Progress::default() })
+fn left(left_bytes: u64, obstacle: Option<Obstacle>) -> Option<Progress> {
+    Some(Progress { left_bytes, obstacle, ..Progress::default() })
 }
 
 /// What somebody who waits is told after looks at these seconds.

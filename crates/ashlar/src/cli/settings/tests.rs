@@ -8,15 +8,15 @@ fn parsed(settings: &[&str]) -> anyhow::Result<ChangePool> {
 fn settings_are_read() {
     assert_eq!(
         parsed(&["recon-prio=10"]).unwrap(),
-        ChangePool { recon_prio: Some(10), ..ChangePool::default() }
+        ChangePool { recon_prio_percent: Some(10), ..ChangePool::default() }
     );
     let all = ChangePool {
-        recon_prio: Some(1),
+        recon_prio_percent: Some(1),
         recon_p99_us: Some(2000),
-        scrub_prio: Some(7),
-        scrub_interval_s: Some(14 * 86_400),
+        scrub_prio_percent: Some(7),
+        scrub_interval_seconds: Some(14 * 86_400),
         fault_threshold: Some(20),
-        io_timeout_ms: Some(5000),
+        io_timeout_seconds: Some(5),
     };
     let given = [
         "recon-prio=1",
@@ -30,10 +30,11 @@ fn settings_are_read() {
     assert_eq!(given.map(|setting| setting.split('=').next().expect("a name")), SETTINGS);
     let p99 = |value: &str| parsed(&[&format!("recon-p99={value}")]).unwrap().recon_p99_us;
     assert_eq!((p99("500us"), p99("60s"), p99("off")), (Some(500), Some(60_000_000), Some(0)));
-    let interval = |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_s;
+    let interval =
+        |value: &str| parsed(&[&format!("scrub-interval={value}")]).unwrap().scrub_interval_seconds;
     assert_eq!((interval("12h"), interval("off")), (Some(43_200), Some(0)));
     assert_eq!(parsed(&["fault-threshold=off"]).unwrap().fault_threshold, Some(0));
-    assert_eq!(parsed(&["io-timeout=off"]).unwrap().io_timeout_ms, Some(0));
+    assert_eq!(parsed(&["io-timeout=off"]).unwrap().io_timeout_seconds, Some(0));
 }
 
 #[test]

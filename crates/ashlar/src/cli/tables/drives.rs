@@ -4,7 +4,7 @@ use ashlar_block::{counted, printable};
 use ashlar_control::types::{DriveInfo, PoolDrive};
 use comfy_table::Cell;
 
-use super::{sheet, size, states, table, trimmed};
+use super::{known, or_dash, sheet, size, states, table, trimmed};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -37,7 +37,7 @@ fn rows(drives: &[PoolDrive], more: &[Column<'_>]) -> String {
     };
     let kernel = |drive: &PoolDrive| drive.kernel_name.clone().unwrap_or_else(dash);
     let state = |drive: &PoolDrive| drive.states.join(", ");
-    let bytes = |drive: &PoolDrive| if is_unknown(drive) { dash() } else { size(drive.size_bytes) };
+    let bytes = |drive: &PoolDrive| known(drive.size_bytes, size);
     let before: Vec<Column<'_>> = [("drive", &name as _)]
         .into_iter()
         .chain(more.iter().copied())
@@ -60,20 +60,17 @@ fn rows(drives: &[PoolDrive], more: &[Column<'_>]) -> String {
     std::iter::once(trimmed(&table)).chain(drives.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
 }
 
-/// Its pool is not open, so that nobody knows how it is.
-fn is_unknown(drive: &PoolDrive) -> bool {
-    drive.states.iter().any(|state| state == "unknown")
-}
-
 fn dash() -> String {
     "-".to_owned()
 }
 
 /// What there is to say of a drive below the table.
 fn problem(drive: &PoolDrive) -> Option<String> {
-    let refused =
-        (drive.read_errors > 0).then(|| format!("{} refused", counted(drive.read_errors as usize, "read")));
-    let wrong = (drive.wrong_answers > 0).then(|| counted(drive.wrong_answers as usize, "wrong answer"));
+    let some = |count: Option<u64>, what| {
+        count.filter(|count| *count > 0).map(|count| counted(count as usize, what))
+    };
+    let refused = some(drive.read_errors, "read").map(|reads| format!("{reads} refused"));
+    let wrong = some(drive.wrong_answers, "wrong answer");
     let said: Vec<String> = drive.problem.clone().into_iter().chain(refused).chain(wrong).collect();
     (!said.is_empty()).then(|| format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; "))))
 }
@@ -95,24 +92,20 @@ pub fn member(drive: &PoolDrive) -> String {
     let mut rows = vec![
         ("drive", format!("{}/{}", drive.pool, drive.name)),
         ("uuid", drive.uuid.clone()),
-        ("where", or_dash(&drive.spec)),
-        ("device", or_dash(&drive.kernel_name)),
-        ("kind", or_dash(&drive.kind)),
+        ("where", or_dash(drive.spec.as_deref())),
+        ("device", or_dash(drive.kernel_name.as_deref())),
+        ("kind", or_dash(drive.kind.as_deref())),
         ("state", drive.states.join(", ")),
     ];
     rows.extend(drive.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend([
-        ("size", size(drive.size_bytes)),
-        ("reads refused", drive.read_errors.to_string()),
-        ("wrong answers", drive.wrong_answers.to_string()),
-        ("model", or_dash(&drive.model)),
-        ("serial", or_dash(&drive.serial)),
+        ("size", known(drive.size_bytes, size)),
+        ("reads refused", known(drive.read_errors, |count| count.to_string())),
+        ("wrong answers", known(drive.wrong_answers, |count| count.to_string())),
+        ("model", or_dash(drive.model.as_deref())),
+        ("serial", or_dash(drive.serial.as_deref())),
     ]);
     sheet(rows)
-}
-
-fn or_dash(text: &Option<String>) -> String {
-    text.as_deref().map_or_else(dash, printable)
 }
 
 /// What a drive is and holds.
@@ -122,8 +115,8 @@ pub fn drive_info(drive: &DriveInfo) -> String {
         ("kind", drive.kind.clone()),
         ("size", size(drive.size_bytes)),
         ("holds", printable(&drive.content)),
-        ("model", or_dash(&drive.model)),
-        ("serial", or_dash(&drive.serial)),
+        ("model", or_dash(drive.model.as_deref())),
+        ("serial", or_dash(drive.serial.as_deref())),
     ])
 }
 

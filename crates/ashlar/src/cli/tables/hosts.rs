@@ -6,24 +6,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use ashlar_control::Span;
 use ashlar_control::types::Host;
 use comfy_table::Cell;
 
-use super::{table, trimmed};
+use super::{known, table, trimmed};
 
 /// Addresses of one host on a line.
 const ADDRESSES_PER_LINE: usize = 3;
 
 /// Connected hosts: of each its identifier, the addresses that it comes from, and its controllers.
 pub fn hosts(hosts: &[Host]) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    hosts_at(hosts, now)
+    hosts_at(hosts, SystemTime::now())
 }
 
-fn hosts_at(hosts: &[Host], now: u64) -> String {
+/// `None`: the time is not understood. A clock that was set back since counts as none.
+fn seconds_since(time: &str, now: SystemTime) -> Option<u64> {
+    let time = humantime::parse_rfc3339(time).ok()?;
+    Some(now.duration_since(time).unwrap_or_default().as_secs())
+}
+
+fn hosts_at(hosts: &[Host], now: SystemTime) -> String {
     if hosts.is_empty() {
         return "no host is connected".to_owned();
     }
@@ -35,7 +40,7 @@ fn hosts_at(hosts: &[Host], now: u64) -> String {
     hosts.collect::<Vec<_>>().join("\n\n")
 }
 
-fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: u64) -> String {
+fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: SystemTime) -> String {
     let addresses: BTreeSet<&str> = controllers.iter().map(|host| ip_of(&host.address)).collect();
     let addresses: Vec<&str> = addresses.into_iter().collect();
     let addresses: Vec<String> = addresses.chunks(ADDRESSES_PER_LINE).map(|some| some.join(", ")).collect();
@@ -47,7 +52,7 @@ fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: u64) -> String {
         table.add_row([
             Cell::new(host.controller_id),
             Cell::new(queues),
-            Cell::new(Span(now.saturating_sub(host.since))),
+            Cell::new(known(seconds_since(&host.connected_at, now), |seconds| Span(seconds).to_string())),
             Cell::new(&host.address),
         ]);
     }

@@ -7,7 +7,7 @@ fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
 
 #[test]
 fn what_is_moved_off_a_drive_is_not_called_rebuilt() {
-    let progress = Some(Progress { percent: 12.5, bytes_left: 4096, ..Progress::default() });
+    let progress = Some(Progress { done_percent: 12.5, left_bytes: 4096, ..Progress::default() });
     for (states, said, not_said) in [
         (["online", "evacuating"], "12.5 % moved", "rebuilt"),
         (["degraded", "rebuilding"], "12.5 % rebuilt", "moved"),
@@ -29,7 +29,7 @@ fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
     let with = |level: &str, states: &[&str]| {
         let drive = |state: &&str| PoolDrive { states: vec![(*state).to_owned()], ..PoolDrive::default() };
         let drives = states.iter().map(drive).collect();
-        has_lost_too_many(&Pool { level: level.to_owned(), drives, ..Pool::default() })
+        has_lost_too_many(&Pool { level: Some(level.to_owned()), drives, ..Pool::default() })
     };
     assert!(with("5", &["failed", "absent", "online"]));
     assert!(!with("6", &["failed", "absent", "online", "online"]));
@@ -68,11 +68,11 @@ fn why_a_drive_was_lost_stands_below_the_table_of_drives() {
 
 #[test]
 fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen() {
-    let running = |scrub: Scrub| scrubbed(&Scrub { state: "running".to_owned(), ..scrub });
+    let running = |scrub: Scrub| scrubbed(&Scrub { states: vec!["running".to_owned()], ..scrub });
     assert_eq!(running(Scrub::default()), "a scrub is 0.0 % done, 0B looked at");
-    let half = Scrub { percent: 50.0, bytes_checked: 1 << 30, ..Scrub::default() };
+    let half = Scrub { done_percent: 50.0, checked_bytes: 1 << 30, ..Scrub::default() };
     assert_eq!(
-        running(Scrub { bytes_left: Some(1 << 30), eta_s: Some(7), ..half }),
+        running(Scrub { left_bytes: Some(1 << 30), eta_seconds: Some(7), ..half }),
         "a scrub is 50.0 % done, 1GiB looked at, 1GiB left, 7s to go; nothing was wrong so far"
     );
 }
@@ -82,7 +82,8 @@ fn a_scrub_names_drives_by_their_paths_too() {
     let name = "drive-2".to_owned();
     let drive =
         ScrubbedDrive { name, spec: Some("/dev/nvme2n1".to_owned()), wrong: 7, ..ScrubbedDrive::default() };
-    let found = Scrub { state: "finished".to_owned(), wrong: 7, drives: vec![drive], ..Scrub::default() };
+    let found =
+        Scrub { states: vec!["finished".to_owned()], wrong: 7, drives: vec![drive], ..Scrub::default() };
     let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
     let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
     assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
@@ -97,7 +98,8 @@ fn a_scrub_says_which_drives_were_given_up_for_what_it_found() {
         ..ScrubbedDrive::default()
     };
     let drives = vec![drive("drive-1", None), drive("drive-2", Some("gave wrong bytes 10 times"))];
-    let found = Scrub { state: "finished".to_owned(), repaired: 10, wrong: 10, drives, ..Scrub::default() };
+    let found =
+        Scrub { states: vec!["finished".to_owned()], repaired: 10, wrong: 10, drives, ..Scrub::default() };
     let text = scrub(&Pool { scrub: Some(found), ..pool(&["degraded"], None) });
     assert!(text.ends_with("drive-2 was given up: gave wrong bytes 10 times"), "{text}");
     assert!(!text.contains("drive-1 was given up"), "{text}");
@@ -128,5 +130,8 @@ fn what_is_not_known_of_a_pool_that_is_not_open_is_no_zero() {
         let line = text.lines().find(|line| line.trim_start().starts_with("limit")).expect("a limit");
         line.split_whitespace().last().expect("a figure").to_owned()
     };
-    assert_eq!((limit(&closed), limit(&pool(&["online"], None))), ("-".to_owned(), "0B".to_owned()));
+    assert_eq!(
+        (limit(&closed), limit(&Pool { limit_bytes: Some(0), ..pool(&["online"], None) })),
+        ("-".to_owned(), "0B".to_owned())
+    );
 }

@@ -127,8 +127,8 @@ impl Shared {
                 continue;
             }
             match looked.map(|reading| convert::drive_info(&reading)) {
-                Ok(info) if info.state == "member" => members.push(drive),
-                Ok(info) if info.state == "damaged" => {
+                Ok(info) if info.states == ["member"] => members.push(drive),
+                Ok(info) if info.states == ["damaged"] => {
                     left_out.push(format!("{drive} holds {}", info.content))
                 }
                 Ok(_) => {}

@@ -62,22 +62,22 @@ fn a_relative_directory_is_not_looked_for_where_the_daemon_runs() {
 fn settings_that_no_pool_can_have_are_refused_with_the_range() {
     let set = |change: ChangePool| settings(change).map_err(|error| error.body.message);
     let none = ChangePool::default;
-    let interval = |seconds| set(ChangePool { scrub_interval_s: Some(seconds), ..none() });
+    let interval = |seconds| set(ChangePool { scrub_interval_seconds: Some(seconds), ..none() });
     assert_eq!(
-        interval(SCRUB_INTERVAL_S_MAX).unwrap().scrub_interval,
+        interval(SCRUB_INTERVAL_SECONDS_MAX).unwrap().scrub_interval,
         Some(Some(Duration::from_secs(315_360_000)))
     );
     assert_eq!(interval(0).unwrap().scrub_interval, Some(None));
-    for seconds in [SCRUB_INTERVAL_S_MAX + 1, u64::MAX] {
+    for seconds in [SCRUB_INTERVAL_SECONDS_MAX + 1, u64::MAX] {
         let said = interval(seconds).unwrap_err();
         assert!(said.contains(&format!("scrub-interval of {seconds} s")), "{said}");
         assert!(said.contains("1 s to 3650 days"), "{said}");
     }
     let refused = [
-        (ChangePool { recon_prio: Some(0), ..none() }, "recon-prio=0 cannot be: choose 1 to 100"),
-        (ChangePool { scrub_prio: Some(101), ..none() }, "scrub-prio=101 cannot be: choose 1 to 100"),
+        (ChangePool { recon_prio_percent: Some(0), ..none() }, "recon-prio=0 cannot be: choose 1 to 100"),
+        (ChangePool { scrub_prio_percent: Some(101), ..none() }, "scrub-prio=101 cannot be: choose 1 to 100"),
         (ChangePool { recon_p99_us: Some(60_000_001), ..none() }, "choose a minute at most"),
-        (ChangePool { io_timeout_ms: Some(1999), ..none() }, "choose 2 s to an hour"),
+        (ChangePool { io_timeout_seconds: Some(1), ..none() }, "choose 2 s to an hour"),
     ];
     for (change, why) in refused {
         let said = set(change).unwrap_err();

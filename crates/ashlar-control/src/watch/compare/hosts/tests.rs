@@ -8,7 +8,7 @@ fn host(nqn: &str, kind: &str) -> Host {
         host_id: String::new(),
         address: String::new(),
         io_queues: 1,
-        since: 0,
+        connected_at: String::new(),
         controller_id: 1,
         kind: kind.to_owned(),
     }

@@ -7,7 +7,7 @@ fn drive(name: &str, spec: &str, states: &[&str]) -> PoolDrive {
         spec: Some(spec.to_owned()),
         kernel_name: Some("nvme10n1".to_owned()),
         states: states.iter().map(|state| (*state).to_owned()).collect(),
-        size_bytes: 1_920_383_410_176,
+        size_bytes: Some(1_920_383_410_176),
         ..PoolDrive::default()
     }
 }
@@ -39,7 +39,11 @@ fn a_pools_drives_fit_a_terminal_with_their_lasting_names_and_the_kernels() {
 
 #[test]
 fn what_is_wrong_with_a_drive_stands_below_the_table() {
-    let failing = PoolDrive { read_errors: 1, wrong_answers: 2, ..drive("drive-1", "/dev/sda", &["online"]) };
+    let failing = PoolDrive {
+        read_errors: Some(1),
+        wrong_answers: Some(2),
+        ..drive("drive-1", "/dev/sda", &["online"])
+    };
     let text = drives_of_pool(&[drive("drive-0", "/dev/sdb", &["online"]), failing]);
     assert_eq!(text.lines().last(), Some("tank/drive-1: 1 read refused; 2 wrong answers"), "{text}");
 }
