@@ -183,7 +183,7 @@ impl<W: World> Pool<W> {
     /// again. Durable when it returns.
     ///
     /// # Errors
-    /// The pool takes no writes, or has no reserve.
+    /// The pool takes no writes, has no reserve, or does not need it.
     pub async fn release_reserve(&self) -> Result<(), IoError> {
         self.running()?;
         self.admit_request(Request::GivingBack)?;
@@ -195,9 +195,16 @@ impl<W: World> Pool<W> {
             let why = "the pool is too small to have a reserve: delete or trim data, or add drives";
             return Err(IoError::new(Cause::CapacityExceeded, why));
         }
+        if space.live + space.reserve <= space.limit {
+            let why = "the pool has more room than its reserve, which is for a full one: nothing is released";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
         self.catalog.borrow_mut().reserve_released = true;
         self.refresh_limit();
-        self.checkpoint_now().await
+        self.checkpoint_now().await.inspect_err(|_| {
+            self.catalog.borrow_mut().reserve_released = false;
+            self.refresh_limit();
+        })
     }
 
     /// Keeps the reserve again once less lives than without it may, by the reserve once more: a pool at its end is not to
@@ -224,7 +231,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Bytes of fragments that may be written beyond what lives and what is on its way.
-    fn room(&self) -> u64 {
+    pub fn room(&self) -> u64 {
         let live = self.segments.borrow().live().bytes();
         self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
     }

@@ -133,8 +133,12 @@ impl<W: World> Pool<W> {
             if let Some(taken) = self.zero_updates().try_take(zeros) {
                 return Ok(Some(taken));
             }
+            let taken = self.admit_zeros(zeros).await?;
+            if self.room() >= bytes {
+                return Ok(Some(taken));
+            }
             // Nothing is held while it waits for room: others give room back with zeros.
-            drop(self.admit_zeros(zeros).await?);
+            drop(taken);
         }
     }
 

@@ -190,6 +190,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         member_wait: Duration,
         opening: Opening,
     ) -> Result<PoolRecord, NodeError> {
+        let is_other = |report: &PoolReport| report.status.uuid.to_string() != pools[at].uuid;
+        let others = self.reports().await?.into_iter().filter(is_other);
         let request = OpenRequest {
             pool: Some(pools[at].uuid.clone()),
             name: Some(pools[at].name.clone()),
@@ -197,7 +199,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             seek: true,
             left_out: Vec::new(),
             rename: None,
-            names_taken: Vec::new(),
+            names_taken: others.map(|report| report.status.name).collect(),
             closed: pools[..at].to_vec(),
             policy: OpenPolicy::Most,
             options: self.options.clone(),

@@ -116,11 +116,14 @@ impl Table {
 
     /// Adds rows or replaces those of their numbers.
     pub(crate) fn put(&self, rows: impl IntoIterator<Item = Row>) {
+        // Outside of the lock: what makes them is the work of a pool.
+        let rows: Vec<Row> = rows.into_iter().collect();
         self.change(|all, generation| insert(all, rows, generation));
     }
 
     /// Puts the namespaces of a pool in the place of those that it had.
     pub(crate) fn put_pool(&self, pool: PoolUuid, rows: impl IntoIterator<Item = Row>) {
+        let rows: Vec<Row> = rows.into_iter().collect();
         self.change(|all, generation| {
             all.retain(|_, row| row.place.pool != pool);
             insert(all, rows, generation);

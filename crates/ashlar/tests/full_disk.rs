@@ -144,6 +144,8 @@ fn a_full_pool_takes_writes_again_once_its_reserve_is_released() {
     place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "any"]);
     let (limit, reserve) = (number(&place, "limit_bytes"), number(&place, "reserve_bytes"));
     assert!(reserve > 256 << 10, "{reserve}");
+    let said = place.refused(&["pool", "release-reserve", "tank"]);
+    assert!(said.contains("more room than its reserve"), "{said}");
     let (refused, error) =
         connected(&place, |namespace| async move { write_until_refused(&namespace, 0).await });
     assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");

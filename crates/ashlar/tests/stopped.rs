@@ -169,3 +169,22 @@ fn a_pool_of_which_the_daemon_has_died_twice_is_opened_by_whoever_imports_it() {
     assert_eq!(place.pool_states("ill"), ["online"]);
     checked(&place, ill, 103);
 }
+
+// It was told of to nobody who waits for its drives: every later change of any pool waited for that.
+#[test]
+fn a_pool_whose_opening_panics_can_be_imported_and_holds_up_no_other_pool() {
+    let place = Place::new();
+    let daemon = start(&place, &[]);
+    let ill = filled(&place, "ill", 0..DRIVES, 104);
+    place.create_pool("well", DRIVES..2 * DRIVES);
+    daemon.kill();
+    ask_for_panic(&place, "once");
+    let _daemon = start(&place, &[]);
+    assert!(is_out_of_service(&place));
+    let why = problem(&place);
+    assert!(why.contains("a fault that was asked for"), "{why}");
+    place.ok(&["pool", "add-drive", "well", &place.drive(2 * DRIVES)]);
+    place.ok(&["pool", "import", "ill"]);
+    checked(&place, ill, 105);
+    place.ok(&["pool", "export", "ill", "--yes"]);
+}

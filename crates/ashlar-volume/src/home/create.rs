@@ -117,6 +117,7 @@ impl<B: DriveBay> Home<B> {
         let found = FoundPool {
             uuid: pool,
             name: request.new.name,
+            rename: None,
             members,
             others: Vec::new(),
             left_out: Vec::new(),

@@ -45,6 +45,8 @@ pub(super) struct Found<D> {
 pub(super) struct FoundPool<D> {
     pub(super) uuid: PoolUuid,
     pub(super) name: String,
+    /// What somebody wants it to be called from now on.
+    pub(super) rename: Option<String>,
     pub(super) members: Vec<FoundMember<D>>,
     /// Other drives that were given.
     pub(super) others: Vec<NoMember>,
@@ -232,7 +234,8 @@ impl<D: Device + Clone> Found<D> {
             });
         };
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
-        Ok(FoundPool { uuid, name, members, others: self.others, left_out })
+        let (others, rename) = (self.others, None);
+        Ok(FoundPool { uuid, name, rename, members, others, left_out })
     }
 }
 

@@ -119,6 +119,7 @@ impl<B: DriveBay> Home<B> {
         let mut tries = OPEN_TRIES;
         loop {
             let mut found = self.find_pool(&request).await?;
+            found.rename = request.rename.clone();
             found.name = request.rename.clone().unwrap_or(found.name);
             if self.pools.borrow().contains_key(&found.uuid) || request.is_name_taken(&found) {
                 return Err(NodeError::PoolExists(found.name));
@@ -144,8 +145,13 @@ impl<B: DriveBay> Home<B> {
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
         let (fuse, name) = (self.fuse_of(found.uuid, &found.name), found.name.clone());
+        self.stop_if_blown(&fuse, found.uuid, &name);
         let opened = fuse.guard(self.open_under(&fuse, found, options, policy)).await;
-        opened.map_err(|blown| stopped(name, blown))?
+        let opened = opened.map_err(|blown| stopped(name, blown));
+        if let Ok(Err(_)) = opened {
+            fuse.retire();
+        }
+        opened?
     }
 
     async fn open_under(
@@ -155,7 +161,7 @@ impl<B: DriveBay> Home<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
-        let FoundPool { uuid, name, members, others, left_out } = found;
+        let FoundPool { uuid, name, rename, members, others, left_out } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
@@ -164,7 +170,7 @@ impl<B: DriveBay> Home<B> {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
         })?;
-        settle_name(&store, &name, &superblocks).await?;
+        settle_name(&store, rename.as_deref(), &superblocks).await?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
@@ -185,7 +191,6 @@ impl<B: DriveBay> Home<B> {
         self.pools.borrow_mut().insert(uuid, pool.clone());
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
-        self.stop_if_blown(&pool);
         Ok(pool.record(&self.bay))
     }
 
@@ -227,13 +232,11 @@ impl<B: DriveBay> Home<B> {
 /// cannot be called so is not opened.
 async fn settle_name<W: World>(
     store: &Store<W>,
-    name: &str,
+    rename: Option<&str>,
     superblocks: &[Superblock],
 ) -> Result<(), NodeError> {
     store.settle_name(superblocks).await;
-    if store.name() == name {
-        return Ok(());
-    }
+    let Some(name) = rename.filter(|name| *name != store.name()) else { return Ok(()) };
     let renamed = store.rename(name).await;
     if renamed.is_err()
         && let Err(error) = store.close().await

@@ -46,14 +46,19 @@ impl<B: DriveBay> Home<B> {
     /// Those of `work`, [`NodeError::NoSuchPool`] and [`NodeError::Stopped`].
     pub(crate) async fn guarded<T>(
         &self,
-        pool: PoolUuid,
+        uuid: PoolUuid,
         work: impl Future<Output = Result<T, NodeError>>,
     ) -> Result<T, NodeError> {
         let (fuse, name) = {
-            let pool = self.pool(pool)?;
+            let pool = self.pool(uuid)?;
             (pool.fuse().clone(), pool.name())
         };
-        fuse.guard(work).await.map_err(|blown| stopped(name, blown))?
+        let done = fuse.guard(work).await;
+        if done.is_err() && !self.pools.borrow().contains_key(&uuid) {
+            // It was just being closed.
+            self.table.remove_pool(uuid);
+        }
+        done.map_err(|blown| stopped(name, blown))?
     }
 
     /// What `tell` says of each pool that works.
@@ -62,21 +67,21 @@ impl<B: DriveBay> Home<B> {
         pools.iter().filter_map(|pool| pool.fuse().call(|| tell(pool)).ok()).collect()
     }
 
-    /// Takes the pool out of service if its fuse blows.
-    pub(super) fn stop_if_blown(&self, pool: &OpenPool<B>) {
+    /// Takes the pool that is being opened, or is open, out of service if its fuse blows.
+    pub(super) fn stop_if_blown(&self, fuse: &Rc<Fuse>, uuid: PoolUuid, name: &str) {
         let (pools, table, told) = (self.pools.clone(), self.table.clone(), self.told.clone());
-        let (fuse, uuid) = (pool.fuse().clone(), pool.uuid);
+        let (fuse, name) = (fuse.clone(), name.to_owned());
         self.world.spawn(async move {
             let Some(blown) = fuse.spent().await else { return };
-            let Some(pool) = pools.borrow_mut().remove(&uuid) else { return };
-            let name = pool.name();
             table.remove_pool(uuid);
-            fuse.discard(|| {
-                let volumes = pool.all_volumes();
-                volumes.iter().for_each(|volume| table.release(volume.attributes().nsid));
-            });
-            // Its drives are let go of by this.
-            fuse.discard(|| drop(pool));
+            if let Some(pool) = pools.borrow_mut().remove(&uuid) {
+                fuse.discard(|| {
+                    let volumes = pool.all_volumes();
+                    volumes.iter().for_each(|volume| table.release(volume.attributes().nsid));
+                });
+                // Its drives are let go of by this.
+                fuse.discard(|| drop(pool));
+            }
             told(StoppedPool { uuid, name, why: blown.why.to_string(), is_let_go: true });
         });
     }

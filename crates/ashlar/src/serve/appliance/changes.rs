@@ -33,6 +33,7 @@ impl Shared {
     pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
         let new = requests::new_pool(&request)?;
         let _changing = self.changing.lock().await;
+        self.note_stops().await;
         if self.memory().unavailable_pool(&new.name).is_some() {
             return Err(api_error(NodeError::PoolExists(new.name)));
         }
@@ -62,23 +63,26 @@ impl Shared {
         Ok(pool)
     }
 
-    async fn import_stopped(
-        self: &Arc<Self>,
-        request: ImportPool,
-        by_itself: &[String],
-    ) -> Result<Pool, ApiError> {
-        for uuid in by_itself {
-            // It may just have been opened.
-            if let Ok(report) = self.node.report(uuid).await {
-                return Ok(self.pool(&report));
-            }
+    async fn import_stopped(&self, mut request: ImportPool, by_itself: &[String]) -> Result<Pool, ApiError> {
+        // It may just have been opened.
+        if let [uuid] = by_itself
+            && let Ok(report) = self.node.report(uuid).await
+        {
+            return Ok(self.pool(&report));
         }
-        if let ([uuid], []) = (by_itself, request.drives.as_slice()) {
-            return self.import_known(uuid).await;
+        let is_sought = request.drives.is_empty();
+        if let (true, [uuid]) = (is_sought, by_itself) {
+            self.places_are_known(uuid).await;
+            request.drives = self.found_drives(uuid).into_iter().map(|found| found.spec).collect();
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };
-        let policy = if request.degraded { OpenPolicy::Degraded } else { OpenPolicy::Whole };
+        let policy = match (request.degraded, is_sought) {
+            (true, _) => OpenPolicy::Degraded,
+            // As at a start.
+            (false, true) => OpenPolicy::Most,
+            (false, false) => OpenPolicy::Whole,
+        };
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
         let pool = self.remember(&record).await;
@@ -86,14 +90,6 @@ impl Shared {
             self.warn_of_missing(&report);
         }
         pool
-    }
-
-    /// Opens a pool that the node has, wherever its drives are.
-    async fn import_known(self: &Arc<Self>, uuid: &str) -> Result<Pool, ApiError> {
-        self.places_are_known(uuid).await;
-        self.open_known(uuid, Opening::default()).await.map_err(api_error)?;
-        let report = self.node.report(uuid).await.map_err(api_error)?;
-        Ok(self.pool(&report))
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
@@ -292,7 +288,12 @@ impl Shared {
             Err(error) => error,
         };
         if self.node.report(&uuid).await.is_err() {
-            self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
+            let why = error.of_its_pool();
+            let why = match error {
+                NodeError::Stopped { .. } => NotOpen::Stopped(why),
+                _ => NotOpen::Unavailable(why),
+            };
+            self.memory().is_not_open(&uuid, why);
             self.begin_opening(&uuid);
             let hint = "it is closed, and opens by itself once enough of its drives are there";
             return Err(api_error(error).with_hint(hint));

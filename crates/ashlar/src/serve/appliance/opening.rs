@@ -135,7 +135,11 @@ impl Shared {
                 tracing::error!(pool = name, "the pool cannot be opened; the others are served: {why}");
             }
         })?;
-        let report = self.node.report(uuid).await?;
+        let report = match (self.node.report(uuid).await, self.stops.get(uuid)) {
+            // It has been stopped since.
+            (Err(_), Some(stopped)) => return Err(NodeError::Stopped { pool: name, why: stopped.why }),
+            (report, _) => report?,
+        };
         self.warn_of_missing(&report);
         let remembered = self.memory().remember(&record);
         let remembered = remembered.and_then(|()| self.remember_nsids());
@@ -179,7 +183,9 @@ impl Shared {
     fn why_not_open(&self, pool: &str) -> Option<(String, NotOpen)> {
         let memory = self.memory();
         let named = |(known, _): &(&PoolState, &NotOpen)| known.name == pool || known.uuid == pool;
-        memory.unavailable().find(named).map(|(known, why)| (known.name.clone(), why.clone()))
+        let noted = memory.unavailable().find(named).map(|(known, why)| (known.name.clone(), why.clone()));
+        let known = || memory.pools().iter().find(|known| known.name == pool || known.uuid == pool);
+        noted.or_else(|| known().and_then(|known| Some((known.name.clone(), self.why_stopped(known)?))))
     }
 
     /// Returns once each pool is open or could not be opened.

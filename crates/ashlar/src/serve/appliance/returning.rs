@@ -92,7 +92,7 @@ impl Shared {
             }
             Err(error) => {
                 let why = error.body.message;
-                if self.memory().returns.was_refused(it, why.clone(), false, Instant::now()) {
+                if self.memory().returns.was_refused(it, why.clone(), true, Instant::now()) {
                     tracing::warn!(
                         pool,
                         drive = it.lost.name,

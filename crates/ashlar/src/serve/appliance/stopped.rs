@@ -1,6 +1,7 @@
 //! Pools that a fault in Ashlar itself has stopped. They stay closed until an operator opens them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ashlar_volume::StoppedPool;
 
@@ -11,6 +12,9 @@ use super::super::state::PoolState;
 use super::Shared;
 use super::opening::LOOK_INTERVAL;
 use crate::logging;
+
+/// How long a change waits for a pool that has been stopped to let go of its drives.
+const LET_GO_MAX: Duration = Duration::from_secs(10);
 
 /// What is known of pools whose work has ended the daemon; nothing, if all are to be opened.
 pub(super) fn deaths(config: &Config) -> Deaths {
@@ -51,7 +55,8 @@ impl Shared {
     /// Takes note of all that have been stopped by now. The caller changes the pools.
     pub(super) async fn note_stops(&self) {
         while !self.stops.is_empty() {
-            let stopped = self.stops.next().await;
+            let stopped = tokio::time::timeout(LET_GO_MAX, self.stops.next()).await;
+            let Ok(stopped) = stopped else { return };
             self.note_stopped(&stopped).await;
             self.stops.forget(&stopped);
         }

@@ -35,13 +35,18 @@ impl Shared {
         self.check_available(&pool).await?;
         let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
+        // All of it or nothing.
         if let Some(is_protected) = request.write_protected {
             self.consent_to_protect(consent, &before, is_protected)?;
+        }
+        if let Some(bytes) = request.size_bytes {
+            self.consent_to_resize(consent, &before, bytes)?;
+        }
+        if let Some(is_protected) = request.write_protected {
             let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
             report = Some(protected.map_err(api_error)?);
         }
         if let Some(bytes) = request.size_bytes {
-            self.consent_to_resize(consent, &before, bytes)?;
             let may_shrink = consent == Consent::Given;
             let resized = self.node.resize_volume(&pool, volume.clone(), bytes, may_shrink).await;
             report = Some(resized.map_err(api_error)?);
