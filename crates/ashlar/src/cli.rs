@@ -2,6 +2,7 @@
 
 mod client;
 mod consent;
+mod done;
 mod events;
 mod paths;
 mod rebuild;

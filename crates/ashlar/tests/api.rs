@@ -71,7 +71,7 @@ fn write_protection_is_set_and_cleared_and_shown() {
     place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
     let is_protected = |place: &Place| place.json(&["volume", "show", "tank/v0"])["write_protected"].clone();
     let said = place.ok(&["volume", "set", "tank/v0", "--write-protect", "on"]);
-    assert_says(&said, &["write protected  yes"]);
+    assert_says(&said, &["is write protected now"]);
     daemon.kill();
     let _daemon = place.start();
     assert_eq!(is_protected(&place), true);

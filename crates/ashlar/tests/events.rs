@@ -157,7 +157,7 @@ fn a_lost_drive_is_told_of_from_its_loss_until_all_is_rebuilt() {
     let later: Vec<Event> =
         serde_json::from_value(place.json(&["events", "--after", &last])).expect("events");
     assert!(later.iter().all(|event| event.seq > streamed[streamed.len() - 1].seq));
-    assert!(place.ok(&["events"]).contains("drive-1 of pool 'tank' is released"));
+    assert!(place.in_words(&["events"]).contains("drive-1 of pool 'tank' is released"));
     daemon.terminate();
 }
 

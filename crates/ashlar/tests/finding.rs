@@ -244,7 +244,7 @@ fn a_foreign_disk_in_a_members_place_is_neither_taken_nor_written_to() {
     fs::write(place.image(1), &foreign).expect("room");
     let daemon = place.start();
     assert!(place.has_lost("tank", 1));
-    let said = place.ok(&["pool", "show", "tank"]);
+    let said = place.in_words(&["pool", "show", "tank"]);
     assert!(said.contains("1.img holds data of an unknown kind"), "{said}");
     let volumes = checked(&place, volumes, 142);
     // The member comes back elsewhere, and the disk stays what it is.
@@ -256,7 +256,7 @@ fn a_foreign_disk_in_a_members_place_is_neither_taken_nor_written_to() {
     fs::write(place.image(3), &foreign).expect("room");
     place.wait_until("the loss is noticed", |place| has_lost(place, "drive-3"));
     place.wait_until("what is there is said", |place| {
-        place.ok(&["pool", "show", "tank"]).contains("3.img holds data of an unknown kind")
+        place.in_words(&["pool", "show", "tank"]).contains("3.img holds data of an unknown kind")
     });
     daemon.terminate();
     for index in [1, 3] {
@@ -279,7 +279,7 @@ fn a_drive_that_is_refused_is_told_of_once() {
     File::options().write(true).open(place.aside(1)).and_then(|file| file.set_len(20 << 20)).expect("a file");
     fs::rename(place.aside(1), place.path("cut.img")).expect("a file");
     place.wait_until("it is refused", |place| !events(place, "drive_refused").is_empty());
-    let said = place.ok(&["pool", "show", "tank"]);
+    let said = place.in_words(&["pool", "show", "tank"]);
     for part in ["is there again at", "cut.img", "is not taken back", "20MiB"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
@@ -308,7 +308,7 @@ fn of_a_drive_and_a_copy_of_it_the_one_that_is_where_it_was_is_taken() {
     fs::rename(place.image(1), place.path("moved.img")).expect("a file");
     let _daemon = place.start();
     assert!(place.has_lost("tank", 1));
-    let said = place.ok(&["pool", "show", "tank"]);
+    let said = place.in_words(&["pool", "show", "tank"]);
     for part in ["backup.img", "moved.img", "one is a copy of the other"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }

@@ -219,7 +219,7 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.drive_states("tank", 2)[0], "released");
     for verb in [&["pool", "show", "tank"][..], &["drive", "list"]] {
-        let said = place.ok(verb);
+        let said = place.in_words(verb);
         assert!(said.contains("tank/drive-2: given up by request"), "{said}");
     }
     let (lost, specs) = (place.image(2).display().to_string(), place.file(2));

@@ -130,7 +130,7 @@ fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
     assert!(said.contains(cut) && said.contains("--degraded"), "{said}");
     place.ok(&[&import[..], &["--degraded"]].concat());
     assert!(place.has_lost("tank", 1));
-    assert!(place.ok(&["pool", "show", "tank"]).contains(cut), "it is said as long as it is so");
+    assert!(place.in_words(&["pool", "show", "tank"]).contains(cut), "it is said as long as it is so");
     let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(1)]);
     assert!(said.contains(cut) && said.contains("ashlar pool replace"), "{said}");
     place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(4)]);

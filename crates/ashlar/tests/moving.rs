@@ -208,7 +208,7 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     daemon.stop_while(|| drop(there.ok(&import)));
     let volumes = Load::start(&there, volumes, 61).join().0;
     here.wait_until("the pool is another machine's", |here| {
-        here.ok(&["pool", "show", "tank"]).contains("has opened it")
+        here.in_words(&["pool", "show", "tank"]).contains("has opened it")
     });
     let error = Load::start(&here, vec![Volume::new("tank/v0", BLOCKS, 59)], 62).error();
     assert!(!error.is_empty(), "nothing of it is answered here");

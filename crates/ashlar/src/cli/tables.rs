@@ -9,37 +9,17 @@ use ashlar_control::types::{
 };
 use ashlar_control::{Outlook, Span};
 use ashlar_raid::Level;
-use comfy_table::{Cell, Color, Table, presets};
+use comfy_table::Color;
 
 use crate::colours;
+use grid::{Kind, Text, below, prose, sheet, table};
 
 mod drives;
+mod grid;
 mod hosts;
 
 pub use drives::{drive_info, drives, member};
 pub use hosts::hosts;
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header.iter().map(|title| title.to_uppercase()));
-    table
-}
-
-/// Two columns: what, and its value.
-fn sheet(rows: Vec<(&str, String)>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    rows.into_iter().for_each(|(what, value)| {
-        table.add_row([what.to_owned(), value]);
-    });
-    trimmed(&table)
-}
-
-/// The table without the blanks that fill its last column.
-fn trimmed(table: &Table) -> String {
-    table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-}
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
@@ -56,7 +36,11 @@ fn is_closed(pool: &Pool) -> bool {
 
 /// What may be unknown, as a text.
 fn known<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), text)
+    value.map_or_else(dash, text)
+}
+
+fn dash() -> String {
+    "-".to_owned()
 }
 
 /// The same of a text.
@@ -69,18 +53,18 @@ fn yes_or_no(is_so: bool) -> String {
 }
 
 /// States in words, coloured where somebody looks.
-fn states(states: &[String]) -> Cell {
-    let cell = Cell::new(states.join(", "));
+fn states(states: &[String]) -> Text {
+    let text = Text::from(states.join(", "));
     if !colours::wanted(&std::io::stdout()) {
-        return cell;
+        return text;
     }
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
     if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full"]) {
-        cell.fg(Color::Red)
+        text.coloured(Color::Red)
     } else if has(&["opening", "degraded", "absent", "returned", "stale", "slow"]) {
-        cell.fg(Color::Yellow)
+        text.coloured(Color::Yellow)
     } else {
-        cell.fg(Color::Green)
+        text.coloured(Color::Green)
     }
 }
 
@@ -92,27 +76,46 @@ fn access(access: &Access) -> String {
     }
 }
 
+/// The same where many volumes are listed: one of a thousand hosts is looked for elsewhere.
+fn access_in_short(access: &Access) -> String {
+    match (access.allow_any, access.hosts.len()) {
+        (true, _) => "any".to_owned(),
+        (false, 0) => "none".to_owned(),
+        (false, count) => counted(count, "host"),
+    }
+}
+
 /// All pools, a line each.
 pub fn pools(pools: &[Pool]) -> String {
     if pools.is_empty() {
         return "no pools: ashlar pool create makes one".to_owned();
     }
-    let mut table = table(&["name", "level", "state", "drives", "used", "limit", "safe to write", "ratio"]);
-    for pool in pools {
-        table.add_row([
-            Cell::new(&pool.name),
-            Cell::new(or_dash(pool.level.as_deref())),
+    let columns = [
+        ("name", Kind::Name),
+        ("level", Kind::Figure),
+        ("state", Kind::Words),
+        ("drives", Kind::Figure),
+        ("used", Kind::Figure),
+        ("limit", Kind::Figure),
+        ("safe to\nwrite", Kind::Figure),
+    ];
+    let row = |pool: &Pool| {
+        vec![
+            Text::from(&pool.name),
+            or_dash(pool.level.as_deref()).into(),
             states(&pool.states),
-            Cell::new(pool.drives.len()),
-            Cell::new(known(pool.physical_used_bytes, size)),
-            Cell::new(known(pool.limit_bytes, size)),
-            Cell::new(known(pool.safe_to_write_bytes, size)),
-            Cell::new(known(pool.compression_ratio, ratio)),
-        ]);
-    }
-    let problems =
-        pools.iter().filter_map(|pool| Some(format!("{}: {}", pool.name, printable(pool.problem.as_ref()?))));
-    std::iter::once(trimmed(&table)).chain(problems).collect::<Vec<_>>().join("\n")
+            pool.drives.len().into(),
+            known(pool.physical_used_bytes, size).into(),
+            known(pool.limit_bytes, size).into(),
+            known(pool.safe_to_write_bytes, size).into(),
+        ]
+    };
+    let problem = |pool: &Pool| {
+        let problem = printable(pool.problem.as_ref()?);
+        Some(prose(&format!("{}: {problem}", pool.name)))
+    };
+    let table = table(&columns, pools.iter().map(row).collect());
+    std::iter::once(table).chain(pools.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
 }
 
 /// What to know of a pool that has just been made or opened.
@@ -163,7 +166,8 @@ pub fn rebalanced(pool: &Pool) -> String {
     format!("pool '{}' is {}: its rebalance has ended", pool.name, pool.states.join(", "))
 }
 
-fn is(pool: &Pool, state: &str) -> bool {
+/// Whether the pool is so.
+pub fn is(pool: &Pool, state: &str) -> bool {
     pool.states.iter().any(|is| is == state)
 }
 
@@ -214,16 +218,26 @@ pub fn scrub(pool: &Pool) -> String {
     if scrub.drives.is_empty() {
         return head;
     }
-    let mut table = table(&["drive", "where", "wrong sectors", "unreadable", "repaired", "not repaired"]);
-    for drive in &scrub.drives {
+    let columns = [
+        ("drive", Kind::Figure),
+        ("where", Kind::Place),
+        ("wrong\nsectors", Kind::Figure),
+        ("unreadable", Kind::Figure),
+        ("repaired", Kind::Figure),
+        ("not\nrepaired", Kind::Figure),
+    ];
+    let row = |drive: &ScrubbedDrive| {
         let counts = [drive.wrong, drive.unreadable, drive.repaired, drive.unrepaired];
-        let named = [drive.name.clone(), or_dash(drive.spec.as_deref())];
-        table.add_row(named.into_iter().chain(counts.map(|count| count.to_string())));
-    }
-    let given_up =
-        |drive: &ScrubbedDrive| Some(format!("{} was given up: {}", drive.name, drive.given_up.as_ref()?));
+        let place = drive.spec.as_deref().map_or_else(dash, drives::plain_place);
+        let named = [Text::from(&drive.name), place.into()];
+        named.into_iter().chain(counts.map(Text::from)).collect()
+    };
+    let given_up = |drive: &ScrubbedDrive| {
+        Some(prose(&format!("{} was given up: {}", drive.name, drive.given_up.as_ref()?)))
+    };
+    let table = table(&columns, scrub.drives.iter().map(row).collect());
     let given_up = scrub.drives.iter().filter_map(given_up);
-    std::iter::once(format!("{head}\n\n{}", trimmed(&table))).chain(given_up).collect::<Vec<_>>().join("\n")
+    std::iter::once(format!("{head}\n\n{table}")).chain(given_up).collect::<Vec<_>>().join("\n")
 }
 
 fn scrubbed(scrub: &Scrub) -> String {
@@ -335,8 +349,8 @@ fn spare(spare: &Spare) -> String {
 /// All volumes, a line each; and of which pools they are not known.
 pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
     let closed = pools.iter().filter(|pool| is_closed(pool));
-    let hidden =
-        closed.map(|pool| format!("the volumes of pool '{}' are not shown: it is not open", pool.name));
+    let hidden = closed
+        .map(|pool| prose(&format!("the volumes of pool '{}' are not shown: it is not open", pool.name)));
     let hidden: Vec<String> = hidden.collect();
     let shown = match (volumes.is_empty(), hidden.is_empty()) {
         (true, true) => Some("no volumes: ashlar volume create makes one".to_owned()),
@@ -347,20 +361,27 @@ pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
 }
 
 fn table_of_volumes(volumes: &[Volume]) -> String {
-    let mut table = table(&["volume", "nsid", "size", "written", "stored", "ratio", "sector", "access"]);
-    for volume in volumes {
-        table.add_row([
-            Cell::new(format!("{}/{}", volume.pool, volume.name)),
-            Cell::new(volume.nsid),
-            Cell::new(size(volume.size_bytes)),
-            Cell::new(size(volume.logical_used_bytes)),
-            Cell::new(size(volume.physical_used_bytes)),
-            Cell::new(known(volume.compression_ratio, ratio)),
-            Cell::new(volume.lba_bytes),
-            Cell::new(access(&volume.access)),
-        ]);
-    }
-    trimmed(&table)
+    let columns = [
+        ("volume", Kind::Name),
+        ("nsid", Kind::Figure),
+        ("size", Kind::Figure),
+        ("written", Kind::Figure),
+        ("stored", Kind::Figure),
+        ("ratio", Kind::Figure),
+        ("access", Kind::Figure),
+    ];
+    let row = |volume: &Volume| {
+        vec![
+            Text::from(format!("{}/{}", volume.pool, volume.name)),
+            volume.nsid.into(),
+            size(volume.size_bytes).into(),
+            size(volume.logical_used_bytes).into(),
+            size(volume.physical_used_bytes).into(),
+            known(volume.compression_ratio, ratio).into(),
+            access_in_short(&volume.access).into(),
+        ]
+    };
+    table(&columns, volumes.iter().map(row).collect())
 }
 
 /// What to know of a volume that has just been made.
@@ -391,19 +412,19 @@ pub fn volume(volume: &Volume) -> String {
     ])
 }
 
-/// Events, a line each.
+/// Events, one after the other.
 pub fn events(events: &[Event]) -> String {
     events.iter().map(event).collect::<Vec<_>>().join("\n")
 }
 
-/// An event on a line.
+/// An event: when, how bad and what, and below that what there is to say.
 pub fn event(event: &Event) -> String {
     let severity = match event.what.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    format!("{}  {severity:7}  {:18}  {}", event.time, event.what.kind, event.what.message)
+    format!("{}  {severity:7}  {}\n{}", event.time, event.what.kind, below(&event.what.message))
 }
 
 fn interval(seconds: u64) -> String {
@@ -419,14 +440,14 @@ pub fn status(status: &Status) -> String {
         };
         format!("{address}:{} ({})", portal.port, portal.kind)
     };
-    let head = sheet(vec![
+    let head = vec![
         ("ashlar", format!("{}, process {}, up {}", status.version, status.pid, Span(status.uptime_seconds))),
         ("subsystem", status.subsystem_nqn.clone()),
-        ("listens on", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
-        ("hosts connected", status.hosts_connected.to_string()),
+        ("portals", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
+        ("hosts", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
-    ]);
-    format!("{head}\n\n{}\n\n{}", pools(&status.pools), volumes(&status.volumes, &status.pools))
+    ];
+    format!("{}\n\n{}\n\n{}", sheet(head), pools(&status.pools), volumes(&status.volumes, &status.pools))
 }
 
 #[cfg(test)]

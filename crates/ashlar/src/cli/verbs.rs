@@ -4,20 +4,20 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use ashlar_block::place::{split_options, unescaped};
-use ashlar_block::{ByteSize, check_name, is_uuid, printable};
+use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
-    ChangePool, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool, PoolDrive,
+    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
-use super::consent;
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
+use super::{consent, done};
 use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand};
 use crate::stdio::print_line;
 
@@ -63,14 +63,6 @@ fn print_done(output: Output, what: &str, name: &str, done: &str, text: &str) ->
     print(output, &serde_json::json!({ what: name, "done": done }), |_| text.to_owned())
 }
 
-/// Prints what was done, for people alone.
-fn say(output: Output, text: &str) -> anyhow::Result<()> {
-    if output == Output::Table {
-        print_line(text)?;
-    }
-    Ok(())
-}
-
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
         PoolCommand::Create { name, level, drives, force, chunk_size } => {
@@ -84,11 +76,14 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => {
-            change_pool(client, Method::POST, &pool, "/rename", &RenamePool { name }, output).await
+            let request = RenamePool { name };
+            change_pool(client, &pool, "/rename", &request, output, |now| done::pool_renamed(now, &pool))
+                .await
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
-            change_pool(client, Method::POST, &pool, "/drives", &request, output).await
+            let place = request.drive.clone();
+            change_pool(client, &pool, "/drives", &request, output, |pool| done::added(pool, &place)).await
         }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
@@ -99,9 +94,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             replace_drive(client, &pool, &ReplaceDrive { drive, with, force }, wait, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
-        PoolCommand::Set { pool, settings } => {
-            set_pool(client, &pool, &super::settings::parse(&settings)?, output).await
-        }
+        PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
@@ -131,11 +124,15 @@ async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow
     match command {
         SpareCommand::Add { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
-            change_pool(client, Method::POST, &pool, "/spares", &request, output).await
+            let place = request.drive.clone();
+            change_pool(client, &pool, "/spares", &request, output, |pool| done::spare_added(pool, &place))
+                .await
         }
         SpareCommand::Remove { pool, drive } => {
             let request = NameSpare { drive: absolute(&drive)? };
-            change_pool(client, Method::POST, &pool, "/remove-spare", &request, output).await
+            let place = request.drive.clone();
+            let said = |pool: &Pool| done::spare_removed(pool, &place);
+            change_pool(client, &pool, "/remove-spare", &request, output, said).await
         }
     }
 }
@@ -156,34 +153,26 @@ async fn create_pool(client: &Client, request: CreatePool, output: Output) -> an
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }
 
-/// Sends `request` to the pool, and prints how the pool is then.
+/// Sends `request` to the pool, and prints what is `said` of the pool as it is then.
 async fn change_pool(
     client: &Client,
-    method: Method,
     pool: &str,
     what: &str,
     request: &impl Serialize,
     output: Output,
+    said: impl FnOnce(&Pool) -> String,
 ) -> anyhow::Result<()> {
     let path = format!("{}{what}", path_of_pool(pool)?);
-    let pool: Pool = client.send_body(method, &path, request).await?;
-    print(output, &pool, tables::pool)
+    let pool: Pool = client.send_body(Method::POST, &path, request).await?;
+    print(output, &pool, said)
 }
 
-async fn set_pool(client: &Client, pool: &str, change: &ChangePool, output: Output) -> anyhow::Result<()> {
-    let path = path_of_pool(pool)?;
+async fn set_pool(client: &Client, pool: &str, settings: &[String], output: Output) -> anyhow::Result<()> {
+    let (path, change) = (path_of_pool(pool)?, super::settings::parse(settings)?);
     let before: Pool = client.get(&path).await?;
-    let after: Pool = client.send_body(Method::PATCH, &path, change).await?;
-    if change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us {
-        say(
-            output,
-            &format!(
-                "recon-p99 is off now: recon-prio={} counts instead\n",
-                after.recon_prio_percent.unwrap_or_default()
-            ),
-        )?;
-    }
-    print(output, &after, tables::pool)
+    let after: Pool = client.send_body(Method::PATCH, &path, &change).await?;
+    let p99_is_off = change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us;
+    print(output, &after, |pool| done::set(pool, settings, p99_is_off))
 }
 
 async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
@@ -246,7 +235,8 @@ async fn remove_drive(
     let send =
         async |query| client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), request).await;
     let pool: Pool = consent::sent(yes, send).await?;
-    print_without(client, &path, pool, leaver, output).await
+    let said = |pool: &Pool| done::leaving(pool, &request.drive, request.cancel);
+    print_without(client, &path, pool, leaver, output, said).await
 }
 
 async fn replace_drive(
@@ -260,21 +250,23 @@ async fn replace_drive(
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
     let leaver = leaver.map(|leaver| leaver.instead_of(&request.with));
     let pool: Pool = client.send_body(Method::POST, &format!("{path}/replace-drive"), request).await?;
-    print_without(client, &path, pool, leaver, output).await
+    let said = |pool: &Pool| done::replaced(pool, &request.drive, &request.with);
+    print_without(client, &path, pool, leaver, output, said).await
 }
 
-/// Prints the pool at `path` as it is once the drive has left that is waited for, if one is.
+/// Prints what is `said` of the pool at `path` once the drive has left that is waited for, if one is.
 async fn print_without(
     client: &Client,
     path: &str,
     mut pool: Pool,
     leaver: Option<Leaver>,
     output: Output,
+    said: impl FnOnce(&Pool) -> String,
 ) -> anyhow::Result<()> {
     if let Some(leaver) = leaver {
         pool = super::removal::wait(client, path, pool, &leaver).await?;
     }
-    print(output, &pool, tables::pool)
+    print(output, &pool, said)
 }
 
 async fn export_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
@@ -324,10 +316,7 @@ async fn fail_drive(
     let request = FailDrive { drive: name, force };
     let send = async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
     let pool: Pool = consent::sent(yes, send).await?;
-    if let Some(lacks) = tables::lacks(&pool) {
-        say(output, &format!("note: pool '{}' {lacks}\n", pool.name))?;
-    }
-    print(output, &pool, tables::pool)
+    print(output, &pool, |pool| done::failed(pool, &request.drive))
 }
 
 async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Result<()> {
@@ -375,13 +364,7 @@ async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Ou
     let place = at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
     let request = ReturnDrive { drive: name, at };
     let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
-    if let Some(place) = place
-        && let Some(now) = after.drives.iter().rfind(|it| it.is_at(&place))
-    {
-        let (now, place) = (&now.name, printable(ashlar_volume::path_of(&place)));
-        say(output, &format!("{drive} is back as {pool}/{now}; {pool}/{place} names it under any number\n"))?;
-    }
-    print(output, &after, tables::pool)
+    print(output, &after, |pool| done::returned(pool, drive, place.as_deref()))
 }
 
 fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {

@@ -30,7 +30,7 @@ fn a_pool_that_waits_for_a_drive_keeps_neither_hosts_nor_other_pools_waiting() {
     place.wait_until("the whole pool is open", |place| place.pool_states("whole") == ["online"]);
     place.wait_until("the other one waits", |place| problem(place, "late") == "waiting for drive-1");
     assert_eq!(place.pool_states("late"), ["opening"]);
-    assert!(place.ok(&["status"]).contains("late: waiting for drive-1"), "{}", place.ok(&["status"]));
+    assert!(place.in_words(&["status"]).contains("late: waiting for drive-1"), "{}", place.ok(&["status"]));
     let whole = checked(&place, whole, 103);
     let said = place.refused(&["volume", "create", "late/v1", "--size", "1MiB"]);
     assert!(said.contains("pool 'late' is not open: waiting for drive-1"), "{said}");

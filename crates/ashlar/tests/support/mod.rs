@@ -219,6 +219,11 @@ impl Place {
         err
     }
 
+    /// The same where a table is wrapped: with one blank between words.
+    pub fn in_words(&self, arguments: &[&str]) -> String {
+        self.ok(arguments).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let arguments = [arguments, &["--output", "json"]].concat();
         serde_json::from_str(&self.ok(&arguments)).expect("JSON")

@@ -1,17 +1,11 @@
-//! Tables of drives, within the width of a terminal.
+//! Tables of drives.
 
 use ashlar_block::{counted, printable};
 use ashlar_control::types::{DriveInfo, PoolDrive};
-use comfy_table::Cell;
 
-use super::{known, or_dash, sheet, size, states, table, trimmed};
+use super::grid::{Kind, Text, prose, sheet, table};
+use super::{dash, known, or_dash, size, states};
 
-/// Columns of a terminal.
-const WIDTH: usize = 80;
-/// Fewest columns for where a drive is.
-const PLACE_WIDTH_MIN: usize = 16;
-/// Blanks around a cell.
-const PADDING: usize = 2;
 const BY_ID: &str = "/dev/disk/by-id/";
 
 /// Drives of pools, a line each.
@@ -19,49 +13,40 @@ pub fn drives(drives: &[PoolDrive]) -> String {
     if drives.is_empty() {
         return "no drives: ashlar pool create takes some".to_owned();
     }
-    let pool = |drive: &PoolDrive| drive.pool.clone();
-    rows(drives, &[("pool", &pool)])
+    rows(drives, true)
 }
 
 /// The drives of one pool.
 pub fn drives_of_pool(drives: &[PoolDrive]) -> String {
-    rows(drives, &[])
+    rows(drives, false)
 }
 
-/// A column and what stands in it.
-type Column<'a> = (&'static str, &'a dyn Fn(&PoolDrive) -> String);
-
-fn rows(drives: &[PoolDrive], more: &[Column<'_>]) -> String {
-    let name = |drive: &PoolDrive| {
-        if drive.spec.as_ref() == Some(&drive.name) { dash() } else { drive.name.clone() }
-    };
-    let kernel = |drive: &PoolDrive| drive.kernel_name.clone().unwrap_or_else(dash);
-    let state = |drive: &PoolDrive| drive.states.join(", ");
-    let bytes = |drive: &PoolDrive| known(drive.size_bytes, size);
-    let before: Vec<Column<'_>> = [("drive", &name as _)]
-        .into_iter()
-        .chain(more.iter().copied())
-        .chain([("device", &kernel as _)])
+fn rows(drives: &[PoolDrive], with_pool: bool) -> String {
+    let pool_column = with_pool.then_some(("pool", Kind::Name));
+    let columns: Vec<(&str, Kind)> = std::iter::once(("drive", Kind::Figure))
+        .chain(pool_column)
+        .chain([
+            ("device", Kind::Name),
+            ("where", Kind::Place),
+            ("state", Kind::Words),
+            ("size", Kind::Figure),
+        ])
         .collect();
-    let after: [Column<'_>; 2] = [("state", &state), ("size", &bytes)];
-    let width = |(title, text): &Column<'_>| {
-        let longest = drives.iter().map(|drive| text(drive).chars().count()).max().unwrap_or(0);
-        longest.max(title.len()) + PADDING
+    let row = |drive: &PoolDrive| {
+        // Of a pool that is not open nobody knows how its drives are called.
+        let name = if drive.spec.as_ref() == Some(&drive.name) { dash() } else { drive.name.clone() };
+        let place = drive.spec.as_deref().map_or_else(dash, plain_place);
+        let pool = with_pool.then(|| Text::from(&drive.pool));
+        let rest = [
+            or_dash(drive.kernel_name.as_deref()).into(),
+            place.into(),
+            states(&drive.states),
+            known(drive.size_bytes, size).into(),
+        ];
+        std::iter::once(Text::from(name)).chain(pool).chain(rest).collect()
     };
-    let taken: usize = before.iter().chain(&after).map(width).sum();
-    let room = WIDTH.saturating_sub(taken + PADDING).max(PLACE_WIDTH_MIN);
-    let titles = before.iter().map(|(title, _)| *title).chain(["where", "state", "size"]);
-    let mut table = table(&titles.collect::<Vec<_>>());
-    for drive in drives {
-        let place = drive.spec.as_deref().map_or_else(dash, |spec| shortened(spec, room));
-        let cells = before.iter().map(|(_, text)| Cell::new(text(drive)));
-        table.add_row(cells.chain([Cell::new(place), states(&drive.states), Cell::new(bytes(drive))]));
-    }
-    std::iter::once(trimmed(&table)).chain(drives.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
-}
-
-fn dash() -> String {
-    "-".to_owned()
+    let table = table(&columns, drives.iter().map(row).collect());
+    std::iter::once(table).chain(drives.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
 }
 
 /// What there is to say of a drive below the table.
@@ -72,19 +57,15 @@ fn problem(drive: &PoolDrive) -> Option<String> {
     let refused = some(drive.read_errors, "read").map(|reads| format!("{reads} refused"));
     let wrong = some(drive.wrong_answers, "wrong answer");
     let said: Vec<String> = drive.problem.clone().into_iter().chain(refused).chain(wrong).collect();
-    (!said.is_empty()).then(|| format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; "))))
+    (!said.is_empty())
+        .then(|| prose(&format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; ")))))
 }
 
-/// Where a drive is, in so many columns: without what all such names have in common, and then without the beginning.
-fn shortened(spec: &str, width: usize) -> String {
+/// Where a drive is, without what all such names have in common.
+pub fn plain_place(spec: &str) -> String {
     let plain = ashlar_volume::path_of(spec);
     let plain = plain.strip_prefix("file:").unwrap_or(plain);
-    let plain = printable(plain.strip_prefix(BY_ID).unwrap_or(plain));
-    let count = plain.chars().count();
-    if count <= width {
-        return plain;
-    }
-    std::iter::once('…').chain(plain.chars().skip(count - width + 1)).collect()
+    printable(plain.strip_prefix(BY_ID).unwrap_or(plain))
 }
 
 /// A drive of a pool with everything.

@@ -10,12 +10,9 @@ use std::time::SystemTime;
 
 use ashlar_control::Span;
 use ashlar_control::types::Host;
-use comfy_table::Cell;
 
-use super::{known, table, trimmed};
-
-/// Addresses of one host on a line.
-const ADDRESSES_PER_LINE: usize = 3;
+use super::grid::{Kind, Text, sheet, table};
+use super::known;
 
 /// Connected hosts: of each its identifier, the addresses that it comes from, and its controllers.
 pub fn hosts(hosts: &[Host]) -> String {
@@ -43,20 +40,21 @@ fn hosts_at(hosts: &[Host], now: SystemTime) -> String {
 fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: SystemTime) -> String {
     let addresses: BTreeSet<&str> = controllers.iter().map(|host| ip_of(&host.address)).collect();
     let addresses: Vec<&str> = addresses.into_iter().collect();
-    let addresses: Vec<String> = addresses.chunks(ADDRESSES_PER_LINE).map(|some| some.join(", ")).collect();
-    let addresses = addresses.join(",\n              ");
-    let mut table = table(&["ctrl", "queues", "for", "address"]);
-    for host in controllers {
+    let columns =
+        [("ctrl", Kind::Figure), ("queues", Kind::Figure), ("for", Kind::Figure), ("address", Kind::Figure)];
+    let row = |host: &&Host| {
         // A controller of the discovery service has no queues but that for commands.
         let queues = if host.kind == "io" { host.io_queues.to_string() } else { host.kind.clone() };
-        table.add_row([
-            Cell::new(host.controller_id),
-            Cell::new(queues),
-            Cell::new(known(seconds_since(&host.connected_at, now), |seconds| Span(seconds).to_string())),
-            Cell::new(&host.address),
-        ]);
-    }
-    format!("{nqn}\n  identifier  {id}\n  addresses   {addresses}\n\n{}", trimmed(&table))
+        vec![
+            host.controller_id.into(),
+            queues.into(),
+            known(seconds_since(&host.connected_at, now), |seconds| Span(seconds).to_string()).into(),
+            Text::from(&host.address),
+        ]
+    };
+    let table = table(&columns, controllers.iter().map(row).collect());
+    let head = sheet(vec![("identifier", id.to_owned()), ("addresses", addresses.join(", "))]);
+    format!("{nqn}\n{head}\n\n{table}")
 }
 
 /// The address without its port, which says nothing of the machine.

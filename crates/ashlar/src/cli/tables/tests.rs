@@ -135,3 +135,173 @@ fn what_is_not_known_of_a_pool_that_is_not_open_is_no_zero() {
         ("-".to_owned(), "0B".to_owned())
     );
 }
+
+/// Sixty-four characters, as many as a name may have.
+fn long_name() -> String {
+    "n".repeat(64)
+}
+
+fn assert_fits(what: &str, text: &str) {
+    for line in text.lines() {
+        // What is to be copied stays whole, alone on its line.
+        let is_alone = line.split_whitespace().count() == 1;
+        assert!(
+            line.chars().count() <= 80 || is_alone,
+            "{what} has a line of {}:\n{text}",
+            line.chars().count()
+        );
+    }
+}
+
+fn worst_drive(at: usize) -> PoolDrive {
+    PoolDrive {
+        name: format!("drive-{}", 65_000 + at),
+        pool: long_name(),
+        uuid: "11111111-2222-3333-4444-555555555555".to_owned(),
+        spec: Some(format!("file:/srv/{}/{at}.img", "a-long-directory/".repeat(10))),
+        kernel_name: Some("nvme101c101n101".to_owned()),
+        states: ["evacuating", "slow", "stale", "sparse"].map(str::to_owned).to_vec(),
+        problem: Some("it came back as drive-65535; what it missed is being restored; ".repeat(3)),
+        size_bytes: Some((1 << 50) - (1 << 20)),
+        read_errors: Some(u64::MAX),
+        wrong_answers: Some(u64::MAX),
+        ..PoolDrive::default()
+    }
+}
+
+fn worst_pool() -> Pool {
+    let many = Some(1023 * (1 << 40) + 12_345);
+    Pool {
+        name: long_name(),
+        level: Some("16+4".to_owned()),
+        states: [
+            "degraded",
+            "need-rebuild",
+            "rebalancing",
+            "scrubbing",
+            "evacuating",
+            "reduced",
+            "read-only",
+            "full",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        problem: Some("2 of 12 drives are missing, and new data needs more of them than are left ".repeat(3)),
+        notes: vec!["things to know that are not errors, and are long ".repeat(4)],
+        drives: (0..12).map(worst_drive).collect(),
+        spares: vec![Spare {
+            spec: format!("/dev/disk/by-id/{}", long_name()),
+            problem: Some("it is gone ".repeat(9)),
+        }],
+        physical_used_bytes: many,
+        limit_bytes: many,
+        safe_to_write_bytes: many,
+        recon_prio_percent: Some(100),
+        recon_p99_us: Some(59_999_999),
+        fault_threshold: Some(u32::MAX),
+        io_timeout_seconds: Some(3600),
+        scrub: Some(worst_scrub()),
+        ..Pool::default()
+    }
+}
+
+fn worst_scrub() -> Scrub {
+    let drive = ScrubbedDrive {
+        name: "drive-65535".to_owned(),
+        spec: Some(format!("/dev/disk/by-id/{}", long_name())),
+        wrong: 1 << 32,
+        unreadable: 1 << 32,
+        repaired: 1 << 32,
+        unrepaired: 1 << 32,
+        given_up: Some("it gave wrong bytes too often ".repeat(4)),
+    };
+    Scrub { states: vec!["running".to_owned()], wrong: 9, drives: vec![drive], ..Scrub::default() }
+}
+
+fn worst_volume(access: Access) -> Volume {
+    let many = 1023 * (1 << 40) + 12_345;
+    Volume {
+        pool: long_name(),
+        name: long_name(),
+        uuid: "11111111-2222-3333-4444-555555555555".to_owned(),
+        nsid: 99_999,
+        size_bytes: many,
+        logical_used_bytes: many,
+        physical_used_bytes: many,
+        compression_ratio: Some(12_345.678),
+        access,
+        ..Volume::default()
+    }
+}
+
+fn long_nqn() -> String {
+    format!("nqn.2014-08.org.nvmexpress:uuid:{}", "f".repeat(36))
+}
+
+#[test]
+fn every_table_fits_a_terminal_whatever_stands_in_it() {
+    let hosts_of = |count| Access { allow_any: false, hosts: vec![long_nqn(); count] };
+    let volumes_of = [worst_volume(hosts_of(1)), worst_volume(hosts_of(500))];
+    let closed = Pool { states: vec!["unavailable".to_owned()], ..worst_pool() };
+    let happening = ashlar_control::types::Happening {
+        kind: "pool_state_entered".to_owned(),
+        message: format!("pool '{}' is read-only: {}", long_name(), "why ".repeat(50)),
+        ..Default::default()
+    };
+    let told = Event { seq: 1, time: "2026-01-31T12:00:00.000Z".to_owned(), what: happening };
+    let host = ashlar_control::types::Host {
+        nqn: long_nqn(),
+        host_id: "11111111-2222-3333-4444-555555555555".to_owned(),
+        address: "[1111:2222:3333:4444:5555:6666:7777:8888]:65535".to_owned(),
+        io_queues: 65_534,
+        connected_at: "1970-01-01T00:00:00Z".to_owned(),
+        controller_id: 65_519,
+        kind: "discovery".to_owned(),
+    };
+    let said = [
+        ("pool list", pools(&[worst_pool(), closed.clone()])),
+        ("pool show", super::pool(&worst_pool())),
+        ("pool scrub", scrub(&worst_pool()).split_once('\n').expect("a table").1.to_owned()),
+        ("drive list", drives(&worst_pool().drives)),
+        ("drive show", member(&worst_drive(1))),
+        ("volume list", volumes(&volumes_of, &[closed])),
+        ("volume show", volume(&volumes_of[0])),
+        ("host list", hosts(&[host])),
+        ("events", events(&[told])),
+    ];
+    said.iter().for_each(|(what, text)| assert_fits(what, text));
+    for (what, text) in &said[..1] {
+        assert!(text.contains("need-rebuild") && text.contains('…'), "{what}:\n{text}");
+    }
+    assert!(said[6].1.lines().any(|line| line.trim() == long_nqn()), "{}", said[6].1);
+}
+
+#[test]
+fn what_all_know_is_shown_within_a_terminal_too() {
+    let portal = |address: &str| ashlar_control::types::Portal {
+        transport: "tcp".to_owned(),
+        address: address.to_owned(),
+        port: 65_535,
+        kind: "discovery".to_owned(),
+    };
+    let node = Status {
+        version: "1.0.0".to_owned(),
+        pid: 4_194_304,
+        uptime_seconds: 1 << 30,
+        reactors: 64,
+        subsystem_nqn: long_nqn(),
+        serial: String::new(),
+        portals: vec![portal("255.255.255.255"), portal("1111:2222:3333:4444:5555:6666:7777:8888")],
+        hosts_connected: 500,
+        host_connects: 0,
+        host_disconnects: 0,
+        pools: vec![worst_pool()],
+        volumes: vec![worst_volume(Access::default())],
+    };
+    let text = status(&node);
+    assert_fits("status", &text);
+    assert!(
+        text.contains(&format!("subsystem  {}", long_nqn())),
+        "its name stands beside its title:\n{text}"
+    );
+}

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{print, print_done, segment};
 use crate::args::{Output, Switch, VolumeCommand};
 use crate::cli::client::Client;
-use crate::cli::{consent, tables};
+use crate::cli::{consent, done, tables};
 
 /// Does what `command` says.
 pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {
@@ -30,25 +30,25 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
         }
         VolumeCommand::Resize { volume, size, yes } => {
             let request = ChangeVolume { size_bytes: Some(size.0), ..ChangeVolume::default() };
-            change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
+            set(client, &volume, &request, yes, output, done::resized).await
         }
         VolumeCommand::Rename { volume, name } => {
             check_name(&name)?;
             let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
-            change(client, Method::PATCH, &path_of(&volume)?, &request, false, output).await
+            set(client, &volume, &request, false, output, |after| done::renamed(after, &volume)).await
         }
         VolumeCommand::Set { volume, write_protect, yes } => {
-            let request = protection(write_protect);
-            change(client, Method::PATCH, &path_of(&volume)?, &request, yes, output).await
+            set(client, &volume, &protection(write_protect), yes, output, done::protected).await
         }
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
             let path = format!("{}/allow", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts, only }, yes, output).await
+            change(client, Method::POST, &path, &NameHosts { hosts, only }, yes, output, done::access).await
         }
         VolumeCommand::Deny { volume, hosts, yes } => {
             let path = format!("{}/deny", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts, only: false }, yes, output).await
+            change(client, Method::POST, &path, &NameHosts { hosts, only: false }, yes, output, done::access)
+                .await
         }
     }
 }
@@ -69,6 +69,17 @@ async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> any
     print_done(output, "volume", volume, "deleted", &text)
 }
 
+async fn set(
+    client: &Client,
+    volume: &str,
+    request: &ChangeVolume,
+    yes: bool,
+    output: Output,
+    said: impl FnOnce(&Volume) -> String,
+) -> anyhow::Result<()> {
+    change(client, Method::PATCH, &path_of(volume)?, request, yes, output, said).await
+}
+
 async fn change(
     client: &Client,
     method: Method,
@@ -76,10 +87,11 @@ async fn change(
     request: &impl Serialize,
     yes: bool,
     output: Output,
+    said: impl FnOnce(&Volume) -> String,
 ) -> anyhow::Result<()> {
     let send = async |query| client.send_body(method.clone(), &format!("{path}{query}"), request).await;
     let volume: Volume = consent::sent(yes, send).await?;
-    print(output, &volume, tables::volume)
+    print(output, &volume, said)
 }
 
 fn split(volume: &str) -> anyhow::Result<(&str, &str)> {
