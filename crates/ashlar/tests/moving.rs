@@ -18,7 +18,7 @@ const BLOCKS: u64 = 8192;
 
 /// A pool with a volume that a host has filled, on a machine that runs.
 fn filled(seed: u64) -> (Place, Daemon, Vec<Volume>) {
-    let place = Place::new();
+    let place = Place::by_hand();
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
     let size = (BLOCKS * 4096).to_string();
