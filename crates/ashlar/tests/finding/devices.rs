@@ -116,8 +116,9 @@ fn block_devices_that_come_late_or_come_back_are_taken_in() {
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", 1));
     let volumes = checked(&place, volumes, 183);
     let back = Loop::over(&place.aside(1)).expect("a loop device");
-    place.wait_until("it is back", |place| place.pool_states("tank") == ["online"]);
-    assert!(places(&place, "tank").contains(&back.0), "{}", shown(&place, "tank"));
+    place.wait_until("it is back", |place| {
+        place.pool_states("tank") == ["online"] && places(place, "tank").contains(&back.0)
+    });
     let volumes = checked(&place, volumes, 184);
     daemon.kill();
     let daemon = place.start();
