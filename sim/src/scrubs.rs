@@ -10,11 +10,12 @@ use crate::hosts::Run;
 use crate::start::Pool;
 
 impl Run {
-    /// Scrubs the pool, and once more: then nothing may be found, and nothing may be wrong where anything lives. The drives do
-    /// not lie any more.
+    /// Scrubs the whole pool, and once more: then nothing may be found, and nothing may be wrong where anything lives. The
+    /// drives do not lie any more.
     pub async fn scrub_twice(&self, pool: &Pool, watched: &Watched) -> Result<(), String> {
         self.choose_settings(pool).await?;
         let alive = watched.lies_within(&pool.scrubbed_places());
+        self.end_scrub_of_before(pool).await?;
         let first = self.scrub(pool).await?;
         let second = self.scrub(pool).await?;
         tracing::debug!(?first, ?second, "scrubbed");
@@ -31,6 +32,14 @@ impl Run {
         });
         let drives = pool.status().drives;
         self.is_pristine.set(drives.iter().all(|drive| drive.condition == DriveCondition::Online));
+        Ok(())
+    }
+
+    /// A scrub that the start has taken up does not look again at what it had passed, and a power cut may have lost writes there.
+    async fn end_scrub_of_before(&self, pool: &Pool) -> Result<(), String> {
+        if pool.status().scrub.is_some_and(|scrub| scrub.state == ScrubState::Running) {
+            self.scrub(pool).await?;
+        }
         Ok(())
     }
 
