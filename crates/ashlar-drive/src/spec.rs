@@ -1,7 +1,7 @@
 //! How people name a drive: `/dev/nvme1n1`, `file:/d/0.img,size=4GiB`, `mem:4GiB`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ashlar_block::place::{escaped, split_options, unescaped};
@@ -140,6 +140,14 @@ impl DriveSpec {
     /// A file that exists.
     pub fn existing_file(path: PathBuf) -> Self {
         DriveSpec::File { path, size: None, sparse: false, model: None }
+    }
+
+    /// Where the drive is; `None`: it is no place on this machine.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            DriveSpec::Block { path } | DriveSpec::File { path, .. } => Some(path),
+            DriveSpec::Memory { .. } | DriveSpec::Null { .. } => None,
+        }
     }
 
     /// The class of drives that it takes as long as.

@@ -62,6 +62,16 @@ pub struct Space {
     pub reserve_released: bool,
 }
 
+/// What an empty pool would have room for, in bytes.
+struct Bounds {
+    /// Of one segment, without its parity.
+    segment_bytes: u64,
+    usable: u64,
+    /// What of it may live, the reserve not counted.
+    limit: u64,
+    reserve: u64,
+}
+
 /// Segments of a striped pool that hosts may not take, and where garbage collection begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Marks {
@@ -113,10 +123,6 @@ const OPEN_SEGMENTS: u64 = 6;
 const DENSITY_PERCENT: u64 = 90;
 
 impl<W: World> Pool<W> {
-    fn segment_bytes(&self, data: usize) -> u64 {
-        u64::from(self.identity.segment_rows) * data as u64 * BLOCK_BYTES as u64
-    }
-
     /// Striped segments that are not in use.
     pub fn free_segments(&self) -> u64 {
         let segments = self.segments.borrow();
@@ -140,12 +146,8 @@ impl<W: World> Pool<W> {
     /// The pool's space as it is now.
     pub fn space(&self) -> Space {
         let drives = self.homes();
+        let Bounds { segment_bytes, usable, limit, reserve } = self.bounds_on(&drives);
         let segments = self.segments.borrow();
-        let (total, data) = segments.placeable_when_empty(&drives);
-        let segment_bytes = self.segment_bytes(data);
-        let usable = total * segment_bytes;
-        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
-        let reserve = reserve(limit, most(total, segment_bytes));
         let reserve_released = self.catalog.borrow().reserve_released;
         let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
@@ -175,8 +177,16 @@ impl<W: World> Pool<W> {
 
     /// Bytes that may live on these drives.
     pub fn limit_on(&self, drives: &[DriveId]) -> u64 {
+        self.bounds_on(drives).limit
+    }
+
+    /// What these drives have room for, and what of it may live.
+    fn bounds_on(&self, drives: &[DriveId]) -> Bounds {
         let (total, data) = self.segments.borrow().placeable_when_empty(drives);
-        limit(total, self.segment_bytes(data), self.options.over_provisioning_percent)
+        let segment_bytes = u64::from(self.identity.segment_rows) * data as u64 * BLOCK_BYTES as u64;
+        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
+        let reserve = reserve(limit, most(total, segment_bytes));
+        Bounds { segment_bytes, usable: total * segment_bytes, limit, reserve }
     }
 
     /// Lets hosts have what was kept for when the pool is full, until so much has been given back that it can be kept
@@ -214,10 +224,8 @@ impl<W: World> Pool<W> {
             return;
         }
         let live = self.segments.borrow().live().bytes();
-        let (total, data) = self.segments.borrow().placeable_when_empty(&self.homes());
-        let segment_bytes = self.segment_bytes(data);
-        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
-        if live + reserve(limit, most(total, segment_bytes)) <= limit {
+        let Bounds { limit, reserve, .. } = self.bounds_on(&self.homes());
+        if live + reserve <= limit {
             tracing::info!(pool = self.name(), "the reserve is kept again");
             self.catalog.borrow_mut().reserve_released = false;
             self.refresh_limit();

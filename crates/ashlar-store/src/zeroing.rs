@@ -40,18 +40,10 @@ impl Updates {
         Updates { max, left: Semaphore::new(max as usize) }
     }
 
-    /// The same, if they are nobody else's now.
-    fn try_take(&self, updates: usize) -> Option<SemaphorePermit<'_>> {
-        self.left.try_acquire_many(self.bounded(updates)).ok()
-    }
-
-    fn bounded(&self, updates: usize) -> u32 {
-        u32::try_from(updates).unwrap_or(u32::MAX).min(self.max)
-    }
-
     /// Returns when so many, or as many as there may be, are nobody else's. They are its own until the result is dropped.
     async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
-        self.left.acquire_many(self.bounded(updates)).await.expect("it is never closed")
+        let wanted = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
+        self.left.acquire_many(wanted).await.expect("it is never closed")
     }
 }
 
@@ -130,14 +122,11 @@ impl<W: World> Pool<W> {
             if zeros == 0 {
                 return Ok(None);
             }
-            if let Some(taken) = self.zero_updates().try_take(zeros) {
-                return Ok(Some(taken));
-            }
             let taken = self.admit_zeros(zeros).await?;
             if self.room() >= bytes {
                 return Ok(Some(taken));
             }
-            // Nothing is held while it waits for room: others give room back with zeros.
+            // Others have taken the room meanwhile. Nothing is held while it waits for room: zeros give room back.
             drop(taken);
         }
     }

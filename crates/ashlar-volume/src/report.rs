@@ -27,6 +27,11 @@ impl DriveReport {
     pub fn name(&self) -> String {
         format!("drive-{}", self.status.drive.0)
     }
+
+    /// Whether the pool has lost it, and it has not come back.
+    pub fn is_lost(&self) -> bool {
+        is_lost(&self.status)
+    }
 }
 
 /// Whether a pool has lost a drive, which has not come back.

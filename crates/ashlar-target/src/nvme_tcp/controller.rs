@@ -38,15 +38,6 @@ const DISCOVERY_IDLE_MAX: Duration = Duration::from_secs(120);
 /// Changes of write protection that one controller may have under way: others wait behind them for the pool.
 const PROTECTING_MAX: usize = 4;
 
-/// A change of write protection, until dropped.
-pub(super) struct Protecting(Rc<Cell<usize>>);
-
-impl Drop for Protecting {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 /// One controller. Lives on the reactor of its admin queue.
 pub(super) struct Controller<D: Door> {
     pub(super) service: Rc<ServiceState<D>>,
@@ -62,8 +53,8 @@ pub(super) struct Controller<D: Door> {
     keep_alive_watch: RefCell<Option<JoinHandle<()>>>,
     /// Commands of the admin queue that change something, and take their time.
     running: Rc<Running>,
-    /// Changes of write protection that are under way.
-    protecting: Rc<Cell<usize>>,
+    /// Each change of write protection that is under way has one more reference to it.
+    protecting: Rc<()>,
     /// Waits for the end of what runs, while the controller is reset or shut down.
     stopping: RefCell<Option<JoinHandle<()>>>,
 }
@@ -130,13 +121,10 @@ impl<D: Door> Controller<D> {
     }
 
     /// Begins a change of write protection, which takes a checkpoint of the pool; none where as many are under way as
-    /// one host may have.
-    pub(super) fn begin_protecting(&self) -> Option<Protecting> {
-        let under_way = self.protecting.get();
-        (under_way < PROTECTING_MAX).then(|| {
-            self.protecting.set(under_way + 1);
-            Protecting(self.protecting.clone())
-        })
+    /// one host may have. It lasts until the result is dropped.
+    pub(super) fn begin_protecting(&self) -> Option<Rc<()>> {
+        let under_way = Rc::strong_count(&self.protecting) - 1;
+        (under_way < PROTECTING_MAX).then(|| self.protecting.clone())
     }
 
     pub(super) fn keep_alive(&self) -> Option<Duration> {

@@ -14,7 +14,7 @@ use super::client::Refused;
 ///
 /// # Errors
 /// As of `send`; without a terminal also what the request costs.
-pub async fn sent<T>(yes: bool, send: impl AsyncFn(&'static str) -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub async fn sent<T>(yes: bool, send: impl AsyncFn(String) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let refused = match send(query(yes)).await {
         Err(refused) if !yes => refused,
         done => return done,
@@ -26,10 +26,8 @@ pub async fn sent<T>(yes: bool, send: impl AsyncFn(&'static str) -> anyhow::Resu
     send(query(true)).await
 }
 
-fn query(has_consented: bool) -> &'static str {
-    const CONSENT: &str = "?confirm=true";
-    debug_assert_eq!(&CONSENT[1..], CONFIRM);
-    if has_consented { CONSENT } else { "" }
+fn query(has_consented: bool) -> String {
+    if has_consented { format!("?{CONFIRM}") } else { String::new() }
 }
 
 /// What a request costs that was refused for that.

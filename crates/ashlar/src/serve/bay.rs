@@ -55,7 +55,7 @@ impl DriveBay for MachineBay {
     }
 
     fn exists(&self, spec: &str) -> bool {
-        parse(spec).is_ok_and(|parsed| path_of(&parsed).is_none_or(Path::exists))
+        parse(spec).is_ok_and(|parsed| parsed.path().is_none_or(Path::exists))
     }
 
     fn identity(&self, spec: &str) -> Option<String> {
@@ -96,7 +96,7 @@ impl DriveBay for MachineBay {
 /// What tells whether two texts name the same drive; `None` if each names one of its own.
 pub fn identity(spec: &str) -> Option<String> {
     let parsed = parse(spec).ok()?;
-    let path = path_of(&parsed)?;
+    let path = parsed.path()?;
     let Ok(found) = fs::metadata(path) else { return Some(path.display().to_string()) };
     // Two nodes of one device are one drive; so are two names of one file.
     let is_device = found.file_type().is_block_device();
@@ -115,13 +115,6 @@ pub fn name_the_same(one: &str, other: &str) -> bool {
 
 fn parse(spec: &str) -> Result<DriveSpec, String> {
     spec.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| with_causes(&error))
-}
-
-fn path_of(spec: &DriveSpec) -> Option<&Path> {
-    match spec {
-        DriveSpec::Block { path } | DriveSpec::File { path, .. } => Some(path),
-        DriveSpec::Memory { .. } | DriveSpec::Null { .. } => None,
-    }
 }
 
 fn facts(spec: &str, device: &Drive) -> DriveFacts {

@@ -302,7 +302,7 @@ fn pool_drive(
     let uuid = report.status.uuid.to_string();
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
     let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
-    let is_lost = is_lost(report);
+    let is_lost = report.is_lost();
     let problem = drive_problem(&report.status);
     let found =
         known.places.and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
@@ -329,13 +329,6 @@ fn pool_drive(
         model: facts.and_then(|facts| facts.model.clone()),
         serial: facts.and_then(|facts| facts.serial.clone()),
     }
-}
-
-fn is_lost(report: &DriveReport) -> bool {
-    matches!(
-        report.status.condition,
-        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released
-    )
 }
 
 /// What is where a drive was that is not there.
@@ -373,7 +366,7 @@ pub fn missing_drives(report: &PoolReport, remembered: Option<&PoolState>) -> Ve
     // What lived on a released one is on others: nothing lacks it. It may be released since the opening.
     let was_missing = |drive: &DriveReport| report.opened.missing.contains(&drive.status.drive);
     let is_missed = |drive: &&DriveReport| {
-        is_lost(drive) && (drive.status.condition != DriveCondition::Released || was_missing(drive))
+        drive.is_lost() && (drive.status.condition != DriveCondition::Released || was_missing(drive))
     };
     report.drives.iter().filter(is_missed).map(named).collect()
 }

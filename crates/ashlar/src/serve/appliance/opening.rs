@@ -123,7 +123,7 @@ impl Shared {
     }
 
     /// Opens a pool that the node has, and remembers it.
-    pub(super) async fn open_known(self: &Arc<Self>, uuid: &str, opening: Opening) -> Result<(), NodeError> {
+    async fn open_known(self: &Arc<Self>, uuid: &str, opening: Opening) -> Result<(), NodeError> {
         let pools: Vec<KnownPool> = self.memory().pools().iter().map(PoolState::known).collect();
         let at = pools.iter().position(|pool| pool.uuid == uuid);
         let at = at.ok_or_else(|| NodeError::NoSuchPool(uuid.to_owned()))?;

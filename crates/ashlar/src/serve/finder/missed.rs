@@ -24,10 +24,7 @@ pub struct Missed {
 
 /// Where a drive is, without how it is to be made. `None`: it is no place on this machine.
 pub fn path_of(spec: &str) -> Option<PathBuf> {
-    match spec.parse().ok()? {
-        DriveSpec::Block { path } | DriveSpec::File { path, .. } => Some(path),
-        DriveSpec::Memory { .. } | DriveSpec::Null { .. } => None,
-    }
+    Some(spec.parse::<DriveSpec>().ok()?.path()?.to_owned())
 }
 
 /// Looks at the place. A drive that was looked at before, and has not changed, is not read again.
