@@ -26,12 +26,20 @@ pub struct Recipes {
     column: usize,
     /// By what can be read.
     known: RefCell<BTreeMap<u32, Rc<[Recipe]>>>,
+    /// By what can be read: how the columns behind the first that are enough follow from those.
+    checks: RefCell<BTreeMap<u32, Rc<[Check]>>>,
+}
+
+/// What a column is if it is of one stripe with others.
+struct Check {
+    column: usize,
+    recipe: Recipe,
 }
 
 impl Recipes {
     /// Those of `column` of a stripe of `data` data columns.
     pub fn new(data: usize, column: usize) -> Self {
-        Recipes { data, column, known: RefCell::default() }
+        Recipes { data, column, known: RefCell::default(), checks: RefCell::default() }
     }
 
     fn of(&self, readable: ColumnMask) -> Rc<[Recipe]> {
@@ -40,6 +48,15 @@ impl Recipes {
             choices(others, self.data).map(|sources| Recipe::new(self.data, sources, self.column)).collect()
         };
         self.known.borrow_mut().entry(readable.0).or_insert_with(make).clone()
+    }
+
+    fn checks(&self, readable: ColumnMask) -> Rc<[Check]> {
+        let make = || {
+            let sources: ColumnMask = readable.iter().take(self.data).collect();
+            let check = |column| Check { column, recipe: Recipe::new(self.data, sources, column) };
+            readable.iter().skip(self.data).map(check).collect()
+        };
+        self.checks.borrow_mut().entry(readable.0).or_insert_with(make).clone()
     }
 }
 
@@ -129,17 +146,12 @@ impl<'a> Ways<'a> {
     /// Whether the first bytes of all columns of a row that can be read are of one stripe, so that it is the same which of
     /// them are taken.
     fn agree(&self, row: &Row<'a>, bytes_max: usize) -> bool {
-        let readable: SmallVec<[usize; COLUMNS_MAX]> = row.readable().iter().collect();
-        let (sources, targets) = readable.split_at(self.recipes.data.min(readable.len()));
-        if targets.is_empty() {
-            return true;
-        }
         let columns = row.starts(bytes_max);
-        let mut made = vec![vec![0; columns[readable[0]].len()]; targets.len()];
-        let mut outs: Vec<&mut [u8]> = made.iter_mut().map(Vec::as_mut_slice).collect();
-        let sources = sources.iter().copied().collect();
-        parity::reconstruct(self.recipes.data, sources, &columns, targets, &mut outs);
-        targets.iter().zip(&made).all(|(target, made)| columns[*target] == *made)
+        let mut made = vec![0; row.bytes().min(bytes_max)];
+        self.recipes.checks(row.readable()).iter().all(|check| {
+            check.recipe.make(&columns, &mut made);
+            columns[check.column] == made
+        })
     }
 
     /// As it is comes first, if that can be read.
