@@ -33,6 +33,15 @@ pub struct SharedHostNqn {
     pub hosts: [(String, String); 2],
 }
 
+/// Something that an operator has to see to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// The file of the node that cannot be written.
+    pub file: String,
+    /// Why, what that means, and the way out.
+    pub message: String,
+}
+
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable. Those
 /// that take a [`Consent`] refuse without it what `consent.rs` says.
 pub trait Appliance: Send + Sync + 'static {
@@ -45,6 +54,8 @@ pub trait Appliance: Send + Sync + 'static {
     fn take_host_visits(&self) -> Vec<HostVisits>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
+    /// What it cannot remember.
+    fn warnings(&self) -> Vec<Warning>;
 
     /// All pools.
     fn pools(&self) -> Answer<'_, Vec<Pool>>;

@@ -17,7 +17,7 @@ mod routes;
 pub mod types;
 mod watch;
 
-pub use appliance::{Answer, Appliance, HostVisits, SharedHostNqn};
+pub use appliance::{Answer, Appliance, HostVisits, SharedHostNqn, Warning};
 pub use consent::{CONFIRM, CONFIRMATION_NEEDED, Consent};
 pub use error::{ApiError, ErrorBody, ErrorKind};
 pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};

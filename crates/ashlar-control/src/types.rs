@@ -46,6 +46,9 @@ pub struct Status {
     pub host_connects: u64,
     /// Controllers of hosts that have ended since then.
     pub host_disconnects: u64,
+    /// What the daemon cannot remember over its next start: each with the reason, what that means,
+    /// and the way out.
+    pub warnings: Vec<String>,
     /// All pools, those that could not be opened included.
     pub pools: Vec<Pool>,
     /// All volumes.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use crate::appliance::{Appliance, HostVisits, SharedHostNqn};
+use crate::appliance::{Appliance, HostVisits, SharedHostNqn, Warning};
 use crate::events::EventLog;
 use crate::types::{Happening, Host, Pool, Severity};
 use flood::Flood;
@@ -40,6 +40,7 @@ struct Seen {
     /// What hosts have done since the look before.
     visits: Vec<HostVisits>,
     shared_nqns: Vec<SharedHostNqn>,
+    warnings: Vec<Warning>,
     /// Rebuilds and evacuations, by the pools' UUIDs.
     moving: BTreeMap<String, Moving>,
     /// Rebalances, by the pools' UUIDs.
@@ -94,7 +95,8 @@ impl Watcher {
         let Ok(hosts) = self.appliance.hosts().await else { return };
         let visits = self.appliance.take_host_visits();
         let shared_nqns = self.appliance.shared_host_nqns();
-        let mut now = Seen { pools, hosts, visits, shared_nqns, ..Seen::default() };
+        let warnings = self.appliance.warnings();
+        let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
     }

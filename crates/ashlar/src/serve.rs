@@ -1,5 +1,6 @@
 //! The daemon: one function assembles a node, one takes it apart.
 
+mod api;
 mod appliance;
 mod bay;
 mod config;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_control::{Socket, Watcher, router};
+use ashlar_control::{Watcher, router};
 use ashlar_drive::Machine;
 use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
@@ -74,7 +75,7 @@ pub struct Running {
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let state = StateDir::open(&config.state)?;
     let warnings = warnings_of(&state);
-    let socket = Socket::bind(&config.socket)?;
+    let socket = api::bind(config, &state)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let target = Target::new(TargetConfig {
         portals: config.portals.clone(),
@@ -98,9 +99,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let appliance = Arc::new(NodeAppliance::new(node.clone(), target, state, finder, stops, config));
     appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
-    let stop = async move { drop(stopped.await) };
     let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
-    let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stop));
+    let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stopped));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
@@ -138,6 +138,7 @@ impl Running {
             tracing::warn!("a change to the pools does not end in time and is cut off");
         }
         close_pools(&self.node).await;
+        self.appliance.remember_at_end();
         drop(changes_ended);
         let api_abort = self.api.abort_handle();
         if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {

@@ -2,40 +2,22 @@
 //! dropped, and it goes on when there is room again.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
+mod disks;
+#[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_block::AlignedBuf;
 use bytes::Bytes;
+use disks::SmallDisk;
 use support::{Place, skip};
 
 const BLOCK_BYTES: usize = 4096;
 const BLOCKS_PER_WRITE: u64 = 16;
-
-/// A small file system of its own, unmounted when dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None` where mounting is not permitted.
-    fn mount(at: PathBuf, mebibytes: u32) -> Option<Self> {
-        fs::create_dir(&at).expect("a new directory");
-        let size = format!("size={mebibytes}m");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&at).status();
-        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk(at))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: the daemon may still be ending.
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 fn connected<T: 'static, F: Future<Output = T>>(
     place: &Place,
@@ -98,7 +80,7 @@ fn says(place: &Place, word: &str) -> bool {
 #[test]
 fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     let place = Place::new();
-    let Some(disk) = SmallDisk::mount(place.path("disk"), 96) else {
+    let Some(disk) = SmallDisk::mount(place.path("disk"), 96 << 10) else {
         return skip("mounting a file system is not permitted here");
     };
     let filler = disk.0.join("filler");

@@ -3,6 +3,7 @@
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
+use crate::appliance::Warning;
 use crate::outlook::Outlook;
 use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
 
@@ -37,7 +38,22 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         all.extend(of_pool(old(pool), pool, moved.into_iter().chain(spread)));
     }
     all.extend(hosts::happenings(before, now));
+    all.extend(of_warnings(&before.warnings, &now.warnings));
     all
+}
+
+/// What cannot be remembered since, what more of it, and what can be again.
+fn of_warnings(before: &[Warning], now: &[Warning]) -> Vec<Happening> {
+    let is_new = |warning: &&Warning| !before.contains(warning);
+    let is_over = |old: &&Warning| now.iter().all(|warning| warning.file != old.file);
+    let tell =
+        |warning: &Warning| Happening::new(Severity::Warning, "state_not_written", warning.message.as_str());
+    let over = |old: &Warning| {
+        let message = format!("{} is written again: nothing of it is missing", old.file);
+        Happening::new(Severity::Info, "state_written", message)
+    };
+    let over = before.iter().filter(is_over).map(over);
+    now.iter().filter(is_new).map(tell).chain(over).collect()
 }
 
 fn is(pool: &Pool, state: &str) -> bool {

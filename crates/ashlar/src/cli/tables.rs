@@ -447,7 +447,9 @@ pub fn status(status: &Status) -> String {
         ("hosts", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
     ];
-    format!("{}\n\n{}\n\n{}", sheet(head), pools(&status.pools), volumes(&status.volumes, &status.pools))
+    let warnings = status.warnings.iter().map(|warning| prose(&format!("warning: {}", printable(warning))));
+    let lists = [pools(&status.pools), volumes(&status.volumes, &status.pools)];
+    std::iter::once(sheet(head)).chain(warnings).chain(lists).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use ashlar_control::types::{
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
     Volume,
 };
-use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn};
+use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits, SharedHostNqn, Warning};
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
@@ -27,6 +27,7 @@ mod changes;
 mod consent;
 mod naming;
 mod opening;
+mod remembering;
 mod returning;
 mod spares;
 mod stopped;
@@ -103,6 +104,7 @@ impl NodeAppliance {
     /// Opens the node's pools, hears of those that are stopped, takes back drives that were away, unless nobody wants that, and takes spares for drives
     /// that are lost: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
+        tokio::spawn(self.shared.clone().keep_remembering());
         tokio::spawn(self.shared.clone().keep_stopped());
         self.shared.begin_opening_all();
         tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
@@ -117,6 +119,11 @@ impl NodeAppliance {
     /// Opens no pool any more. Returns once none is being opened.
     pub async fn stop_opening(&self) {
         self.shared.stop_opening_all().await;
+    }
+
+    /// Remembers what is to be, at the end of the daemon. What cannot be is in the log.
+    pub fn remember_at_end(&self) {
+        self.shared.remember_at_end();
     }
 
     /// What hosts connect to.
@@ -164,6 +171,7 @@ impl Shared {
             hosts_connected: self.target.connected_hosts().iter().filter(|host| !host.is_discovery).count(),
             host_connects: visits.connects,
             host_disconnects: visits.disconnects,
+            warnings: self.warnings().into_iter().map(|warning| warning.message).collect(),
             pools,
             volumes,
         })
@@ -221,6 +229,10 @@ impl Appliance for NodeAppliance {
 
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {
         self.shared.target.shared_nqns().into_iter().map(convert::shared_host_nqn).collect()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        self.shared.warnings()
     }
 
     fn pools(&self) -> Answer<'_, Vec<Pool>> {

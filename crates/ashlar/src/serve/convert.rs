@@ -55,7 +55,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         uuid: status.uuid.to_string(),
         level: Some(status.level.to_string()),
         states: pool_states(report, read_only.is_some()),
-        notes: report.notes.iter().cloned().chain(copies(known.places)).collect(),
+        notes: notes(report, known),
         physical_used_bytes: Some(space.live),
         logical_used_bytes: Some(logical),
         provisioned_bytes: Some(report.volumes.iter().map(|volume| volume.size_bytes).sum()),
@@ -79,6 +79,11 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         counters: Some(counters(status)),
         ..of_space(space)
     }
+}
+
+fn notes(report: &PoolReport, known: &Known<'_>) -> Vec<String> {
+    let unremembered = known.memory.unremembered_of(&report.status.uuid.to_string());
+    report.notes.iter().cloned().chain(copies(known.places)).chain(unremembered).collect()
 }
 
 fn of_space(space: &Space) -> Pool {

@@ -4,13 +4,18 @@
 //! A panic in a pool's work stops that pool alone. What ends the daemon is a second panic while the values of the
 //! first are dropped. The file has a line for each such end: the pool's UUID, and seconds since 1970.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ashlar_block::PoolUuid;
+use ashlar_control::Warning;
+
+use super::state::way_out;
 
 /// Two ends that are no further apart count as one fault that repeats itself.
 const APART_SECONDS_MAX: u64 = 60;
@@ -21,6 +26,18 @@ const KEPT_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Deaths {
     path: PathBuf,
+    unwritten: Arc<Mutex<Unwritten>>,
+}
+
+/// What the file should say and does not.
+#[derive(Debug, Default)]
+struct Unwritten {
+    /// Why it could not be read or written when that was tried last.
+    failure: Option<io::Error>,
+    /// Nothing of what it says is to stay.
+    all: bool,
+    /// The names of pools that are to be forgotten, by their UUIDs.
+    pools: BTreeMap<String, String>,
 }
 
 /// One end of the daemon.
@@ -33,50 +50,113 @@ struct Death {
 impl Deaths {
     /// Those that the daemon's directory keeps.
     pub fn of(state_dir: &Path) -> Self {
-        Deaths { path: state_dir.join("deaths") }
+        Deaths { path: state_dir.join("deaths"), unwritten: Arc::default() }
     }
 
-    /// The daemon is about to end by the work of `pool`. Nothing is said of a file that cannot be written: the panic
-    /// is.
-    pub fn note(&self, pool: PoolUuid) {
+    fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
+        // What a panic has left is whole.
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The daemon is about to end by the work of `pool`.
+    ///
+    /// # Errors
+    /// When the file cannot be written: the next start knows nothing of it.
+    pub fn note(&self, pool: PoolUuid) -> io::Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        let _ = file.and_then(|mut file| file.write_all(line(&pool.to_string(), now).as_bytes()));
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        file.write_all(line(&pool.to_string(), now).as_bytes())
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The UUIDs of the pools that are not to be opened by themselves.
     pub fn suspects(&self) -> BTreeSet<String> {
-        let all = self.read();
+        // Why it cannot be read is told by the warning.
+        let all = self.read().unwrap_or_default();
         let repeats = |(at, death): (usize, &Death)| all[..at].iter().any(|before| before.is_near(death));
         let all = all.iter().enumerate();
         all.filter(|death| repeats(*death)).map(|(_, death)| death.pool.clone()).collect()
     }
 
-    /// The pool may be opened by itself again: an operator has opened it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn forget(&self, pool: &str) -> io::Result<()> {
-        self.keep(|death| death.pool != pool)
+    /// The pool, of that UUID and name, may be opened by itself again: an operator has opened it.
+    pub fn forget(&self, pool: &str, name: &str) {
+        self.unwritten().pools.insert(pool.to_owned(), name.to_owned());
+        self.write();
     }
 
     /// The same of all pools.
-    ///
-    /// # Errors
-    /// When the file cannot be removed.
-    pub fn forget_all(&self) -> io::Result<()> {
-        self.keep(|_| false)
+    pub fn forget_all(&self) {
+        self.unwritten().all = true;
+        self.write();
     }
 
-    fn read(&self) -> Vec<Death> {
-        let text = fs::read(&self.path).unwrap_or_default();
+    /// Looks whether the file can be written, and writes what it should say; nothing comes of it if
+    /// it says that already.
+    pub fn write(&self) {
+        let mut unwritten = self.unwritten();
+        match self.try_write(&unwritten) {
+            Ok(()) => *unwritten = Unwritten::default(),
+            Err(error) => {
+                if unwritten.failure.is_none() {
+                    tracing::warn!("cannot write {}: {error}", self.path.display());
+                }
+                unwritten.failure = Some(error);
+            }
+        }
+    }
+
+    /// What could not be written when that was tried last is tried again.
+    pub fn write_again(&self) {
+        let has_failed = self.unwritten().failure.is_some();
+        if has_failed {
+            self.write();
+        }
+    }
+
+    /// What is to be known of a file that cannot be written: why, what it does not say, and the way
+    /// out.
+    pub fn warning(&self) -> Option<Warning> {
+        let unwritten = self.unwritten();
+        let (failure, file) = (unwritten.failure.as_ref()?, self.path.display().to_string());
+        let names = unwritten.pools.values().map(|name| format!("pool '{name}'")).collect::<Vec<_>>();
+        let closed = match (unwritten.all, names.as_slice()) {
+            (true, _) => "; pools that it names stay closed at the next start".to_owned(),
+            (false, []) => String::new(),
+            (false, names) => format!("; at the next start {} may stay closed", names.join(", ")),
+        };
+        let message = format!(
+            "cannot write {file}: {failure}: if a pool's work ended the daemon again and again, no \
+             start would leave that pool closed{closed}. It is tried again by itself: {}",
+            way_out(failure, &self.path)
+        );
+        Some(Warning { file, message })
+    }
+
+    fn read(&self) -> io::Result<Vec<Death>> {
+        let text = match fs::read(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            text => text?,
+        };
         let deaths: Vec<Death> = String::from_utf8_lossy(&text).lines().filter_map(Death::parse).collect();
         let old = deaths.len().saturating_sub(KEPT_MAX);
-        deaths[old..].to_vec()
+        Ok(deaths[old..].to_vec())
+    }
+
+    fn try_write(&self, unwritten: &Unwritten) -> io::Result<()> {
+        match OpenOptions::new().append(true).open(&self.path) {
+            // It is made when it is needed, where the state's file is made as well.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            opened => drop(opened?),
+        }
+        self.keep(|death| !unwritten.all && !unwritten.pools.contains_key(&death.pool))
     }
 
     fn keep(&self, is_kept: impl Fn(&Death) -> bool) -> io::Result<()> {
-        let before = self.read();
+        let before = self.read()?;
         let kept: Vec<&Death> = before.iter().filter(|death| is_kept(death)).collect();
         if kept.len() == before.len() {
             return Ok(());
@@ -85,7 +165,10 @@ impl Deaths {
             return fs::remove_file(&self.path);
         }
         let lines: String = kept.iter().map(|death| line(&death.pool, death.unix_seconds)).collect();
-        fs::write(&self.path, lines)
+        // In place, for there may be no room: a crash in between leaves lines that are passed over.
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        file.write_all_at(lines.as_bytes(), 0)?;
+        file.set_len(lines.len() as u64)
     }
 }
 

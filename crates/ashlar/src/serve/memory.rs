@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorKind, Warning};
 use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 
 use super::bay::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
-use super::state::{DriveState, PoolState, StateDir};
+use super::state::{DriveState, PoolState, StateDir, WriteError};
 
 /// When a spare that could not be taken is tried again.
 const REFUSED_RETRY: Duration = Duration::from_secs(60);
@@ -102,8 +102,8 @@ impl Memory {
         self.not_open.get(uuid)
     }
 
-    /// Remembers a pool, and where members were that are not there. It is open all the same if that fails: the error says what is to be done.
-    pub fn remember(&mut self, record: &PoolRecord) -> Result<(), ApiError> {
+    /// Remembers a pool, and where members were that are not there.
+    pub fn remember(&mut self, record: &PoolRecord) {
         let mut pool = PoolState::of(record);
         let is_away = |drive: &&DriveState| {
             let is_member = record.members.iter().any(|member| member.to_string() == drive.uuid);
@@ -112,10 +112,12 @@ impl Memory {
         if let Some(known) = self.pool(&pool.uuid) {
             pool.drives.extend(known.drives.iter().filter(is_away).cloned());
             pool.spares = known.spares.clone();
+            // One that was taken and not remembered waits no more.
+            pool.spares.waiting.retain(|spec| record.drives.iter().all(|(there, _)| there != spec));
             pool.spares.keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         self.not_open.remove(&pool.uuid);
-        let changed = self.state.change(|node| {
+        self.state.change(|node| {
             // It keeps its place: of two pools of one name the first is opened.
             match node.pools.iter_mut().find(|known| known.uuid == pool.uuid) {
                 Some(known) => *known = pool,
@@ -123,23 +125,52 @@ impl Memory {
             }
         });
         self.tell();
-        let name = &record.name;
-        changed.map_err(|error| {
-            not_remembered(&format!("pool '{name}' is open, but will not be at the next start"), &error)
-        })
     }
 
-    /// Numbers up to `high` are never given out again, also after a restart.
-    pub fn remember_nsids(&mut self, high: u32) -> Result<(), ApiError> {
-        let noted = self.state.note_nsids(high);
-        noted.map_err(|error| not_remembered("the namespace numbers that are in use cannot be noted", &error))
+    /// Refuses what is worse forgotten than not done, as long as nothing can be remembered.
+    ///
+    /// # Errors
+    /// Why `what` is not done.
+    pub fn check_remembers(&mut self, what: &str) -> Result<(), ApiError> {
+        self.state.write().map_err(|error| not_remembered(what, error))
     }
 
-    /// Numbers above `high` were given out to nobody. If that cannot be noted, they are passed over.
+    /// The numbers up to `high` that volumes have brought are never given out again, also after a
+    /// restart.
+    pub fn remember_nsids(&mut self, high: u32) {
+        self.state.note_nsids(high);
+    }
+
+    /// The same of numbers for volumes that are to be made.
+    ///
+    /// # Errors
+    /// When that cannot be remembered: then they are not to be used.
+    pub fn remember_new_nsids(&mut self, high: u32) -> Result<(), ApiError> {
+        let what = "no volume is made, for a start that did not know its namespace number would \
+                    give it to another one";
+        self.state.note_nsids_durably(high).map_err(|error| not_remembered(what, error))
+    }
+
+    /// Numbers above `high` were given out to nobody.
     pub fn take_back_nsids(&mut self, high: u32) {
-        if let Err(error) = self.state.take_back_nsids(high) {
-            tracing::warn!("namespace numbers that nobody has seen are passed over: {error:#}");
-        }
+        self.state.take_back_nsids(high);
+    }
+
+    /// What could not be remembered is tried again.
+    pub fn write_again(&mut self) {
+        self.state.write_again();
+    }
+
+    /// What is not remembered, and the way out.
+    pub fn warning(&self) -> Option<Warning> {
+        let message = self.state.warning()?;
+        Some(Warning { file: self.state.file().display().to_string(), message })
+    }
+
+    /// What is not remembered of a pool, as notes about it.
+    pub fn unremembered_of(&self, uuid: &str) -> Vec<String> {
+        let note = |what| format!("a start of the daemon would not know {what}: ashlar status says why");
+        self.state.unwritten_of(uuid).into_iter().map(note).collect()
     }
 
     /// The name of the pool that has this drive as a spare.
@@ -168,14 +199,13 @@ impl Memory {
         self.pool(uuid)?.spares.next(lacking, &refused)
     }
 
-    /// Changes what is remembered of a pool's spares, durably; after an error nothing has changed.
-    pub fn change_spares(&mut self, uuid: &str, change: impl FnOnce(&mut Spares)) -> Result<(), ApiError> {
-        let changed = self.state.change(|node| {
+    /// Changes what is remembered of a pool's spares.
+    pub fn change_spares(&mut self, uuid: &str, change: impl FnOnce(&mut Spares)) {
+        self.state.change(|node| {
             if let Some(pool) = node.pools.iter_mut().find(|pool| pool.uuid == uuid) {
                 change(&mut pool.spares);
             }
         });
-        changed.map_err(|error| not_remembered("the spares of the pool are as they were", &error))
     }
 
     /// A spare could not be taken.
@@ -215,14 +245,11 @@ impl Memory {
         self.not_open.iter().filter_map(|(uuid, why)| Some((self.pool(uuid)?, why)))
     }
 
-    /// Forgets a pool. It is closed all the same if that fails: the error says what is to be done.
-    pub fn forget(&mut self, uuid: &str) -> Result<(), ApiError> {
+    /// Forgets a pool.
+    pub fn forget(&mut self, uuid: &str) {
         self.not_open.remove(uuid);
-        let changed = self.state.change(|node| node.pools.retain(|known| known.uuid != uuid));
+        self.state.change(|node| node.pools.retain(|known| known.uuid != uuid));
         self.tell();
-        changed.map_err(|error| {
-            not_remembered("the pool is closed, but will be looked for at the next start", &error)
-        })
     }
 }
 
@@ -233,8 +260,9 @@ fn not_open_yet(pool: &PoolState) -> NotOpen {
     if pool.volatile { NotOpen::Unavailable(gone.to_owned()) } else { NotOpen::Opening(Opening::default()) }
 }
 
-fn not_remembered(what: &str, error: &anyhow::Error) -> ApiError {
-    ApiError::new(ErrorKind::Internal, "state_not_written", format!("{what}: {error:#}"))
+fn not_remembered(what: &str, error: &WriteError) -> ApiError {
+    let refusal = ApiError::new(ErrorKind::Unavailable, "state_not_written", format!("{what}: {error}"));
+    refusal.with_hint(error.way_out())
 }
 
 #[cfg(test)]

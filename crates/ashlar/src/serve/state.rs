@@ -1,31 +1,32 @@
 //! The daemon's directory: who this node is, and which pools it opens by itself.
+//!
+//! A directory that cannot be written keeps no node from serving. What changes is then known to
+//! this process alone, which says so and writes it as soon as it can. Two things are exceptions. A
+//! node without a file does not start where none can be written: it has no pool to serve, and hosts
+//! would know it by a name that it had no more after its next start. And what is worse forgotten
+//! than not done is refused: a pool that is new here, and the number of a new volume.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
 use ashlar_store::Holder;
 use ashlar_volume::{KnownPool, PoolRecord, SubsystemInfo};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::finder::WantedPool;
 use super::spares::Spares;
+use file::{ReadError, VERSION};
+pub use file::{WriteError, way_out};
+use lock::{Lock, LockError};
 pub use machine::Machine;
+use unwritten::unwritten;
 
+mod file;
+mod lock;
 mod machine;
-
-/// How long a directory is waited for that only a daemon that has ended still has, and the pause between two
-/// attempts.
-const LEFT_LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
-const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
-
-/// The version of the file that this code writes.
-const VERSION: u32 = 1;
+mod unwritten;
 
 /// What the daemon remembers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -128,35 +129,76 @@ impl NodeState {
     }
 }
 
+/// Why a daemon cannot serve with a directory.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is not there, and cannot be made.
+    #[error("cannot make the state directory {}: {source}", path.display())]
+    Make {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is another daemon's, or cannot be locked.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Its file says nothing.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It has no file, and none can be written.
+    #[error(
+        "the state directory {} has no node.toml, which says who this node is to hosts, and none can \
+         be written: {source}; {}, or choose another directory with --state",
+        path.display(),
+        source.way_out()
+    )]
+    NoIdentity {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: Box<WriteError>,
+    },
+}
+
 /// The directory, locked for this process.
 pub struct StateDir {
     path: PathBuf,
-    /// What is in the file.
+    /// What is known, and in the file if that could be written.
     pub node: NodeState,
     /// The machine that it was used on before, if that was another one.
     pub used_before_on: Option<Machine>,
-    _lock: File,
+    /// What is in the file.
+    written: NodeState,
+    /// Why the file could not be written when that was tried last.
+    failure: Option<WriteError>,
+    lock: Lock,
 }
 
 impl StateDir {
     /// Opens the directory, made if it is not there, for this process alone, and counts the start.
     ///
     /// # Errors
-    /// Another daemon has it, by its process; or the directory or its file is not right.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(path)
-            .with_context(|| format!("cannot make the state directory {}", path.display()))?;
-        let lock = lock(path)?;
-        let node = read(path)?.unwrap_or_else(NodeState::new);
+    /// [`OpenError`]. Where a file is there and none can be written, the node serves by that one.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        fs::create_dir_all(path).map_err(|source| OpenError::Make { path: path.to_owned(), source })?;
+        let lock = Lock::take(path)?;
+        let found = file::read(path)?;
+        let is_new = found.is_none();
+        let node = found.unwrap_or_else(NodeState::new);
         let here = Machine::here();
         let used_before_on = node.machine.clone().filter(|before| here.is_another_than(before));
         let machine = here.with_what_is_known_of(node.machine.as_ref());
-        let mut dir = StateDir { path: path.to_owned(), node, used_before_on, _lock: lock };
+        let written = node.clone();
+        let mut dir = StateDir { path: path.to_owned(), node, used_before_on, written, failure: None, lock };
         dir.change(|node| {
             node.starts += 1;
             node.machine = Some(machine);
-        })?;
-        Ok(dir)
+        });
+        match dir.failure.take_if(|_| is_new) {
+            Some(failure) => Err(OpenError::NoIdentity { path: path.to_owned(), source: Box::new(failure) }),
+            None => Ok(dir),
+        }
     }
 
     /// What is to be said of a directory that another machine has used before, as one does that it
@@ -171,106 +213,137 @@ impl StateDir {
         ))
     }
 
-    /// Changes what is remembered, durably; after an error nothing has changed.
+    /// Changes what is known, and durably what is remembered if that can be: else [`Self::warning`]
+    /// says so.
+    pub fn change(&mut self, change: impl FnOnce(&mut NodeState)) {
+        change(&mut self.node);
+        // It is kept for whoever asks.
+        let _ = self.write();
+    }
+
+    /// Changes durably what is remembered; after an error nothing has changed.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn change(&mut self, change: impl FnOnce(&mut NodeState)) -> anyhow::Result<()> {
-        let mut node = self.node.clone();
-        change(&mut node);
-        let text = toml::to_string_pretty(&node).context("writing down the node's state")?;
-        replace(&self.path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", file_in(&self.path).display()))?;
-        self.node = node;
+    pub fn change_durably(&mut self, change: impl FnOnce(&mut NodeState)) -> Result<(), &WriteError> {
+        let before = self.node.clone();
+        change(&mut self.node);
+        if self.write().is_err() {
+            self.node = before;
+        }
+        self.failure.as_ref().map_or(Ok(()), Err)
+    }
+
+    /// Writes what is known, whether it has changed or not.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&mut self) -> Result<(), &WriteError> {
+        let written = self.have_directory().and_then(|()| file::write(&self.path, &self.node));
+        let was_written = self.failure.is_none();
+        match written {
+            Ok(()) => {
+                self.written = self.node.clone();
+                self.failure = None;
+                if !was_written {
+                    tracing::info!("{} is written again", file::file_in(&self.path).display());
+                }
+            }
+            Err(error) => {
+                if was_written {
+                    tracing::warn!("{error}; the node serves all the same: {}", error.way_out());
+                }
+                self.failure = Some(error);
+            }
+        }
+        self.failure.as_ref().map_or(Ok(()), Err)
+    }
+
+    /// What could not be written when that was tried last is tried again, and so is what has gone
+    /// since.
+    pub fn write_again(&mut self) {
+        if self.failure.is_some() || !self.lock.is_at(&self.path) || !self.file().exists() {
+            let _ = self.write();
+        }
+    }
+
+    /// One that is gone is made again: what it said is known. One that is in its place is taken if
+    /// it is nobody else's.
+    fn have_directory(&mut self) -> Result<(), WriteError> {
+        if self.lock.is_at(&self.path) {
+            return Ok(());
+        }
+        let made = fs::create_dir_all(&self.path);
+        made.map_err(|source| WriteError::Os { path: file::file_in(&self.path), source })?;
+        let lock = Lock::try_take(&self.path).map_err(WriteError::Lock)?;
+        let found = file::read(&self.path).map_err(WriteError::Read)?;
+        if found.is_some_and(|found| found.uuid != self.node.uuid) {
+            return Err(WriteError::OtherNode { path: file::file_in(&self.path) });
+        }
+        self.lock = lock;
         Ok(())
     }
 
-    /// Notes durably that numbers up to `high` have been given out.
+    /// The file.
+    pub fn file(&self) -> PathBuf {
+        file::file_in(&self.path)
+    }
+
+    /// What is to be known of a file that cannot be written: why, what it does not say, what is
+    /// refused, and the way out.
+    pub fn warning(&self) -> Option<String> {
+        let failure = self.failure.as_ref()?;
+        let unwritten: Vec<String> =
+            unwritten(&self.written, &self.node).into_iter().map(|unwritten| unwritten.what).collect();
+        let missing = match unwritten.as_slice() {
+            [] => "what it says still holds".to_owned(),
+            all => format!("if the daemon ended now, its next start would not know {}", all.join(", ")),
+        };
+        Some(format!(
+            "{failure}: the node serves, and {missing}; nor would it be noted if a pool's work ended \
+             the daemon. Volumes and pools that are new here are refused until the file is written, \
+             which is tried again by itself: {}",
+            failure.way_out()
+        ))
+    }
+
+    /// What the file does not say of the pool.
+    pub fn unwritten_of(&self, pool: &str) -> Vec<String> {
+        if self.failure.is_none() {
+            return Vec::new();
+        }
+        let all = unwritten(&self.written, &self.node).into_iter();
+        all.filter(|unwritten| unwritten.pool.as_deref() == Some(pool))
+            .map(|unwritten| unwritten.what)
+            .collect()
+    }
+
+    /// Notes durably that numbers up to `high` have been given out; after an error that is not
+    /// noted.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn note_nsids(&mut self, high: u32) -> anyhow::Result<()> {
-        if self.node.nsid_high >= high {
+    pub fn note_nsids_durably(&mut self, high: u32) -> Result<(), &WriteError> {
+        if self.written.nsid_high >= high {
             return Ok(());
         }
-        self.change(|node| node.nsid_high = high)
+        self.change_durably(|node| node.nsid_high = node.nsid_high.max(high))
     }
 
-    /// Notes that numbers above `high` were given out to nobody.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn take_back_nsids(&mut self, high: u32) -> anyhow::Result<()> {
-        if self.node.nsid_high <= high {
-            return Ok(());
+    /// The same, durably if that can be.
+    pub fn note_nsids(&mut self, high: u32) {
+        if self.node.nsid_high < high {
+            self.change(|node| node.nsid_high = high);
         }
-        self.change(|node| node.nsid_high = high)
     }
-}
 
-fn file_in(directory: &Path) -> PathBuf {
-    directory.join("node.toml")
-}
-
-/// The process that the lock's file names.
-fn holder_named_in(file: &mut File) -> String {
-    let mut holder = String::new();
-    // Without it the refusal names nobody.
-    let _ = file.rewind().and_then(|()| file.read_to_string(&mut holder));
-    holder.trim().to_owned()
-}
-
-/// Takes the directory's lock, which names the process that has it. One that a killed daemon has left is waited
-/// for: the kernel lets go of it only when the last of the daemon's threads, its ring's included, has ended. So
-/// is one that a process has inherited which is just being started.
-fn lock(directory: &Path) -> anyhow::Result<File> {
-    let path = directory.join("lock");
-    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = opened.with_context(|| format!("cannot open {}", path.display()))?;
-    let start = Instant::now();
-    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        let holder = holder_named_in(&mut file);
-        let is_left_behind = holder.parse().is_ok_and(|pid| !ashlar_drive::has_open(pid, &file));
-        if !is_left_behind || start.elapsed() >= LEFT_LOCK_WAIT_MAX {
-            bail!(
-                "the state directory {} is in use by another daemon (process {holder}): end it, or choose another \
-                 one with --state",
-                directory.display(),
-            );
+    /// Notes that numbers above `high` were given out to nobody. If that cannot be written, a start
+    /// passes them over.
+    pub fn take_back_nsids(&mut self, high: u32) {
+        if self.node.nsid_high > high {
+            self.change(|node| node.nsid_high = high);
         }
-        thread::sleep(ATTEMPT_INTERVAL);
     }
-    file.rewind()?;
-    file.set_len(0)?;
-    write!(file, "{}", std::process::id())?;
-    Ok(file)
-}
-
-fn read(directory: &Path) -> anyhow::Result<Option<NodeState>> {
-    let path = file_in(directory);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let node: NodeState = toml::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    ensure!(
-        node.version == VERSION,
-        "{} has version {}, and this Ashlar knows {VERSION}",
-        path.display(),
-        node.version
-    );
-    Ok(Some(node))
-}
-
-/// Writes the file anew beside the old one and puts it in its place: a crash leaves the one or the other.
-fn replace(directory: &Path, content: &[u8]) -> std::io::Result<()> {
-    let beside = directory.join("node.toml.new");
-    let mut file = File::create(&beside)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&beside, file_in(directory))?;
-    File::open(directory)?.sync_all()
 }
 
 #[cfg(test)]

@@ -88,7 +88,9 @@ impl Place {
         self.serve_on(self.directory.path(), seconds)
     }
 
-    fn serve_on(&self, state: &Path, member_wait_seconds: u32) -> Command {
+    /// The same, with a state directory elsewhere. The socket is found beside that, unless it is
+    /// said where it is.
+    pub fn serve_on(&self, state: &Path, member_wait_seconds: u32) -> Command {
         let mut command = Command::new(ASHLAR);
         command.arg("serve").arg("--state").arg(state);
         command.args(["--member-wait-seconds", &member_wait_seconds.to_string()]);

@@ -290,3 +290,26 @@ fn a_finished_scrub_is_told_once_with_what_it_has_found() {
     assert!(happened(&look("finished", Some(9), 3, 0), look("finished", Some(9), 3, 0)).is_empty());
     assert!(happened(&running, look("stopped", Some(9), 0, 0)).is_empty());
 }
+
+#[test]
+fn what_cannot_be_remembered_is_told_once_and_again_when_more_of_it_cannot_and_so_is_its_end() {
+    let look = |warnings: &[(&str, &str)]| {
+        let warning = |(file, message): &(&str, &str)| Warning {
+            file: (*file).to_owned(),
+            message: (*message).to_owned(),
+        };
+        Seen { warnings: warnings.iter().map(warning).collect(), ..Seen::default() }
+    };
+    let looks = [
+        look(&[]),
+        look(&[("a", "no room")]),
+        look(&[("a", "no room")]),
+        look(&[("a", "no room: more")]),
+        look(&[("a", "no room: more"), ("b", "no room")]),
+        look(&[("b", "no room")]),
+        look(&[]),
+        look(&[]),
+    ];
+    let [failed, over] = ["state_not_written", "state_written"];
+    assert_eq!(told(looks), [failed, failed, failed, over, over]);
+}

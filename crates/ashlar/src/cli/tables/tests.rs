@@ -295,11 +295,13 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         hosts_connected: 500,
         host_connects: 0,
         host_disconnects: 0,
+        warnings: vec![format!("cannot write /var/lib/ashlar/node.toml: {}", "no room ".repeat(20))],
         pools: vec![worst_pool()],
         volumes: vec![worst_volume(Access::default())],
     };
     let text = status(&node);
     assert_fits("status", &text);
+    assert!(text.contains("warning: cannot write /var/lib/ashlar/node.toml"), "{text}");
     assert!(
         text.contains(&format!("subsystem  {}", long_nqn())),
         "its name stands beside its title:\n{text}"

@@ -40,6 +40,7 @@ impl Shared {
         self.check_no_spare(&request.drives)?;
         self.check_not_opening(&request.drives)?;
         self.check_distinct(&request.drives).await?;
+        self.memory().check_remembers("no pool is made, for no start would open it")?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
@@ -57,9 +58,7 @@ impl Shared {
         let imported = self.import_stopped(request, &by_itself).await;
         by_itself.iter().for_each(|uuid| self.begin_opening(uuid));
         let pool = imported?;
-        if let Err(error) = self.deaths.forget(&pool.uuid) {
-            tracing::warn!(pool = pool.name, %error, "forgetting that the pool's work has ended the daemon");
-        }
+        self.deaths.forget(&pool.uuid, &pool.name);
         Ok(pool)
     }
 
@@ -69,6 +68,10 @@ impl Shared {
             && let Ok(report) = self.node.report(uuid).await
         {
             return Ok(self.pool(&report));
+        }
+        if by_itself.is_empty() {
+            self.memory()
+                .check_remembers("no pool is opened that is new here, for no start would open it")?;
         }
         let is_sought = request.drives.is_empty();
         if let (true, [uuid]) = (is_sought, by_itself) {
@@ -94,15 +97,15 @@ impl Shared {
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
     async fn remember(&self, record: &PoolRecord) -> Result<Pool, ApiError> {
-        self.memory().remember(record)?;
-        self.remember_nsids()?;
+        self.memory().remember(record);
+        self.remember_nsids();
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
-    pub(super) fn remember_nsids(&self) -> Result<(), ApiError> {
-        self.memory().remember_nsids(self.node.table().nsid_high())
+    pub(super) fn remember_nsids(&self) {
+        self.memory().remember_nsids(self.node.table().nsid_high());
     }
 
     /// Of drives in directories, those that belong to pools; and why others may be missed.
@@ -150,7 +153,8 @@ impl Shared {
             self.stop_opening(&uuid).await;
             // It may just have been opened.
             if self.node.report(&uuid).await.is_err() {
-                return self.memory().forget(&uuid);
+                self.memory().forget(&uuid);
+                return Ok(());
             }
         }
         let report = self.node.report(&pool).await.map_err(api_error)?;
@@ -162,7 +166,7 @@ impl Shared {
             return closed.map(drop).map_err(api_error);
         }
         // One that has halted cannot end well, and is closed all the same.
-        self.memory().forget(&uuid)?;
+        self.memory().forget(&uuid);
         closed.map(drop).map_err(api_error)
     }
 
@@ -210,7 +214,7 @@ impl Shared {
         if removal == Removal::Cancel {
             // Whoever replaces it may be about to note that a drive has come for it.
             let _changing = self.changing.lock().await;
-            self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()))?;
+            self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()));
         }
         tokio::spawn(self.clone().forget_removed(uuid));
         Ok(self.pool(&report))
@@ -237,7 +241,7 @@ impl Shared {
         replaced.map_err(api_error)?;
         // No spare is to come for it as well.
         let uuid = record.uuid.to_string();
-        self.memory().change_spares(&uuid, |spares| spares.made_good.push(old.to_string()))?;
+        self.memory().change_spares(&uuid, |spares| spares.made_good.push(old.to_string()));
         remembered
     }
 
@@ -315,13 +319,7 @@ impl Shared {
             }
             let _changing = self.changing.lock().await;
             let Ok(record) = self.node.record(&uuid).await else { return };
-            if let Err(error) = self.memory().remember(&record) {
-                tracing::error!(
-                    pool = record.name,
-                    error = error.body.message,
-                    "remembering a pool without a drive"
-                );
-            }
+            self.memory().remember(&record);
             return;
         }
     }
@@ -370,7 +368,7 @@ impl Shared {
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
             return destroyed.map(drop);
         }
-        self.memory().forget(&uuid.to_string())?;
+        self.memory().forget(&uuid.to_string());
         destroyed.map(drop)
     }
 

@@ -141,11 +141,8 @@ impl Shared {
             (report, _) => report?,
         };
         self.warn_of_missing(&report);
-        let remembered = self.memory().remember(&record);
-        let remembered = remembered.and_then(|()| self.remember_nsids());
-        if let Err(error) = remembered {
-            tracing::error!(pool = name, error = error.body.message, "remembering a pool that was opened");
-        }
+        self.memory().remember(&record);
+        self.remember_nsids();
         tokio::spawn(self.clone().forget_removed(uuid.to_owned()));
         Ok(())
     }

@@ -72,9 +72,7 @@ impl Shared {
                         "the drive comes and goes: the next time it is left alone for ten minutes"
                     );
                 }
-                if let Err(error) = self.memory().remember(&record) {
-                    tracing::error!(pool, error = error.body.message, "remembering a drive that came back");
-                }
+                self.memory().remember(&record);
                 tokio::spawn(self.clone().forget_removed(uuid));
             }
             Err(error) => self.note_refusal(pool, it, &error),
@@ -132,13 +130,7 @@ impl Shared {
         }
         let _changing = self.changing.lock().await;
         let Ok(record) = self.node.record(&uuid).await else { return };
-        if let Err(error) = self.memory().remember(&record) {
-            tracing::error!(
-                pool = record.name,
-                error = error.body.message,
-                "remembering the names of drives"
-            );
-        }
+        self.memory().remember(&record);
     }
 }
 

@@ -11,7 +11,7 @@ use ashlar_volume::{DriveReport, PoolReport};
 use super::super::bay::name_the_same;
 use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
-use super::super::spares::{Lacking, Taking};
+use super::super::spares::{Lacking, Spares, Taking};
 use super::Shared;
 
 /// How often it is looked whether a pool has lost a drive.
@@ -28,7 +28,7 @@ impl Shared {
         self.check_distinct(std::slice::from_ref(&drive)).await?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
-        self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive))?;
+        self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive));
         Ok(self.pool(&report))
     }
 
@@ -69,7 +69,7 @@ impl Shared {
             let hint = "ashlar pool show lists the spares of a pool";
             ApiError::new(ErrorKind::NotFound, "no_such_spare", message).with_hint(hint)
         })?;
-        self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec))?;
+        self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec));
         self.memory().spare_is_well(&spec);
         Ok(self.pool(&report))
     }
@@ -85,14 +85,13 @@ impl Shared {
         }
     }
 
-    /// Takes a spare for the pool, if it lacks a drive and has one. What is being taken is remembered before it is a member: a
-    /// daemon that is killed in between looks for it at its next start.
+    /// Takes a spare for the pool, if it lacks a drive and has one. What is being taken is
+    /// remembered before it is a member: a daemon that is killed in between looks for it at its
+    /// next start. That it cannot be remembered keeps no spare away.
     async fn take_spare(&self, uuid: &str) {
         let _changing = self.changing.lock().await;
         let Ok(report) = self.node.report(uuid).await else { return };
-        if let Err(error) = self.settle_taking(uuid, &report) {
-            return tracing::error!(error = error.body.message, "remembering that a spare was taken");
-        }
+        self.settle_taking(uuid, &report);
         if report.status.halted.is_some() {
             return;
         }
@@ -100,19 +99,14 @@ impl Shared {
         let lacking = Lacking { lost: &lost, is_reduced: report.status.is_reduced };
         let Some(taking) = self.memory().next_spare(uuid, lacking) else { return };
         let Taking { spec, lost } = taking.clone();
-        if let Err(error) = self.memory().change_spares(uuid, |spares| spares.taking = Some(taking)) {
-            return tracing::error!(error = error.body.message, "remembering that a spare is being taken");
-        }
+        self.memory().change_spares(uuid, |spares| spares.taking = Some(taking));
         let pool = &report.status.name;
         match self.node.add_drive(uuid, spec.clone(), false).await {
             Ok(record) => {
                 tracing::warn!(pool, spec, lost, "a spare has been taken for a drive that is lost");
-                let remembered = self.memory().remember(&record);
-                let remembered =
-                    remembered.and_then(|()| self.memory().change_spares(uuid, |spares| spares.taken()));
-                if let Err(error) = remembered {
-                    tracing::error!(pool, error = error.body.message, "remembering that a spare was taken");
-                }
+                let mut memory = self.memory();
+                memory.remember(&record);
+                memory.change_spares(uuid, Spares::taken);
             }
             Err(error) => {
                 tracing::error!(pool, spec, %error, "a spare cannot be taken; it is tried again later");
@@ -122,17 +116,17 @@ impl Shared {
     }
 
     /// What was being taken, by this daemon or one that was killed, is a member now, or waits as before.
-    fn settle_taking(&self, uuid: &str, report: &PoolReport) -> Result<(), ApiError> {
+    fn settle_taking(&self, uuid: &str, report: &PoolReport) {
         let Some(Taking { spec, .. }) = self.memory().pool(uuid).and_then(|pool| pool.spares.taking.clone())
         else {
-            return Ok(());
+            return;
         };
         let is_member = |drive: &DriveReport| {
             let facts = drive.facts.as_ref();
             facts.is_some_and(|facts| facts.spec == spec || name_the_same(&facts.spec, &spec))
         };
         let taken = report.drives.iter().any(is_member);
-        self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None })
+        self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None });
     }
 }
 

@@ -19,13 +19,21 @@ const LET_GO_MAX: Duration = Duration::from_secs(10);
 /// What is known of pools whose work has ended the daemon; nothing, if all are to be opened.
 pub(super) fn deaths(config: &Config) -> Deaths {
     let deaths = Deaths::of(&config.state);
-    if config.open_all
-        && let Err(error) = deaths.forget_all()
-    {
-        tracing::warn!(%error, "forgetting which pools' work has ended the daemon");
+    if config.open_all {
+        deaths.forget_all()
+    } else {
+        deaths.write()
     }
     let last_words = deaths.clone();
-    logging::tell_of_the_end(move |pool| last_words.note(pool));
+    logging::tell_of_the_end(move |pool| {
+        if let Err(error) = last_words.note(pool) {
+            let file = last_words.path().display();
+            logging::print(&format!(
+                "the end that comes now cannot be noted in {file}: {error}; it is the work of pool \
+                 {pool}, which the next start opens again as if nothing had happened"
+            ));
+        }
+    });
     deaths
 }
 

@@ -15,7 +15,9 @@ impl Shared {
         let new = requests::new_volume(&request)?;
         self.check_available(&request.pool).await?;
         let nsid = self.node.table().claim_new();
-        self.remember_nsids().inspect_err(|_| self.node.table().take_back(nsid))?;
+        let high = self.node.table().nsid_high();
+        let noted = self.memory().remember_new_nsids(high);
+        noted.inspect_err(|_| self.node.table().take_back(nsid))?;
         let made = self.node.create_volume(&request.pool, nsid, new).await;
         if made.is_err() {
             self.memory().take_back_nsids(self.node.table().nsid_high());

@@ -43,30 +43,30 @@ fn without_a_file_nothing_is_suspected_and_nothing_is_to_be_forgotten() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
     assert!(deaths.suspects().is_empty());
-    deaths.forget("a").unwrap();
-    deaths.forget_all().unwrap();
+    deaths.forget("a", "a");
+    deaths.forget_all();
 }
 
 #[test]
 fn what_is_noted_twice_is_suspected_until_it_is_forgotten() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
-    deaths.note(POOL);
+    deaths.note(POOL).unwrap();
     assert!(deaths.suspects().is_empty());
-    deaths.note(POOL);
+    deaths.note(POOL).unwrap();
     assert_eq!(deaths.suspects().into_iter().collect::<Vec<_>>(), [POOL.to_string()]);
-    deaths.forget("another").unwrap();
+    deaths.forget("another", "another");
     assert_eq!(deaths.suspects().len(), 1);
-    deaths.forget(&POOL.to_string()).unwrap();
+    deaths.forget(&POOL.to_string(), "tank");
     assert!(deaths.suspects().is_empty());
 }
 
 #[test]
 fn forgetting_one_pool_keeps_the_others() {
     let (_directory, deaths) = written("a 1\nb 2\na 3\nb 4\n");
-    deaths.forget("a").unwrap();
+    deaths.forget("a", "a");
     assert_eq!(deaths.suspects().into_iter().collect::<Vec<_>>(), ["b"]);
-    deaths.forget_all().unwrap();
+    deaths.forget_all();
     assert!(deaths.suspects().is_empty());
 }
 
@@ -75,4 +75,37 @@ fn a_file_of_any_length_is_read_from_its_end() {
     let long: String = (0..1000).map(|at| format!("a {}\n", at * 1000)).collect();
     assert!(suspects(&long).is_empty());
     assert_eq!(suspects(&format!("{long}b 5\nb 6\n")), ["b"]);
+}
+
+/// By a directory in its place: no right keeps root from writing.
+#[test]
+fn what_cannot_be_forgotten_is_told_and_forgotten_once_that_can_be() {
+    let (directory, deaths) = written("a 1\na 2\n");
+    let aside = directory.path().join("aside");
+    fs::rename(&deaths.path, &aside).unwrap();
+    fs::create_dir(&deaths.path).unwrap();
+    deaths.forget("a", "tank");
+    let said = deaths.warning().unwrap();
+    assert_eq!(said.file, deaths.path.display().to_string());
+    for part in ["directory", "pool 'tank' may stay closed", "take the directory"] {
+        assert!(said.message.contains(part), "'{part}' is not in: {}", said.message);
+    }
+    assert!(deaths.note(POOL).is_err());
+    fs::remove_dir(&deaths.path).unwrap();
+    fs::rename(&aside, &deaths.path).unwrap();
+    deaths.write_again();
+    assert_eq!(deaths.warning(), None);
+    assert!(deaths.suspects().is_empty());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_of_before_it_is_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    deaths.write();
+    assert_eq!(deaths.warning(), None, "it is made when it is needed");
+    fs::create_dir(&deaths.path).unwrap();
+    deaths.write();
+    assert!(deaths.warning().unwrap().message.contains("no start would leave that pool closed"));
+    assert!(deaths.suspects().is_empty());
 }

@@ -1,5 +1,20 @@
 use super::super::spares::Taking;
+use super::file::file_in;
 use super::*;
+
+/// Files cannot be written any more, as on a full file system: no right keeps root from writing.
+fn obstruct(directory: &Path) {
+    fs::create_dir(directory.join("node.toml.new")).unwrap();
+}
+
+fn clear(directory: &Path) {
+    fs::remove_dir(directory.join("node.toml.new")).unwrap();
+}
+
+fn pool(name: &str) -> PoolState {
+    let (name, uuid) = (name.to_owned(), name.to_owned());
+    PoolState { name, uuid, volatile: false, drives: Vec::new(), spares: Spares::default() }
+}
 
 #[test]
 fn a_node_is_the_same_at_every_start() {
@@ -32,7 +47,7 @@ fn what_was_changed_is_there_after_a_restart() {
         spares: Spares::default(),
     };
     let mut first = StateDir::open(directory.path()).unwrap();
-    first.change(|node| node.pools.push(pool.clone())).unwrap();
+    first.change(|node| node.pools.push(pool.clone()));
     drop(first);
     assert_eq!(StateDir::open(directory.path()).unwrap().node.pools, [pool]);
 }
@@ -73,4 +88,104 @@ fn a_spare_that_was_being_taken_is_looked_for_with_the_drives() {
     };
     assert_eq!(pool("c").specs(), ["a", "b", "c"]);
     assert_eq!(pool("b").specs(), ["a", "b"]);
+}
+
+#[test]
+fn a_node_is_served_by_its_file_where_none_can_be_written_and_all_is_written_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let subsystem = StateDir::open(directory.path()).unwrap().node.subsystem();
+    obstruct(directory.path());
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    assert_eq!(dir.node.subsystem(), subsystem);
+    assert!(dir.warning().unwrap().contains("what it says still holds"));
+    dir.change(|node| node.pools.push(pool("tank")));
+    assert_eq!(dir.unwritten_of("tank"), ["that pool 'tank' is one of this node"]);
+    let said = dir.warning().unwrap();
+    for part in ["node.toml", "that pool 'tank' is one of this node", "tried again"] {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
+    clear(directory.path());
+    dir.write_again();
+    assert_eq!((dir.warning(), dir.unwritten_of("tank").len()), (None, 0));
+    drop(dir);
+    let node = StateDir::open(directory.path()).unwrap().node;
+    assert_eq!((node.subsystem(), node.starts, node.pools), (subsystem, 3, vec![pool("tank")]));
+}
+
+#[test]
+fn a_node_without_a_file_does_not_start_where_none_can_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    obstruct(directory.path());
+    let error = StateDir::open(directory.path()).map(drop).unwrap_err().to_string();
+    for part in ["has no node.toml", "none can be written", "--state"] {
+        assert!(error.contains(part), "'{part}' is not in: {error}");
+    }
+    clear(directory.path());
+    assert_eq!(StateDir::open(directory.path()).unwrap().node.starts, 1);
+}
+
+#[test]
+fn numbers_that_cannot_be_noted_durably_are_not_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    dir.note_nsids_durably(2).unwrap();
+    obstruct(directory.path());
+    assert!(dir.note_nsids_durably(3).is_err());
+    assert_eq!(dir.node.nsid_high, 2);
+    // A pool that is imported brings its numbers all the same: what is above them is not durable
+    // yet.
+    dir.note_nsids(5);
+    assert_eq!(dir.node.nsid_high, 5);
+    assert!(dir.note_nsids_durably(5).is_err());
+    assert!(dir.warning().unwrap().contains("namespace numbers up to 5"));
+    clear(directory.path());
+    dir.note_nsids_durably(5).unwrap();
+    assert_eq!(dir.warning(), None);
+}
+
+#[test]
+fn what_was_written_of_a_file_that_found_no_room_is_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    // The new file is written, and cannot take the place of a directory.
+    fs::remove_file(file_in(directory.path())).unwrap();
+    fs::create_dir(file_in(directory.path())).unwrap();
+    dir.change(|node| node.nsid_high = 1);
+    assert!(dir.warning().is_some());
+    assert!(!directory.path().join("node.toml.new").exists());
+}
+
+#[test]
+fn a_directory_that_is_gone_is_made_again_and_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state");
+    let mut dir = StateDir::open(&path).unwrap();
+    fs::remove_dir_all(&path).unwrap();
+    dir.change(|node| node.nsid_high = 7);
+    assert_eq!(dir.warning(), None);
+    let error = StateDir::open(&path).map(drop).unwrap_err().to_string();
+    assert!(error.contains("in use"), "{error}");
+    let uuid = dir.node.uuid;
+    drop(dir);
+    let node = StateDir::open(&path).unwrap().node;
+    assert_eq!((node.uuid, node.nsid_high), (uuid, 7));
+}
+
+#[test]
+fn a_directory_of_another_node_in_its_place_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other, aside) =
+        (directory.path().join("state"), directory.path().join("other"), directory.path().join("aside"));
+    let mut dir = StateDir::open(&path).unwrap();
+    let other_uuid = StateDir::open(&other).unwrap().node.uuid;
+    fs::rename(&path, &aside).unwrap();
+    fs::rename(&other, &path).unwrap();
+    dir.change(|node| node.nsid_high = 7);
+    assert!(dir.warning().unwrap().contains("another node's"));
+    assert_eq!(file::read(&path).unwrap().unwrap().uuid, other_uuid);
+    fs::rename(&path, &other).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    dir.write_again();
+    assert_eq!(dir.warning(), None);
+    assert_eq!(file::read(&path).unwrap().unwrap().nsid_high, 7);
 }
