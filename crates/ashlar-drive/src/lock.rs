@@ -1,7 +1,7 @@
 //! One daemon per drive: an advisory lock on the file or device node, and who holds it if we do not.
 
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,14 +12,15 @@ use rustix::io::Errno;
 /// Pause between two attempts to take a lock that a process has left behind.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has the file open. The kernel ends the
+/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it by a file that is open. The kernel ends the
 /// operations of a ring, which keep its files open, only after the ring's process has ended: a daemon that
 /// follows at once on one that was killed would otherwise miss some of its drives. And a process that is being
-/// started has a copy of everything its parent had open, until it becomes another program.
+/// started has a copy of everything its parent had open, until it becomes another program. Who only reads the file, as
+/// a look at its label does, has no lock, and keeps nobody from waiting.
 pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
     let start = Instant::now();
     while !try_lock(&file)? {
-        if start.elapsed() >= wait_max || locker(stat).is_some_and(|pid| has_open(pid, &file)) {
+        if start.elapsed() >= wait_max || locker(stat).is_some_and(|pid| has_locked(pid, &file)) {
             return Ok(false);
         }
         thread::sleep(ATTEMPT_INTERVAL);
@@ -30,7 +31,19 @@ pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -
 /// Whether the process lives and has the file open, by another descriptor than this one. Of a process whose
 /// descriptors are not for us to see it is assumed.
 pub fn has_open(pid: u32, file: impl AsFd) -> bool {
-    let file = file.as_fd();
+    any_descriptor(pid, file.as_fd(), |_| true)
+}
+
+/// The same, of a descriptor that the lock belongs to.
+fn has_locked(pid: u32, file: impl AsFd) -> bool {
+    any_descriptor(pid, file.as_fd(), |descriptor| {
+        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}"));
+        info.is_ok_and(|info| info.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK")))
+    })
+}
+
+/// Whether the process lives and `is_meant` holds for one of its descriptors of the file, this one excepted.
+fn any_descriptor(pid: u32, file: BorrowedFd<'_>, is_meant: impl Fn(&str) -> bool) -> bool {
     let (Ok(descriptors), Ok(wanted)) = (fs::read_dir(format!("/proc/{pid}/fd")), rustix::fs::fstat(file))
     else {
         return is_alive(pid);
@@ -38,8 +51,9 @@ pub fn has_open(pid: u32, file: impl AsFd) -> bool {
     let ours = (pid == std::process::id()).then(|| file.as_raw_fd().to_string());
     let is_wanted = |found: fs::Metadata| (found.dev(), found.ino()) == (wanted.st_dev, wanted.st_ino);
     descriptors.flatten().any(|entry| {
-        let is_other = ours.as_deref().is_none_or(|ours| entry.file_name() != ours);
-        is_other && fs::metadata(entry.path()).is_ok_and(is_wanted)
+        let descriptor = entry.file_name().to_string_lossy().into_owned();
+        let is_other = ours.as_ref() != Some(&descriptor);
+        is_other && fs::metadata(entry.path()).is_ok_and(is_wanted) && is_meant(&descriptor)
     })
 }
 

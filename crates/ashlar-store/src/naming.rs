@@ -4,6 +4,10 @@
 //! away keeps the old name: so the name counts that the superblock with the highest generation says. The upper half of
 //! a generation counts renames, so that no other change of a superblock outdoes them. Whoever opens a pool of which
 //! some drives say an older name writes the newer one to those.
+//!
+//! Each attempt has a generation above all that are on a drive or have been attempted, so that no two names have the same
+//! one. After an attempt that no drive has taken the old name is written anew: what a drive refused to take may be on it all
+//! the same.
 
 use std::cell::{Cell, RefCell};
 
@@ -29,6 +33,12 @@ pub enum RenameError {
     /// None of its drives takes it.
     #[error("none of its drives takes the new name")]
     NotWritten,
+    /// None of its drives takes it, nor the old name after it.
+    #[error(
+        "none of its drives takes the new name, nor the old one again: it may have either when it is opened next; try again \
+         once they can be written"
+    )]
+    Unsure,
 }
 
 /// The name that superblocks say, and how new it is.
@@ -43,9 +53,10 @@ impl Label {
         Label { generation: superblock.generation, name: superblock.pool_name.clone() }
     }
 
-    /// The same drives under another name.
-    fn renamed(&self, name: &str) -> Self {
-        Label { generation: (self.generation / RENAMED + 1) * RENAMED, name: name.to_owned() }
+    /// A name that counts more than all up to this generation.
+    fn above(generation: u64, name: &str) -> Self {
+        let generation = (generation / RENAMED + 1).saturating_mul(RENAMED);
+        Label { generation, name: name.to_owned() }
     }
 
     /// The superblock with this name.
@@ -64,17 +75,31 @@ pub fn newest_label<'a>(superblocks: impl IntoIterator<Item = &'a Superblock>) -
 #[derive(Clone, Debug)]
 pub(crate) struct Naming {
     label: RefCell<Label>,
+    /// The highest generation that is known to be on a drive, or may be.
+    highest: Cell<u64>,
     /// Superblocks are being written.
     is_changing: Cell<bool>,
 }
 
 impl Naming {
     pub fn new(label: Label) -> Self {
-        Naming { label: RefCell::new(label), is_changing: Cell::new(false) }
+        let highest = Cell::new(label.generation);
+        Naming { label: RefCell::new(label), highest, is_changing: Cell::new(false) }
     }
 
     pub fn label(&self) -> Label {
         self.label.borrow().clone()
+    }
+
+    fn note(&self, generation: u64) {
+        self.highest.update(|highest| highest.max(generation));
+    }
+
+    /// The next attempt to give the pool a name.
+    fn next(&self, name: &str) -> Label {
+        let label = Label::above(self.highest.get(), name);
+        self.note(label.generation);
+        label
     }
 
     /// What a look at superblocks is compared with: copies may differ if it has changed meanwhile, or `None` is the answer.
@@ -83,8 +108,17 @@ impl Naming {
     }
 }
 
+/// Which superblocks of a drive have been written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Copies {
+    None,
+    /// The drive says what is on it: it is the newer one.
+    Second,
+    Both,
+}
+
 impl<W: World> Pool<W> {
-    /// Gives the pool another name. It has that once one drive says so; drives that do not take it now get it when the
+    /// Gives the pool another name. It has that once one copy on one drive says so; drives that do not take it now get it when the
     /// pool is opened next.
     pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
         check_name(name)?;
@@ -95,15 +129,34 @@ impl<W: World> Pool<W> {
         if before.name == name {
             return Ok(());
         }
-        let label = before.renamed(name);
         let drives = self.array.working_drives();
-        let without = self.write_labels(&label, drives.clone()).await;
-        if without.len() == drives.len() {
-            return Err(RenameError::NotWritten);
+        self.look_at_labels(&drives).await;
+        if !self.take_name(name, &drives).await {
+            let has_old_name = self.take_name(&before.name, &drives).await;
+            return Err(if has_old_name { RenameError::NotWritten } else { RenameError::Unsure });
         }
         tracing::info!(pool = before.name, name, "the pool has another name");
-        self.identity.naming.label.replace(label);
         Ok(())
+    }
+
+    /// Whether a drive says the name now: then it is the pool's.
+    async fn take_name(&self, name: &str, drives: &[DriveId]) -> bool {
+        let label = self.identity.naming.next(name);
+        let is_said = self.write_labels(&label, drives).await;
+        if is_said {
+            self.identity.naming.label.replace(label);
+        }
+        is_said
+    }
+
+    /// Notes the generations that are on the drives: one that came back may have a higher one than the others.
+    async fn look_at_labels(&self, drives: &[DriveId]) {
+        let one = |drive: DriveId| async move {
+            let uuid = self.uuid_of(drive)?;
+            within(&self.world, OPEN_ANSWER_MAX, self.superblock_of_member(drive, uuid)).await?
+        };
+        let superblocks = join_all(drives.iter().copied().map(one)).await.into_iter().flatten();
+        superblocks.for_each(|superblock| self.identity.naming.note(superblock.generation));
     }
 
     /// Gives the pool's name to those of the drives that say an older one: they were away, or whoever renamed the pool was
@@ -111,24 +164,26 @@ impl<W: World> Pool<W> {
     pub async fn settle_name(&self, superblocks: &[Superblock]) {
         let _adding = self.adding.lock().await;
         let label = self.identity.naming.label();
+        // Of the pool's own drives, those that were not believed included.
+        let own = superblocks.iter().filter(|superblock| superblock.secret == self.identity.secret);
+        own.for_each(|superblock| self.identity.naming.note(superblock.generation));
         let is_behind = |superblock: &&Superblock| superblock.pool_name != label.name;
         let behind: Vec<DriveId> = superblocks.iter().filter(is_behind).map(|behind| behind.drive).collect();
         if !behind.is_empty() && self.running().is_ok() && self.is_still_held().await.is_ok() {
-            self.write_labels(&label, behind).await;
+            self.write_labels(&label, &behind).await;
         }
     }
 
-    /// Returns the drives that do not take it.
-    async fn write_labels(&self, label: &Label, drives: Vec<DriveId>) -> Vec<DriveId> {
+    /// Whether one of the drives says it then.
+    async fn write_labels(&self, label: &Label, drives: &[DriveId]) -> bool {
         self.identity.naming.is_changing.set(true);
         let one = |drive| async move {
             let written = within(&self.world, OPEN_ANSWER_MAX, self.write_label(label, drive)).await;
-            (!written.unwrap_or(false)).then_some(drive)
+            (drive, written.unwrap_or(Copies::None))
         };
-        let without: Vec<DriveId> =
-            join_all(drives.into_iter().map(one)).await.into_iter().flatten().collect();
+        let written = join_all(drives.iter().copied().map(one)).await;
         self.identity.naming.is_changing.set(false);
-        for drive in &without {
+        for (drive, _) in written.iter().filter(|(_, copies)| *copies != Copies::Both) {
             let (pool, name) = (self.name(), &label.name);
             tracing::warn!(
                 pool,
@@ -136,16 +191,20 @@ impl<W: World> Pool<W> {
                 "{drive} does not take the pool's name now, and gets it at the next opening"
             );
         }
-        without
+        written.iter().any(|(_, copies)| *copies != Copies::None)
     }
 
-    async fn write_label(&self, label: &Label, drive: DriveId) -> bool {
-        let Some(uuid) = self.uuid_of(drive) else { return false };
-        let Some(superblock) = self.superblock_of_member(drive, uuid).await else { return false };
+    /// The second copy first: what was right in the other one is there until it is written.
+    async fn write_label(&self, label: &Label, drive: DriveId) -> Copies {
+        let Some(uuid) = self.uuid_of(drive) else { return Copies::None };
+        let Some(superblock) = self.superblock_of_member(drive, uuid).await else { return Copies::None };
         let second = Superblock::second_offset(superblock.drive_bytes);
         let sector = AlignedBuf::copy_of(&label.on(superblock).encode()).freeze();
-        self.array.rewrite_raw(drive, second, sector.clone()).await
-            && self.array.rewrite_raw(drive, Superblock::FIRST_OFFSET, sector).await
+        if !self.array.rewrite_raw(drive, second, sector.clone()).await {
+            return Copies::None;
+        }
+        let is_first_written = self.array.rewrite_raw(drive, Superblock::FIRST_OFFSET, sector).await;
+        if is_first_written { Copies::Both } else { Copies::Second }
     }
 
     /// What the drive says that it is, by the newer of its two copies.

@@ -71,6 +71,21 @@ fn a_lock_that_a_starting_process_has_inherited_is_waited_for() {
     child.wait().unwrap();
 }
 
+/// The finder reads the label of each drive that has changed.
+#[test]
+fn who_only_reads_the_file_keeps_nobody_from_waiting_for_a_lock_that_was_left_behind() {
+    let (first, path) = tempfile::NamedTempFile::new().unwrap().into_parts();
+    let (look, second) = (std::fs::File::open(&path).unwrap(), std::fs::File::open(&path).unwrap());
+    let stat = rustix::fs::fstat(&second).unwrap();
+    assert_eq!(try_lock(&first), Ok(true));
+    assert!(has_locked(std::process::id(), &second));
+    let mut child = std::process::Command::new("sleep").arg("0.2").stdin(first).spawn().unwrap();
+    assert_eq!(lock_when_left(&second, &stat, Duration::MAX), Ok(true));
+    assert!(has_open(std::process::id(), &second) && !has_locked(std::process::id(), &second));
+    drop(look);
+    child.wait().unwrap();
+}
+
 /// A process takes the lock and ends; another that has inherited the open file ends soon after.
 fn leave_lock_behind(path: &std::path::Path) {
     let script = "exec 9<>\"$1\"; flock 9 || exit 1; sleep 0.2 9<&9 & exit 0";

@@ -15,7 +15,7 @@ impl<W: World> Store<W> {
     /// Gives the pool another name. Durable when it returns.
     ///
     /// # Errors
-    /// [`RenameError`]; it has its old name then.
+    /// [`RenameError`]; it has its old name then, but for [`RenameError::Unsure`].
     pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
         self.pool.rename(name).await
     }

@@ -67,7 +67,9 @@ fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
 fn classify_rename(error: &RenameError) -> (ErrorKind, &'static str) {
     match error {
         RenameError::Name(_) => (ErrorKind::Invalid, "invalid_name"),
-        RenameError::Pool(_) | RenameError::NotWritten => (ErrorKind::Unavailable, "pool_failed"),
+        RenameError::Pool(_) | RenameError::NotWritten | RenameError::Unsure => {
+            (ErrorKind::Unavailable, "pool_failed")
+        }
     }
 }
 
