@@ -1,8 +1,10 @@
 //! The bytes that are written: each version of each block has its own, and tells which it is.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use ashlar_block::{BLOCK_BYTES, XorShift};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, XorShift};
+use bytes::Bytes;
 
 /// What was written to a block: 0 is zeros, others make content.
 pub type Version = u64;
@@ -116,4 +118,13 @@ pub fn version_of(block: u64, bytes: &[u8]) -> Option<Version> {
         && head[LABEL_BYTES..] == *noise
         && *padding == PADDINGS[..padding.len()];
     right.then_some(version)
+}
+
+/// The bytes of one version of these blocks.
+pub fn content_of(blocks: &Range<u64>, version: Version) -> Bytes {
+    let mut bytes = AlignedBuf::stale((blocks.end - blocks.start) as usize * BLOCK_BYTES);
+    for (block, bytes) in blocks.clone().zip(bytes.chunks_mut(BLOCK_BYTES)) {
+        fill(block, version, bytes);
+    }
+    bytes.freeze()
 }

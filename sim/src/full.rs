@@ -11,7 +11,8 @@ use ashlar_store::{Counters, PoolStatus};
 use bytes::Bytes;
 
 use crate::content::Sort;
-use crate::hosts::{Run, content_of};
+use crate::content::content_of;
+use crate::hosts::Run;
 use crate::model::{Answer, Model};
 use crate::start::Pool;
 

@@ -7,12 +7,11 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, Clock, IoError, Lba, Nanos, Spawn, VolumeId};
+use ashlar_block::{Cause, Clock, IoError, Lba, Nanos, Spawn, VolumeId};
 use ashlar_store::{OpenError, Settings};
-use bytes::Bytes;
 use futures_util::future::join_all;
 
-use crate::content::{self, Sort};
+use crate::content::{Sort, content_of};
 use crate::coverage::{Circumstances, Coverage};
 use crate::drive::SimDrive;
 use crate::drives::Watched;
@@ -485,13 +484,4 @@ impl Run {
         });
         Ok(())
     }
-}
-
-/// The bytes of one version of these blocks.
-pub fn content_of(blocks: &Range<u64>, version: Version) -> Bytes {
-    let mut bytes = AlignedBuf::stale((blocks.end - blocks.start) as usize * BLOCK_BYTES);
-    for (block, bytes) in blocks.clone().zip(bytes.chunks_mut(BLOCK_BYTES)) {
-        content::fill(block, version, bytes);
-    }
-    bytes.freeze()
 }

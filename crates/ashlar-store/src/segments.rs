@@ -1,6 +1,5 @@
 //! The segments of a pool: where they lie, what lives in them, which may be opened.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,10 +14,12 @@ use crate::types::Lsn;
 
 mod columns;
 mod numbers;
+mod pin;
 mod placing;
 
 pub use columns::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
+pub use pin::{Pin, pin};
 pub use placing::{Load, Loads};
 
 /// A shape that segments are reserved in.
@@ -177,32 +178,6 @@ pub struct Segments {
     retired: Vec<Retired>,
     /// Rung when nobody reads a segment any more that is empty.
     pub emptied: Rc<Notify>,
-}
-
-/// Keeps a segment's chunks from being reused.
-pub struct Pin {
-    segments: Rc<RefCell<Segments>>,
-    id: SegmentId,
-}
-
-impl Drop for Pin {
-    fn drop(&mut self) {
-        let mut segments = self.segments.borrow_mut();
-        let Some(segment) = segments.entries.get_mut(&self.id) else { return };
-        segment.pins -= 1;
-        if segment.pins == 0 && segment.is_empty() {
-            segments.emptied.notify_one();
-        }
-    }
-}
-
-/// Pins a segment for as long as the result lives. `None` if it does not exist.
-pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
-    let mut all = segments.borrow_mut();
-    let segment = all.entries.get_mut(&id)?;
-    segment.pins += 1;
-    let geometry = segment.geometry.clone();
-    Some((Pin { segments: segments.clone(), id }, geometry))
 }
 
 impl Segments {

@@ -1,6 +1,7 @@
 //! Upkeep: one task that does everything which is not an answer to a host. Look, choose ([`policy`]), do, repeat.
 
 pub(crate) mod activity;
+mod bounds;
 mod orders;
 pub(crate) mod policy;
 mod turn;
@@ -21,9 +22,7 @@ use crate::format::location::SegmentId;
 use crate::format::table::SegmentKind;
 use crate::gc::Collected;
 use crate::gc::policy::{Candidate, Market, choose_last_resort, choose_victim};
-use crate::map::buffer::UPDATE_BYTES_MAX;
 use crate::map::shard::Shard;
-use crate::options::REPLAY_RECORD_BYTES;
 use crate::pages::AppendError;
 use crate::pool::Pool;
 use crate::progress::Obstacle;
@@ -36,16 +35,6 @@ use policy::{Situation, Task, choose};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
-
-/// Bytes of an update in a delta, and a little more for pages that are not full.
-const DELTA_BYTES: usize = 32;
-
-/// Updates that are worth a checkpoint, however little memory there is.
-const FRESH_ENTRIES_MIN: usize = 256;
-
-/// Records that are worth a checkpoint, however little memory there is: more than a checkpoint itself makes, or it would be
-/// the reason for the next.
-const REPLAY_RECORDS_MIN: usize = 4096;
 
 type Answer = Result<(), IoError>;
 
@@ -341,11 +330,6 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Entries of all shards that are not in deltas yet.
-    pub fn fresh_entries(&self) -> usize {
-        self.shards.borrow().iter().map(|shard| shard.buffer.fresh_len()).sum()
-    }
-
     fn situation(&self) -> Situation {
         let floor = self.log.floor();
         let drives = self.homes();
@@ -455,30 +439,6 @@ impl<W: World> Pool<W> {
 
     fn space_raw(&self, segments: &Segments) -> u64 {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
-    }
-
-    /// Records that a start would have to replay now.
-    pub fn replay_records(&self) -> u64 {
-        self.log.records() - self.checkpointed_records.get()
-    }
-
-    /// Those after which a checkpoint is due.
-    pub fn replay_records_max(&self) -> u64 {
-        let memory_max = (self.options.map_memory_bytes / REPLAY_RECORD_BYTES).max(REPLAY_RECORDS_MIN);
-        self.options.replay_records_max.min(memory_max as u64)
-    }
-
-    /// Bytes of a segment that pages of the map are written to.
-    fn map_segment_bytes(&self) -> usize {
-        let data = self.fresh_batch_room(crate::append::StreamId::Metadata).data;
-        self.identity.segment_rows as usize * data * ashlar_block::SECTOR_BYTES
-    }
-
-    /// Updates after which a checkpoint is due: their deltas take half of a segment.
-    pub fn fresh_entries_max(&self) -> usize {
-        (self.map_segment_bytes() / 2 / DELTA_BYTES)
-            .min(self.options.map_memory_bytes / 4 / UPDATE_BYTES_MAX)
-            .max(FRESH_ENTRIES_MIN)
     }
 }
 

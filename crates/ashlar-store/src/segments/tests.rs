@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+
 use ashlar_raid::ChunkAddr;
 
 use super::placing::placeable;

@@ -1,0 +1,35 @@
+//! Pins: whoever reads a segment keeps its chunks from being reused.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ashlar_raid::Geometry;
+
+use super::Segments;
+use crate::format::location::SegmentId;
+
+/// Keeps a segment's chunks from being reused.
+pub struct Pin {
+    segments: Rc<RefCell<Segments>>,
+    id: SegmentId,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        let mut segments = self.segments.borrow_mut();
+        let Some(segment) = segments.entries.get_mut(&self.id) else { return };
+        segment.pins -= 1;
+        if segment.pins == 0 && segment.is_empty() {
+            segments.emptied.notify_one();
+        }
+    }
+}
+
+/// Pins a segment for as long as the result lives. `None` if it does not exist.
+pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
+    let mut all = segments.borrow_mut();
+    let segment = all.entries.get_mut(&id)?;
+    segment.pins += 1;
+    let geometry = segment.geometry.clone();
+    Some((Pin { segments: segments.clone(), id }, geometry))
+}
