@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 async fn two_pools(node: &TestNode) {
     for (name, prefix) in [("ill", "a"), ("well", "b")] {
         node.create_pool(pool(name), drives(prefix, 3), false).await.unwrap();
-        node.create_volume(name, node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume(name, node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
     }
 }
 
@@ -96,7 +96,7 @@ fn a_panic_in_a_checkpoint_is_told_to_whoever_waits_for_it() {
         two_pools(&node).await;
         write(&handles, 1, 0, 11).await.unwrap();
         panic_at_next_write(&handles).await;
-        let made = node.create_volume("ill", node.table().claim_new(), volume("v1", MIB)).await;
+        let made = node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await;
         assert!(matches!(made, Err(NodeError::Stopped { ref pool, .. }) if pool == "ill"), "{made:?}");
         out_of_service(&node, &handles).await;
         the_other_goes_on_and_nothing_is_lost(&node, &handles).await;

@@ -50,6 +50,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
+        NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
     }
