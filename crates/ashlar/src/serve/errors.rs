@@ -60,6 +60,7 @@ fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
     match error.cause {
         Cause::Internal => (ErrorKind::Internal, "internal"),
         Cause::OutOfRange => (ErrorKind::Invalid, "invalid_size"),
+        Cause::Formatting => (ErrorKind::Conflict, "volume_formatting"),
         Cause::NoSuchVolume => (ErrorKind::NotFound, "no_such_volume"),
         _ => (ErrorKind::Unavailable, "pool_failed"),
     }
