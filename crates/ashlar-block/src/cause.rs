@@ -22,6 +22,8 @@ pub enum Cause {
     NoSuchVolume,
     /// The pool is stopping or not open yet; the same command may succeed later.
     NotReady,
+    /// A host has begun to format the volume; the same command may succeed once that is done.
+    Formatting,
     /// A fault in Ashlar itself; said instead of guessing.
     Internal,
 }
@@ -64,6 +66,7 @@ impl Cause {
             Cause::Miscompare => "the data differ",
             Cause::NoSuchVolume => "no such volume",
             Cause::NotReady => "not ready",
+            Cause::Formatting => "a host formats the volume: try again once that is done",
             Cause::Internal => "internal fault",
         }
     }

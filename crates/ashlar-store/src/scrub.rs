@@ -178,13 +178,14 @@ impl<W: World> Pool<W> {
         self.scrub.kept_at.set(begun);
     }
 
-    /// Stops the scrub that is under way, if one is. The next one is due when as much time has passed as after a whole one.
-    pub fn stop_scrub(&self) {
-        self.end_pass(ScrubState::Stopped);
+    /// Stops the scrub that is under way. False: none is. The next one is due when as much time has passed as after a whole one.
+    pub fn stop_scrub(&self) -> bool {
+        self.end_pass(ScrubState::Stopped)
     }
 
-    fn end_pass(&self, state: ScrubState) {
-        let Some(pass) = self.scrub.pass.take() else { return };
+    /// False: none is under way.
+    fn end_pass(&self, state: ScrubState) -> bool {
+        let Some(pass) = self.scrub.pass.take() else { return false };
         let mut report = ScrubReport { remaining: None, ..pass.report(self.world.now()) };
         self.scrub.wounds.hope_again();
         let now = self.world.unix_seconds();
@@ -211,6 +212,7 @@ impl<W: World> Pool<W> {
         self.scrub.last.replace(Some(report));
         // What it has found is to be known after a power cut, and an idle pool has no other reason for a checkpoint.
         self.checkpoint_soon();
+        true
     }
 
     /// The scrub that is under way, or else the last one.

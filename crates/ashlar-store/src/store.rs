@@ -232,9 +232,12 @@ impl<W: World> Store<W> {
         self.pool.start_scrub()
     }
 
-    /// Stops the scrub that is under way, if one is.
-    pub fn stop_scrub(&self) {
-        self.pool.stop_scrub();
+    /// Stops the scrub that is under way, if one is. Durable when it returns.
+    ///
+    /// # Errors
+    /// When the pool takes no writes: it has stopped, and the next start goes on with it.
+    pub async fn stop_scrub(&self) -> Result<(), IoError> {
+        if self.pool.stop_scrub() { self.pool.checkpoint_unless_hung().await } else { Ok(()) }
     }
 
     /// The world that it was opened in.

@@ -221,6 +221,12 @@ pub enum NodeError {
         /// What is known of drives that are missing, as a continuation; or nothing.
         why: String,
     },
+    /// All numbers that a namespace can have were given out.
+    #[error(
+        "no namespace number is left: a pool that was imported has a volume with the highest one there is, and a number is never \
+         given out twice. A daemon with a new state directory (--state), into which the pools are imported, begins anew"
+    )]
+    NoNumber,
     /// A size that no volume can have.
     #[error("{0}")]
     Size(String),

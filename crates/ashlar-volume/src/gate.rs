@@ -24,6 +24,8 @@ struct State {
     first_epoch: u64,
     /// Somebody has, or waits for, the volume alone.
     exclusive: bool,
+    /// What those who would enter are told meanwhile; `None`: they wait.
+    refusal: Option<Cause>,
     /// Why nothing enters any more.
     closed: Option<Cause>,
     /// Somebody may wait for a change.
@@ -73,7 +75,7 @@ pub(crate) struct Alone<'a>(&'a Gate);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
-        self.0.change(|state| state.exclusive = false);
+        self.0.change(|state| (state.exclusive, state.refusal) = (false, None));
     }
 }
 
@@ -108,11 +110,11 @@ impl Gate {
     /// Begins an operation, once nobody has the volume alone.
     ///
     /// # Errors
-    /// Why the gate is closed.
+    /// Why the gate is closed, or why it is not to wait.
     pub async fn enter(&self) -> Result<Entry<'_>, IoError> {
         self.wait_for(|state| match state.closed {
             Some(cause) => Some(Err(cause.into())),
-            None if state.exclusive => None,
+            None if state.exclusive => state.refusal.map(|cause| Err(cause.into())),
             None => Some(Ok(Entry { gate: self, epoch: state.enter() })),
         })
         .await
@@ -120,10 +122,27 @@ impl Gate {
 
     /// Takes the volume alone: lets nothing in, and returns once everything is out. Also of a closed gate.
     pub async fn alone(&self) -> Alone<'_> {
+        self.take(None).await
+    }
+
+    /// The same, where nobody who would enter waits: all are told `cause`.
+    pub async fn alone_refusing(&self, cause: Cause) -> Alone<'_> {
+        self.take(Some(cause)).await
+    }
+
+    /// What those are told who would enter while somebody has the volume alone, if they are not to wait.
+    pub fn refusal(&self) -> Option<Cause> {
+        self.state.borrow().refusal
+    }
+
+    async fn take(&self, refusal: Option<Cause>) -> Alone<'_> {
         let alone = self
             .wait_for(|state| {
                 let taken = !std::mem::replace(&mut state.exclusive, true);
-                taken.then(|| Alone(self))
+                taken.then(|| {
+                    state.refusal = refusal;
+                    Alone(self)
+                })
             })
             .await;
         self.wait_for(|state| state.is_idle().then_some(())).await;

@@ -233,11 +233,11 @@ impl<B: DriveBay> Home<B> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub fn scrub(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
+    pub async fn scrub(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
         let store = &self.pool(uuid)?.store;
         match order {
             Order::Start => store.start_scrub()?,
-            Order::Stop => store.stop_scrub(),
+            Order::Stop => store.stop_scrub().await?,
         }
         Ok(())
     }

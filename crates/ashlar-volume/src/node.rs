@@ -256,7 +256,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn scrub(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.scrub(uuid, order) }).await?;
+        self.at_pool(at, move |home, uuid| async move { home.scrub(uuid, order).await }).await?;
         self.report(&at.uuid.to_string()).await
     }
 

@@ -53,7 +53,32 @@ struct Core<W: World> {
     writing: Ranges,
     size_bytes: Cell<u64>,
     write_protected: Cell<bool>,
+    /// It is being formatted.
+    formatting: Cell<bool>,
     attributes: RefCell<Attributes>,
+}
+
+/// A format that has begun. Until it is dropped nobody else changes the volume.
+pub(crate) struct Formatting<W: World>(StoreVolume<W>);
+
+impl<W: World> Drop for Formatting<W> {
+    fn drop(&mut self) {
+        self.0.core.formatting.set(false);
+    }
+}
+
+impl<W: World> Formatting<W> {
+    /// Discards all that the volume holds and gives it sectors of `lba_bytes`. Hosts are refused from the beginning to the end:
+    /// that of a large volume takes its time.
+    pub async fn run(self, lba_bytes: u32) -> Result<(), IoError> {
+        let core = &self.0.core;
+        let _alone = core.gate.alone_refusing(Cause::Formatting).await;
+        core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await?;
+        let attributes = Attributes { lba_bytes, ..self.0.attributes() };
+        core.store.set_attributes(core.id, attributes.encode().into()).await?;
+        *core.attributes.borrow_mut() = attributes;
+        Ok(())
+    }
 }
 
 /// The blocks that a range of bytes touches, and the bytes before it in the first of them.
@@ -108,6 +133,7 @@ impl<W: World> StoreVolume<W> {
             writing: Ranges::default(),
             size_bytes: Cell::new(blocks * BLOCK),
             write_protected: Cell::new(attributes.write_protected),
+            formatting: Cell::new(false),
             attributes: RefCell::new(attributes),
         };
         StoreVolume { core: Rc::new(core) }
@@ -177,15 +203,20 @@ impl<W: World> StoreVolume<W> {
         Ok(())
     }
 
-    /// Discards all that it holds and gives it new attributes.
-    pub(crate) async fn format(&self, attributes: Attributes) -> Result<(), IoError> {
-        let core = &self.core;
+    /// Begins to format it.
+    ///
+    /// # Errors
+    /// It may not be written to, or is being formatted already.
+    pub(crate) fn begin_format(&self) -> Result<Formatting<W>, IoError> {
         self.check_writable()?;
-        let _alone = core.gate.alone().await;
-        core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await?;
-        core.store.set_attributes(core.id, attributes.encode().into()).await?;
-        *core.attributes.borrow_mut() = attributes;
-        Ok(())
+        self.check_changeable()?;
+        self.core.formatting.set(true);
+        Ok(Formatting(self.clone()))
+    }
+
+    /// Refuses changes while it is being formatted: they would wait for the end of that, and others of the pool behind them.
+    pub(crate) fn check_changeable(&self) -> Result<(), IoError> {
+        if self.core.formatting.get() { Err(Cause::Formatting.into()) } else { Ok(()) }
     }
 
     /// Deletes it: nothing is let in any more, what is under way ends, and then it is gone. After an error it
@@ -355,6 +386,9 @@ impl<W: World> VolumeIo for StoreVolume<W> {
     }
 
     async fn flush(&self) -> Result<(), IoError> {
+        if let Some(cause) = self.core.gate.refusal() {
+            return Err(cause.into());
+        }
         // What was acknowledged is durable already.
         self.core.gate.settle().await;
         Ok(())

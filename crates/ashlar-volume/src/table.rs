@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 
 use crate::door::{HealthFigures, NamespaceInfo, Nsid, SubsystemInfo};
+use crate::error::NodeError;
 
 /// A reactor's number within its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,6 +66,9 @@ struct Inner {
     health: BTreeMap<PoolUuid, PoolHealth>,
     power_cycles: u64,
 }
+
+/// The highest number that a namespace can have: the next one means all of them.
+const NSID_MAX: u32 = u32::MAX - 1;
 
 impl Table {
     /// A table without namespaces. Numbers up to `nsid_high` are not given to new volumes; the daemon has
@@ -142,20 +146,27 @@ impl Table {
     }
 
     /// A number that no host has ever seen, for a volume that is to be made.
-    pub fn claim_new(&self) -> Nsid {
+    ///
+    /// # Errors
+    /// [`NodeError::NoNumber`].
+    pub fn claim_new(&self) -> Result<Nsid, NodeError> {
         self.claim(None)
     }
 
     /// A number that no other volume has: `wanted` if it is free, else one that no host has ever seen.
-    pub(crate) fn claim(&self, wanted: Option<Nsid>) -> Nsid {
+    ///
+    /// # Errors
+    /// [`NodeError::NoNumber`].
+    pub(crate) fn claim(&self, wanted: Option<Nsid>) -> Result<Nsid, NodeError> {
         let mut inner = self.inner();
         let free = wanted.filter(|nsid| !inner.claimed.contains(nsid));
-        let next = inner.unseen.first().copied().unwrap_or(Nsid(inner.nsid_high + 1));
-        let nsid = free.unwrap_or(next);
+        let unseen = inner.unseen.first().copied();
+        let next = (inner.nsid_high < NSID_MAX).then(|| Nsid(inner.nsid_high + 1));
+        let nsid = free.or(unseen).or(next).ok_or(NodeError::NoNumber)?;
         inner.unseen.remove(&nsid);
         inner.nsid_high = inner.nsid_high.max(nsid.0);
         inner.claimed.insert(nsid);
-        nsid
+        Ok(nsid)
     }
 
     /// Lets go of a number whose volume is gone, or was not made.

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Secret {
 /// | 24 | 16 | pool UUID |
 /// | 40 | 16 | drive UUID |
 /// | 56 | 2 | drive id |
-/// | 58 | 1 | class |
+/// | 58 | 1 | zero, not read |
 /// | 59 | 1 | parity |
 /// | 60 | 2 | data columns |
 /// | 62 | 2 | members when made |

@@ -18,6 +18,8 @@ pub(super) fn of_cause(cause: Cause, retry_delays: bool) -> Status {
         Cause::NoSuchVolume => Status::INVALID_NAMESPACE.dnr(),
         Cause::NotReady if retry_delays => Status::NAMESPACE_NOT_READY.retry_after(RETRY_SOON),
         Cause::NotReady => Status::NAMESPACE_NOT_READY,
+        Cause::Formatting if retry_delays => Status::FORMAT_IN_PROGRESS.retry_after(RETRY_SOON),
+        Cause::Formatting => Status::FORMAT_IN_PROGRESS,
         Cause::Internal => Status::INTERNAL_ERROR,
     }
 }

@@ -69,6 +69,24 @@ fn a_closed_gate_says_why() {
     assert!(gate.alone().now_or_never().is_some());
 }
 
+#[test]
+fn who_would_enter_does_not_wait_for_one_who_has_it_alone_and_refuses() {
+    let gate = Gate::default();
+    let inside = enter(&gate);
+    let mut alone = Box::pin(gate.alone_refusing(Cause::Formatting));
+    assert!(alone.as_mut().now_or_never().is_none());
+    for _ in 0..2 {
+        let refused = gate.enter().now_or_never().expect("it is not waited").map(drop);
+        assert_eq!(refused.map_err(|error| error.cause), Err(Cause::Formatting));
+    }
+    assert_eq!(gate.refusal(), Some(Cause::Formatting));
+    drop(inside);
+    drop(alone.as_mut().now_or_never().expect("all is out"));
+    assert_eq!(gate.refusal(), None);
+    drop(enter(&gate));
+    drop(gate.alone().now_or_never().expect("all is out"));
+}
+
 struct Task;
 
 impl Wake for Task {

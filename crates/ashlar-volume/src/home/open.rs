@@ -16,10 +16,12 @@ use super::stopped::stopped;
 use super::{Home, OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive};
 use crate::attributes::Attributes;
 use crate::bay::{DriveBay, NoMember};
+use crate::door::Nsid;
 use crate::error::NodeError;
 use crate::fuse::{Fuse, PoolWorld};
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
+use crate::table::Table;
 use ashlar_block::place::path_of;
 
 /// How often a pool is opened that another machine may have had open meanwhile.
@@ -187,18 +189,20 @@ impl<B: DriveBay> Home<B> {
             is_leaving: Cell::new(false),
             changing: Mutex::default(),
         });
-        self.open_volumes(&pool).await;
+        let claimed = Claimed { table: &self.table, nsids: RefCell::default() };
+        self.open_volumes(&pool, &claimed).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
+        claimed.keep();
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
         Ok(pool.record(&self.bay))
     }
 
-    async fn open_volumes(&self, pool: &OpenPool<B>) {
+    async fn open_volumes(&self, pool: &OpenPool<B>, claimed: &Claimed<'_>) {
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
         for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
             match Attributes::decode(&entry.attributes) {
-                Ok(attributes) => self.open_volume(pool, id, &entry, attributes).await,
+                Ok(attributes) => self.open_volume(pool, claimed, id, &entry, attributes).await,
                 Err(error) => {
                     tracing::error!(pool = pool.name(), volume = id.0, %error, "a volume is not served");
                 }
@@ -210,12 +214,19 @@ impl<B: DriveBay> Home<B> {
     async fn open_volume(
         &self,
         pool: &OpenPool<B>,
+        claimed: &Claimed<'_>,
         id: VolumeId,
         entry: &VolumeEntry,
         mut attributes: Attributes,
     ) {
         let wanted = attributes.nsid;
-        attributes.nsid = self.table.claim(Some(wanted));
+        attributes.nsid = match claimed.claim(wanted) {
+            Ok(nsid) => nsid,
+            Err(error) => {
+                let (pool, volume) = (pool.name(), &attributes.name);
+                return tracing::error!(pool, %volume, %error, "a volume is not served");
+            }
+        };
         let changed = attributes.nsid != wanted;
         let volume = StoreVolume::new(pool.store.clone(), id, entry.blocks, attributes.clone());
         if changed {
@@ -225,6 +236,32 @@ impl<B: DriveBay> Home<B> {
             }
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
+    }
+}
+
+/// The numbers of the volumes of a pool that is being opened. Without a pool that has them they are let go of: its work may
+/// panic before it is open.
+struct Claimed<'a> {
+    table: &'a Table,
+    nsids: RefCell<Vec<Nsid>>,
+}
+
+impl Claimed<'_> {
+    fn claim(&self, wanted: Nsid) -> Result<Nsid, NodeError> {
+        let nsid = self.table.claim(Some(wanted))?;
+        self.nsids.borrow_mut().push(nsid);
+        Ok(nsid)
+    }
+
+    /// The pool has them from now on.
+    fn keep(self) {
+        self.nsids.take();
+    }
+}
+
+impl Drop for Claimed<'_> {
+    fn drop(&mut self) {
+        self.nsids.take().into_iter().for_each(|nsid| self.table.release(nsid));
     }
 }
 

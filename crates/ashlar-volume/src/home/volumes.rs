@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ashlar_block::{BLOCK_BYTES, ByteSize, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
+use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
 use super::{Home, HomeVolume, OpenPool, OpenVolume};
@@ -96,7 +96,7 @@ impl<B: DriveBay> Home<B> {
         let blocks = blocks_of(size_bytes)?;
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_named(&name)?;
+        let volume = pool.volume_to_change(&name)?;
         let from = volume.size_bytes();
         if size_bytes < from && !force {
             return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
@@ -113,7 +113,7 @@ impl<B: DriveBay> Home<B> {
     pub async fn delete_volume(&self, uuid: PoolUuid, name: String) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_named(&name)?;
+        let volume = pool.volume_to_change(&name)?;
         let nsid = volume.attributes().nsid;
         self.table.remove(nsid);
         if let Err(error) = volume.delete().await {
@@ -137,7 +137,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<VolumeReport, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_named(&name)?;
+        let volume = pool.volume_to_change(&name)?;
         pool.check_free(&new)?;
         volume.set_attributes(Attributes { name: new, ..volume.attributes() }).await?;
         pool.report_of(volume.id())
@@ -155,7 +155,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<VolumeReport, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_named(&name)?;
+        let volume = pool.volume_to_change(&name)?;
         volume.set_attributes(Attributes { write_protected: is_protected, ..volume.attributes() }).await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
@@ -173,7 +173,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<VolumeReport, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_named(&name)?;
+        let volume = pool.volume_to_change(&name)?;
         let attributes = volume.attributes();
         let called = format!("{}/{}", pool.name(), attributes.name);
         let access = change.apply(&called, &attributes.access)?;
@@ -182,12 +182,16 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
-    /// Discards what a volume holds and gives it sectors of `lba_bytes`.
+    /// Discards what a volume holds and gives it sectors of `lba_bytes`. Changes to other volumes do not wait for it.
     pub(crate) async fn format_volume(self: Rc<Self>, place: Place, lba_bytes: u32) -> Result<(), IoError> {
-        self.change_volume(place, async |volume| {
-            volume.format(Attributes { lba_bytes, ..volume.attributes() }).await
-        })
-        .await
+        let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
+        let formatting = {
+            let _changing = pool.changing.lock().await;
+            self.volume(place).ok_or(Cause::NoSuchVolume)?.begin_format()?
+        };
+        formatting.run(lba_bytes).await?;
+        self.publish(&pool, place.volume);
+        Ok(())
     }
 
     /// Sets or clears NVMe write protection.
@@ -203,10 +207,10 @@ impl<B: DriveBay> Home<B> {
         place: Place,
         change: impl AsyncFnOnce(HomeVolume<B>) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
-        let gone = |_| ashlar_block::Cause::NoSuchVolume;
-        let pool = self.pool(place.pool).map_err(gone)?;
+        let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
         let _changing = pool.changing.lock().await;
-        let volume = self.volume(place).ok_or(ashlar_block::Cause::NoSuchVolume)?;
+        let volume = self.volume(place).ok_or(Cause::NoSuchVolume)?;
+        volume.check_changeable()?;
         change(volume).await?;
         self.publish(&pool, place.volume);
         Ok(())
@@ -229,6 +233,12 @@ impl<B: DriveBay> OpenPool<B> {
         let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: name.to_owned() };
         volume.ok_or_else(missing)
+    }
+
+    fn volume_to_change(&self, name: &str) -> Result<HomeVolume<B>, NodeError> {
+        let volume = self.volume_named(name)?;
+        volume.check_changeable()?;
+        Ok(volume)
     }
 
     fn check_free(&self, name: &VolumeName) -> Result<(), NodeError> {

@@ -5,23 +5,26 @@ use futures_util::FutureExt;
 use super::*;
 
 fn table() -> Arc<Table> {
-    let subsystem = SubsystemInfo {
+    Table::new(subsystem(), 4, 1)
+}
+
+fn subsystem() -> SubsystemInfo {
+    SubsystemInfo {
         nqn: "nqn.2014-08.org.example:node".into(),
         serial: "S".into(),
         model: "M".into(),
         firmware: "1".into(),
-    };
-    Table::new(subsystem, 4, 1)
+    }
 }
 
 #[test]
 fn a_free_number_is_granted_and_a_taken_one_gives_way() {
     let table = table();
-    assert_eq!(table.claim(Some(Nsid(2))), Nsid(2));
-    assert_eq!(table.claim(Some(Nsid(2))), Nsid(5));
-    assert_eq!(table.claim(None), Nsid(6));
+    assert_eq!(table.claim(Some(Nsid(2))).unwrap(), Nsid(2));
+    assert_eq!(table.claim(Some(Nsid(2))).unwrap(), Nsid(5));
+    assert_eq!(table.claim(None).unwrap(), Nsid(6));
     table.release(Nsid(6));
-    assert_eq!(table.claim(None), Nsid(7), "a number is not given out twice");
+    assert_eq!(table.claim(None).unwrap(), Nsid(7), "a number is not given out twice");
     assert_eq!(table.nsid_high(), 7);
 }
 
@@ -74,17 +77,34 @@ fn who_waits_for_a_change_again_and_again_is_noted_once() {
 #[test]
 fn a_number_whose_volume_was_not_made_is_the_next_ones() {
     let table = table();
-    let (first, second, third) = (table.claim_new(), table.claim_new(), table.claim_new());
+    let (first, second, third) =
+        (table.claim_new().unwrap(), table.claim_new().unwrap(), table.claim_new().unwrap());
     table.take_back(second);
-    assert_eq!((table.nsid_high(), table.claim_new()), (7, second));
+    assert_eq!((table.nsid_high(), table.claim_new().unwrap()), (7, second));
     table.take_back(second);
     table.take_back(third);
-    assert_eq!((table.nsid_high(), table.claim_new()), (5, second));
+    assert_eq!((table.nsid_high(), table.claim_new().unwrap()), (5, second));
     // One that hosts may have seen is never given out again.
     table.release(first);
-    assert_eq!(table.claim_new(), third);
+    assert_eq!(table.claim_new().unwrap(), third);
     // Nor one that came with a pool meanwhile.
     table.take_back(third);
-    assert_eq!(table.claim(Some(Nsid(9))), Nsid(9));
-    assert_eq!(table.claim_new(), Nsid(10));
+    assert_eq!(table.claim(Some(Nsid(9))).unwrap(), Nsid(9));
+    assert_eq!(table.claim_new().unwrap(), Nsid(10));
+}
+
+/// The number above it means all namespaces.
+#[test]
+fn there_is_a_highest_number_and_what_would_be_above_is_refused() {
+    let high = u32::MAX - 2;
+    let table = Table::new(subsystem(), high, 1);
+    let last = table.claim_new().unwrap();
+    assert_eq!(last, Nsid(u32::MAX - 1));
+    for _ in 0..2 {
+        assert!(matches!(table.claim_new(), Err(NodeError::NoNumber)));
+    }
+    assert!(matches!(table.claim(Some(last)), Err(NodeError::NoNumber)), "another volume has it");
+    assert_eq!(table.claim(Some(Nsid(7))).unwrap(), Nsid(7));
+    table.take_back(last);
+    assert_eq!(table.claim_new().unwrap(), last);
 }

@@ -104,7 +104,7 @@ fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go
         for spec in &all[2..] {
             fail_writes(&handles, spec, 0).await;
         }
-        let made = node.create_volume("tank", node.table().claim_new(), volume("v0", 1 << 20)).await;
+        let made = node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 1 << 20)).await;
         made.expect_err("two drives fail at once");
         assert!(node.report("tank").await.unwrap().status.halted.is_some());
         for spec in &all[2..] {

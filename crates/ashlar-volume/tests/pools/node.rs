@@ -38,7 +38,7 @@ fn data_written_at_any_sector_is_read_back() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let small_sectors = NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) };
         assert_eq!(
-            node.create_volume("tank", node.table().claim_new(), small_sectors).await.unwrap().nsid,
+            node.create_volume("tank", node.table().claim_new().unwrap(), small_sectors).await.unwrap().nsid,
             Nsid(1)
         );
         at_door(&handles, 0, |door| async move {
@@ -68,7 +68,7 @@ fn zeroing_takes_exactly_what_was_asked_and_deallocating_whole_blocks_only() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         node.create_volume(
             "tank",
-            node.table().claim_new(),
+            node.table().claim_new().unwrap(),
             NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) },
         )
         .await
@@ -97,7 +97,7 @@ fn writes_to_parts_of_one_block_at_once_lose_nothing() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         node.create_volume(
             "tank",
-            node.table().claim_new(),
+            node.table().claim_new().unwrap(),
             NewVolume { lba_bytes: 512, ..volume("v0", MIB) },
         )
         .await
@@ -123,7 +123,7 @@ fn of_compare_and_writes_at_once_one_wins() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let zeros = Bytes::from(vec![0; 4096]);
@@ -145,7 +145,7 @@ fn a_volume_is_the_same_through_every_reactor() {
     let (node, handles) = node(2);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
         at_door(&handles, 1, |door| async move {
             open(&door, 1).write(4096, pattern(8192, 5)).await.unwrap();
             let error = open(&door, 1).write(8 * MIB, pattern(4096, 5)).await.unwrap_err();
@@ -175,7 +175,7 @@ fn atomicity_is_promised_for_what_is_written_as_one() {
         node.create_pool(small, drives("a", 3), false).await.unwrap();
         node.create_pool(pool("tank"), drives("b", 3), false).await.unwrap();
         for (pool, sector) in [("small", 4096), ("tank", 4096), ("tank", 512)] {
-            let nsid = node.table().claim_new();
+            let nsid = node.table().claim_new().unwrap();
             let new = NewVolume { lba_bytes: sector, ..volume(&format!("v{sector}"), MIB) };
             node.create_volume(pool, nsid, new).await.unwrap();
         }
@@ -193,7 +193,7 @@ fn hosts_are_told_of_every_change_that_they_can_see() {
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let none = NewVolume { access: AccessList::Allow(Default::default()), ..volume("v0", MIB) };
-        node.create_volume("tank", node.table().claim_new(), none).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), none).await.unwrap();
         let door_of =
             |index| {
                 let handles = handles.clone();
@@ -228,8 +228,11 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
-        let made = node.create_volume("tank", node.table().claim_new(), volume("v1", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        let made = node
+            .create_volume("tank", node.table().claim_new().unwrap(), volume("v1", 8 * MIB))
+            .await
+            .unwrap();
         at_door(&handles, 0, |door| async move {
             open(&door, 2).write(0, pattern(MIB as usize, 9)).await.unwrap()
         })
@@ -268,10 +271,11 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
     let (node, _handles) = node(1);
     drive(async move {
         node.create_pool(pool("old"), drives("a", 3), false).await.unwrap();
-        let old = node.create_volume("old", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
+        let old =
+            node.create_volume("old", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
-        node.create_volume("new", node.table().claim_new(), volume("v0", MIB)).await.unwrap();
+        node.create_volume("new", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
         node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
@@ -397,13 +401,17 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         assert!(matches!(same, NodeError::SameDrive(..)), "{same}");
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         for size in [0, 4095, u64::MAX - 4095] {
-            let error =
-                node.create_volume("tank", node.table().claim_new(), volume("v0", size)).await.unwrap_err();
+            let error = node
+                .create_volume("tank", node.table().claim_new().unwrap(), volume("v0", size))
+                .await
+                .unwrap_err();
             assert!(matches!(error, NodeError::Size(_)), "{size}: {error}");
         }
-        node.create_volume("tank", node.table().claim_new(), volume("v0", 2 * MIB)).await.unwrap();
-        let again =
-            node.create_volume("tank", node.table().claim_new(), volume("v0", MIB)).await.unwrap_err();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 2 * MIB)).await.unwrap();
+        let again = node
+            .create_volume("tank", node.table().claim_new().unwrap(), volume("v0", MIB))
+            .await
+            .unwrap_err();
         assert!(matches!(again, NodeError::VolumeExists { .. }), "{again}");
         let shrunk = node.resize_volume("tank", "v0".into(), MIB, false).await.unwrap_err();
         assert!(matches!(shrunk, NodeError::Shrinks { .. }), "{shrunk}");
@@ -437,7 +445,7 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
         // No parity: nothing can restore what is lost, so that the pool waits for the drive however slow the test is.
         let striped = NewPool { level: Level::RAID0, ..pool("tank") };
         node.create_pool(striped, drives("a", 4), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
         let data = pattern(4096, 5);
         let written = data.clone();
         at_door(&handles, 0, |door| async move { open(&door, 1).write(0, written).await.unwrap() }).await;

@@ -66,7 +66,7 @@ async fn two_pools() -> (TestNode, Handles) {
     for name in ["slow", "other"] {
         let shape = NewPool { chunk_bytes: Some(CHUNK_BYTES), ..pool(name) };
         node.create_pool(shape, drives(name, 4), false).await.expect("it is made");
-        let claim = node.table().claim_new();
+        let claim = node.table().claim_new().unwrap();
         node.create_volume(name, claim, volume("v0", 16 * MIB)).await.expect("it is made");
     }
     (node, handles)
@@ -343,7 +343,7 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
             sleep(LOOK_INTERVAL).await;
         }
         assert!(is_held.load(Ordering::Relaxed), "it waits for them");
-        let waits = node.create_volume("other", node.table().claim_new(), volume("v1", 16 * MIB));
+        let waits = node.create_volume("other", node.table().claim_new().unwrap(), volume("v1", 16 * MIB));
         let changes_behind_it = async {
             let added = node.add_drive("other", "mem:128MiB#more".to_owned(), false).await;
             (added, node.close_pool("other").await)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ashlar_block::Cause;
 use ashlar_drive::Panicking;
 use ashlar_reactor::{sleep, spawn_joined};
-use ashlar_store::OpenPolicy;
-use ashlar_volume::{Door, NodeError, Nsid, VolumeIo};
+use ashlar_store::{OpenPolicy, ScrubState};
+use ashlar_volume::{Door, NodeError, Nsid, Order, VolumeIo};
 use bytes::Bytes;
 
 use crate::support::{
@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 async fn two_pools(node: &TestNode) {
     for (name, prefix) in [("ill", "a"), ("well", "b")] {
         node.create_pool(pool(name), drives(prefix, 3), false).await.unwrap();
-        node.create_volume(name, node.table().claim_new(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume(name, node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
     }
 }
 
@@ -96,7 +96,7 @@ fn a_panic_in_a_checkpoint_is_told_to_whoever_waits_for_it() {
         two_pools(&node).await;
         write(&handles, 1, 0, 11).await.unwrap();
         panic_at_next_write(&handles).await;
-        let made = node.create_volume("ill", node.table().claim_new(), volume("v1", MIB)).await;
+        let made = node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await;
         assert!(matches!(made, Err(NodeError::Stopped { ref pool, .. }) if pool == "ill"), "{made:?}");
         out_of_service(&node, &handles).await;
         the_other_goes_on_and_nothing_is_lost(&node, &handles).await;
@@ -152,6 +152,30 @@ fn a_panic_while_a_pool_is_opened_keeps_it_closed_and_it_opens_later() {
         assert!(matches!(opened, Err(NodeError::Stopped { .. })), "{opened:?}");
         assert!(matches!(node.report("ill").await, Err(NodeError::NoSuchPool(_))));
         the_other_goes_on_and_nothing_is_lost(&node, &handles).await;
+    });
+}
+
+/// The scrub was noted as going on, so that the next start would go on with it.
+#[test]
+fn a_scrub_that_was_stopped_stays_so_if_the_pool_ends_at_once() {
+    let (node, handles) = node(1);
+    drive(async move {
+        two_pools(&node).await;
+        write(&handles, 1, 0, 11).await.unwrap();
+        for spec in drives("a", 3) {
+            with_faults(&handles, &spec, |faults| faults.slow_down(Duration::from_millis(20))).await;
+        }
+        node.scrub("ill", Order::Start).await.unwrap();
+        node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await.unwrap();
+        node.scrub("ill", Order::Stop).await.unwrap();
+        panic_at_next_write(&handles).await;
+        // Or the pool's own work meets it first.
+        drop(node.create_volume("ill", node.table().claim_new().unwrap(), volume("v2", MIB)).await);
+        out_of_service(&node, &handles).await;
+        heal(&handles).await;
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
+        let scrub = node.report("ill").await.unwrap().status.scrub;
+        assert!(scrub.is_none_or(|scrub| scrub.state != ScrubState::Running));
     });
 }
 

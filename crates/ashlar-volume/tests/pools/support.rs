@@ -105,7 +105,8 @@ pub async fn stopped(handles: &Handles) -> Vec<StoppedPool> {
     handles.call(ReactorIndex(0), |_| async { STOPPED.with_borrow(Vec::clone) }).await.expect("it runs")
 }
 
-fn faults_here(spec: &str) -> Faults {
+/// The faults of the drive that this reactor has by this text.
+pub fn faults_here(spec: &str) -> Faults {
     FAULTS.with_borrow_mut(|faults| faults.entry(spec.to_owned()).or_default().clone())
 }
 

@@ -50,6 +50,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
+        NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
     }
@@ -59,6 +60,7 @@ fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
     match error.cause {
         Cause::Internal => (ErrorKind::Internal, "internal"),
         Cause::OutOfRange => (ErrorKind::Invalid, "invalid_size"),
+        Cause::Formatting => (ErrorKind::Conflict, "volume_formatting"),
         Cause::NoSuchVolume => (ErrorKind::NotFound, "no_such_volume"),
         _ => (ErrorKind::Unavailable, "pool_failed"),
     }

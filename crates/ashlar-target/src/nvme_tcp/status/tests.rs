@@ -13,6 +13,7 @@ fn every_cause_has_its_status() {
         (Cause::Miscompare, 0x4285),
         (Cause::NoSuchVolume, 0x400b),
         (Cause::NotReady, 0x0082),
+        (Cause::Formatting, 0x0084),
         (Cause::Internal, 0x0006),
     ];
     for (cause, bits) in golden {
@@ -24,4 +25,5 @@ fn every_cause_has_its_status() {
 fn what_passes_comes_with_a_delay_for_hosts_that_honour_it() {
     assert_eq!(of_cause(Cause::NotReady, true).bits(), 0x0882);
     assert!(!of_cause(Cause::NotReady, true).is_dnr());
+    assert_eq!(of_cause(Cause::Formatting, true).bits(), 0x0884);
 }

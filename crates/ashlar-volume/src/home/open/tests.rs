@@ -1,4 +1,5 @@
 use super::*;
+use crate::door::SubsystemInfo;
 
 fn given(drives: &[(u16, &str)]) -> Vec<(DriveId, String)> {
     drives.iter().map(|(id, spec)| (DriveId(*id), (*spec).to_owned())).collect()
@@ -12,4 +13,27 @@ fn drives_that_contradict_each_other_are_named_by_their_paths() {
     let diverged = OpenError::Diverged { drive: DriveId(0) };
     let diverged = not_opened("tank", diverged, &[], &given[..2]).to_string();
     assert!(diverged.contains("it is /dev/nvme0n1, and the others are file:/d/1.img"), "{diverged}");
+}
+
+/// The work of a pool that is being opened may panic before the pool is open.
+#[test]
+fn numbers_of_a_pool_that_does_not_come_to_be_open_are_let_go_of() {
+    let subsystem = SubsystemInfo {
+        nqn: "nqn.2014-08.org.example:node".into(),
+        serial: "S".into(),
+        model: "M".into(),
+        firmware: "1".into(),
+    };
+    let table = Table::new(subsystem, 4, 1);
+    let claimed = || Claimed { table: &table, nsids: RefCell::default() };
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let claimed = claimed();
+        assert_eq!([3, 4].map(|nsid| claimed.claim(Nsid(nsid)).unwrap()), [Nsid(3), Nsid(4)]);
+        panic!("as its work does");
+    }));
+    assert!(panicked.is_err());
+    let opened = claimed();
+    assert_eq!(opened.claim(Nsid(3)).unwrap(), Nsid(3), "it has its number still");
+    opened.keep();
+    assert_eq!(claimed().claim(Nsid(3)).unwrap(), Nsid(5), "another pool has it now");
 }

@@ -14,7 +14,7 @@ impl Shared {
     pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
         let new = requests::new_volume(&request)?;
         self.check_available(&request.pool).await?;
-        let nsid = self.node.table().claim_new();
+        let nsid = self.node.table().claim_new().map_err(api_error)?;
         let high = self.node.table().nsid_high();
         let noted = self.memory().remember_new_nsids(high);
         noted.inspect_err(|_| self.node.table().take_back(nsid))?;

@@ -1,0 +1,97 @@
+//! A volume that a host formats: everybody else is refused meanwhile, and no other volume waits.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use ashlar_block::{Cause, IoError};
+use ashlar_reactor::{sleep, spawn_joined};
+use ashlar_volume::{Door, FormatRequest, NodeError, Nsid, VolumeIo};
+use bytes::Bytes;
+
+use crate::support::{
+    Handles, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_faults,
+};
+
+const MIB: u64 = 1 << 20;
+
+fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+}
+
+fn data() -> Bytes {
+    vec![7; 4096].into()
+}
+
+/// Has a format of namespace 1 begun, which comes to no end before the drives go on.
+async fn begin_format(handles: &Handles) -> Arc<AtomicBool> {
+    let is_done = Arc::new(AtomicBool::new(false));
+    let done = is_done.clone();
+    at_door(handles, 0, |door| async move {
+        open(&door, 1).write(0, data()).await.unwrap();
+        drives("a", 3).iter().for_each(|spec| faults_here(spec).stall());
+        let format = async move {
+            door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 }).await.unwrap();
+            done.store(true, Ordering::Release);
+        };
+        let mut format = Box::pin(format);
+        assert!(poll_once(format.as_mut()).await.is_pending());
+        drop(spawn_joined(format));
+    })
+    .await;
+    is_done
+}
+
+async fn poll_once<T>(mut work: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+    poll_fn(move |cx| Poll::Ready(work.as_mut().poll(cx))).await
+}
+
+fn is_formatting<T>(done: Result<T, NodeError>) -> bool {
+    matches!(done, Err(NodeError::Io(IoError { cause: Cause::Formatting, .. })))
+}
+
+/// The drives answer nothing meanwhile: what waited for the format, or for its pool, would wait for ever.
+#[test]
+fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once() {
+    let (node, handles) = node(1);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v1", 8 * MIB)).await.unwrap();
+        let is_done = begin_format(&handles).await;
+        at_door(&handles, 0, |door| async move {
+            let (formatted, host) = (open(&door, 1), host("a"));
+            let request = FormatRequest { lba_bytes: 4096 };
+            for refused in [
+                formatted.read(0, 4096).await.map(drop),
+                formatted.write(0, data()).await,
+                formatted.deallocate(0..4096).await,
+                formatted.flush().await,
+                door.format(&host, Nsid(1), request).await,
+                door.set_write_protected(&host, Nsid(1), true).await,
+            ] {
+                assert_eq!(refused.map_err(|error| error.cause), Err(Cause::Formatting));
+            }
+            open(&door, 2).flush().await.expect("nothing is asked of the other one");
+            assert_eq!(open(&door, 2).read(0, 4096).await.unwrap()[..], [0; 4096]);
+        })
+        .await;
+        let name = || "v0".to_owned();
+        assert!(is_formatting(node.resize_volume("tank", name(), 16 * MIB, false).await));
+        assert!(is_formatting(node.rename_volume("tank", name(), "v2".parse().unwrap()).await));
+        assert!(is_formatting(node.delete_volume("tank", name()).await));
+        for spec in drives("a", 3) {
+            with_faults(&handles, &spec, |faults| faults.resume()).await;
+        }
+        while !is_done.load(Ordering::Acquire) {
+            sleep(Duration::from_millis(1)).await;
+        }
+        let read = at_door(&handles, 0, |door| async move { open(&door, 1).read(0, 4096).await.unwrap() });
+        assert_eq!(read.await[..], [0; 4096]);
+        node.resize_volume("tank", name(), 16 * MIB, false).await.unwrap();
+        node.delete_volume("tank", name()).await.unwrap();
+    });
+}
