@@ -167,8 +167,7 @@ impl<B: DriveBay> Home<B> {
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
-        let opened = Store::open(&world, found, options, policy).await;
-        let (store, mut opened) = opened.map_err(|error| {
+        let (store, mut opened) = Store::open(&world, found, options, policy).await.map_err(|error| {
             let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
             not_opened(&name, error, &others, &given)
         })?;
