@@ -252,7 +252,7 @@ fn a_node_that_has_no_identity_yet_does_not_start_where_none_can_be_written() {
     let said = refused(serve(&place, &disk.0));
     assert_says(&said, &["has no node.toml", "Read-only file system", "remount,rw", "--state"]);
     let said = refused(serve(&place, &disk.0.join("deeper")));
-    assert_says(&said, &["cannot make the state directory", "Read-only file system"]);
+    assert_says(&said, &["cannot make the state directory", "Read-only file system", "remount,rw"]);
     disk.remount("rw");
     start(&place, &disk.0).terminate();
 }

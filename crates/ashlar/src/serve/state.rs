@@ -133,7 +133,11 @@ impl NodeState {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It is not there, and cannot be made.
-    #[error("cannot make the state directory {}: {source}", path.display())]
+    #[error(
+        "cannot make the state directory {}: {source}; {}, or choose another one with --state",
+        path.display(),
+        way_out(source, path)
+    )]
     Make {
         /// The directory.
         path: PathBuf,
