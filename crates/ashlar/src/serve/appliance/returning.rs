@@ -72,7 +72,7 @@ impl Shared {
                         "the drive comes and goes: the next time it is left alone for ten minutes"
                     );
                 }
-                if let Err(error) = self.memory().remember(&record) {
+                if let Err(error) = self.remember_as_it_is(&record).await {
                     tracing::error!(pool, error = error.body.message, "remembering a drive that came back");
                 }
                 tokio::spawn(self.clone().forget_removed(uuid));
@@ -132,7 +132,7 @@ impl Shared {
         }
         let _changing = self.changing.lock().await;
         let Ok(record) = self.node.record(&uuid).await else { return };
-        if let Err(error) = self.memory().remember(&record) {
+        if let Err(error) = self.remember_as_it_is(&record).await {
             tracing::error!(
                 pool = record.name,
                 error = error.body.message,

@@ -19,8 +19,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Shared {
     pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
         self.check_no_spare([&drive])?;
@@ -60,8 +59,7 @@ impl Shared {
     }
 
     pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
@@ -107,7 +105,7 @@ impl Shared {
         match self.node.add_drive(uuid, spec.clone(), false).await {
             Ok(record) => {
                 tracing::warn!(pool, spec, lost, "a spare has been taken for a drive that is lost");
-                let remembered = self.memory().remember(&record);
+                let remembered = self.remember_as_it_is(&record).await;
                 let remembered =
                     remembered.and_then(|()| self.memory().change_spares(uuid, |spares| spares.taken()));
                 if let Err(error) = remembered {
