@@ -19,6 +19,7 @@ use crate::footprint::Stack;
 
 pub use stable::preference;
 
+mod identity;
 mod stable;
 
 /// The unit in which the kernel tells sizes.

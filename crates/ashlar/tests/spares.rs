@@ -93,6 +93,29 @@ fn a_spare_is_taken_for_what_is_restored_on_fewer_drives() {
     daemon.terminate();
 }
 
+/// As a kernel name does that another disk has after a restart.
+#[test]
+fn a_spare_whose_name_leads_to_another_drive_is_left_alone() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..DRIVES);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
+    let other = place.path("other.img");
+    fs::File::create(&other).unwrap().set_len(place.image(DRIVES).metadata().unwrap().len()).unwrap();
+    fs::rename(&other, place.image(DRIVES)).unwrap();
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    let problem = |place: &Place| shown(place)["spares"][0]["problem"].as_str().map(str::to_owned);
+    place.wait_until("the spare is refused", |place| problem(place).is_some());
+    let why = problem(&place).unwrap();
+    assert!(why.contains("leads to another drive than the one that became a spare"), "{why}");
+    assert!(!is_member(&place, DRIVES));
+    assert!(fs::read(place.image(DRIVES)).unwrap().iter().all(|byte| *byte == 0), "nothing is written to it");
+    place.ok(&["pool", "spare", "remove", "tank", &place.drive(DRIVES)]);
+    place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
+    place.wait_until("the spare is taken", |place| is_member(place, DRIVES));
+    daemon.terminate();
+}
+
 #[test]
 fn a_drive_that_was_to_be_replaced_and_stays_is_not_taken_for_made_good() {
     let place = Place::new();

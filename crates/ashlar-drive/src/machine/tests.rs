@@ -3,13 +3,13 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 /// A machine of files, as the kernel and udev show a real one.
-struct Tree {
+pub(super) struct Tree {
     root: tempfile::TempDir,
     partitions: String,
 }
 
 impl Tree {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         for dir in ["sys/dev/block", "sys/block", "proc", "dev/disk/by-id"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();
@@ -17,13 +17,13 @@ impl Tree {
         Tree { root, partitions: "major minor  #blocks  name\n\n".to_owned() }
     }
 
-    fn machine(&self) -> Machine {
+    pub fn machine(&self) -> Machine {
         fs::write(self.root.path().join("proc/partitions"), &self.partitions).unwrap();
         Machine::below(self.root.path())
     }
 
     /// A device at `place` below `/sys/block`, with these files in its directory.
-    fn add(&mut self, number: &str, place: &str, files: &[(&str, &str)]) {
+    pub fn add(&mut self, number: &str, place: &str, files: &[(&str, &str)]) {
         let dir = self.root.path().join("sys/block").join(place);
         fs::create_dir_all(&dir).unwrap();
         for (name, content) in files {
@@ -42,7 +42,7 @@ impl Tree {
     }
 }
 
-fn number(major: u32, minor: u32) -> DeviceNumber {
+pub(super) fn number(major: u32, minor: u32) -> DeviceNumber {
     DeviceNumber { major, minor }
 }
 

@@ -45,6 +45,8 @@ struct Shared {
     target: Target,
     /// Held over every change to the pools, so that one follows another. Whoever only looks does not wait.
     changing: tokio::sync::Mutex<()>,
+    /// Held while it is noted what a pool consists of, by those as well who change nothing of that.
+    remembering: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
     finder: Finder,
     openers: Openers,
@@ -82,6 +84,7 @@ impl NodeAppliance {
             node,
             target,
             changing: tokio::sync::Mutex::default(),
+            remembering: tokio::sync::Mutex::default(),
             memory: Mutex::new(memory),
             finder,
             openers: Openers::default(),

@@ -54,18 +54,24 @@ impl Named {
 
 /// Refuses drives that are to be taken and are in each other's way, or in that of one that is in use.
 pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
+    ask_drives(move || first_overlap(&drives)).await?.map_or(Ok(()), Err)
+}
+
+/// What a look at drives finds, by a thread of its own, which is left behind if a drive hangs.
+///
+/// # Errors
+/// When the look does not end in time, or cannot begin.
+pub async fn ask_drives<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     let (sender, found) = tokio::sync::oneshot::channel();
-    let look = move || drop(sender.send(first_overlap(&drives)));
-    let thread = std::thread::Builder::new().name("compare-drives".to_owned()).spawn(look);
+    let work = move || drop(sender.send(look()));
+    let thread = std::thread::Builder::new().name("ask-drives".to_owned()).spawn(work);
     let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
     thread.map_err(|_| {
-        no_answer("no thread can be started to compare the drives: the process is at a limit")
+        no_answer("no thread can be started to look at the drives: the process is at a limit")
     })?;
     let waited = tokio::time::timeout(ANSWER_MAX, found).await;
     let found = waited.ok().and_then(Result::ok);
-    let found =
-        found.ok_or_else(|| no_answer("one of the drives does not say what it is made of: it hangs"))?;
-    found.map_or(Ok(()), Err)
+    found.ok_or_else(|| no_answer("one of the drives does not say what it is made of: it hangs"))
 }
 
 fn first_overlap(drives: &[Named]) -> Option<ApiError> {

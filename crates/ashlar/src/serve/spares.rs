@@ -1,6 +1,6 @@
 //! Spare drives: which of them a pool has, and which is taken for what it has lost. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ pub struct Spares {
     pub made_good: Vec<String>,
     /// The one that is being taken. After a crash it may be a member already.
     pub taking: Option<Taking>,
+    /// What tells those that wait from other drives, by how they are named; of one of which nothing tells there is none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub identities: BTreeMap<String, String>,
 }
 
 /// A spare that is being taken.
@@ -52,10 +55,27 @@ impl Spares {
         Some(Taking { spec, lost })
     }
 
+    /// A drive waits from now on.
+    pub fn add(&mut self, spec: String, identity: Option<String>) {
+        self.identities.extend(identity.map(|identity| (spec.clone(), identity)));
+        self.waiting.push(spec);
+    }
+
+    /// It waits no more.
+    pub fn remove(&mut self, spec: &str) {
+        self.waiting.retain(|waiting| *waiting != spec);
+        self.identities.remove(spec);
+    }
+
+    /// Whether the drive that is named so is still the one that became a spare, by what tells it now.
+    pub fn is_still(&self, spec: &str, now: Option<&str>) -> bool {
+        self.identities.get(spec).is_none_or(|identity| now == Some(identity))
+    }
+
     /// What was being taken is a member of the pool now.
     pub fn taken(&mut self) {
         let Some(Taking { spec, lost }) = self.taking.take() else { return };
-        self.waiting.retain(|waiting| *waiting != spec);
+        self.remove(&spec);
         self.made_good.extend(lost);
     }
 

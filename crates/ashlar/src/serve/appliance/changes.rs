@@ -49,6 +49,9 @@ impl Shared {
 
     /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
     pub(super) async fn import_pool(self: Arc<Self>, request: ImportPool) -> Result<Pool, ApiError> {
+        if let ([], [uuid]) = (&*request.drives, &*self.not_open_with(request.pool.as_deref(), &[])) {
+            self.places_are_known(uuid).await;
+        }
         let _changing = self.changing.lock().await;
         self.note_stops().await;
         let by_itself = self.not_open_with(request.pool.as_deref(), &request.drives);
@@ -75,7 +78,6 @@ impl Shared {
         }
         let is_sought = request.drives.is_empty();
         if let (true, [uuid]) = (is_sought, by_itself) {
-            self.places_are_known(uuid).await;
             request.drives = self.found_drives(uuid).into_iter().map(|found| found.spec).collect();
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
@@ -97,10 +99,18 @@ impl Shared {
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
     async fn remember(&self, record: &PoolRecord) -> Result<Pool, ApiError> {
-        self.memory().remember(record);
+        self.remember_as_it_is(record).await;
         self.remember_nsids();
         let report = self.node.report(&record.uuid.to_string()).await.map_err(api_error)?;
         Ok(self.pool(&report))
+    }
+
+    /// Remembers what the pool consists of now, or by `record`, if it has been stopped since. Who has an older record than somebody
+    /// else must not note that after them.
+    pub(super) async fn remember_as_it_is(&self, record: &PoolRecord) {
+        let _remembering = self.remembering.lock().await;
+        let now = self.node.record(&record.uuid.to_string()).await;
+        self.memory().remember(now.as_ref().unwrap_or(record));
     }
 
     /// Numbers that were given out are never given out again, also after a restart.
@@ -171,8 +181,7 @@ impl Shared {
     }
 
     pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
         self.check_distinct(std::slice::from_ref(&request.drive)).await?;
@@ -225,8 +234,7 @@ impl Shared {
         pool: String,
         request: ReplaceDrive,
     ) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let ReplaceDrive { drive, with, force } = request;
         self.check_no_spare([&with])?;
         self.check_not_opening(std::slice::from_ref(&with))?;
@@ -250,8 +258,7 @@ impl Shared {
         pool: String,
         mut request: ReturnDrive,
     ) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         request.drive = self.member_called(&pool, &request.drive, is_lost).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
@@ -319,14 +326,13 @@ impl Shared {
             }
             let _changing = self.changing.lock().await;
             let Ok(record) = self.node.record(&uuid).await else { return };
-            self.memory().remember(&record);
+            self.remember_as_it_is(&record).await;
             return;
         }
     }
 
     pub(super) async fn rename_pool(&self, pool: String, request: RenamePool) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
         let record = self.node.rename_pool(&pool, request.name, closed).await.map_err(api_error)?;
         self.remember(&record).await
@@ -358,8 +364,7 @@ impl Shared {
     }
 
     pub(super) async fn destroy_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         self.consent_to_destroy(consent, &report)?;
         let uuid = report.status.uuid;

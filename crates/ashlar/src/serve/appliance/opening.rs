@@ -13,7 +13,7 @@ use ashlar_volume::{KnownPool, NodeError, Opening, OpeningStage, PoolReport};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::super::finder::{PoolPlaces, Snapshot};
+use super::super::finder::{FoundPlace, PoolPlaces, Snapshot};
 use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::Shared;
@@ -104,7 +104,7 @@ impl Shared {
             }
             self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
             let changed =
-                known.wait_for(|known| places(known, &uuid).is_none_or(|now| now.drives != tried.drives));
+                known.wait_for(|known| places(known, &uuid).is_none_or(|now| !are_same_drives(now, &tried)));
             tokio::select! {
                 _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
                 changed = changed => if changed.is_err() { return },
@@ -141,7 +141,7 @@ impl Shared {
             (report, _) => report?,
         };
         self.warn_of_missing(&report);
-        self.memory().remember(&record);
+        self.remember_as_it_is(&record).await;
         self.remember_nsids();
         tokio::spawn(self.clone().forget_removed(uuid.to_owned()));
         Ok(())
@@ -175,6 +175,19 @@ impl Shared {
             }
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
+    }
+
+    /// Waits for its turn to change the pool, once that is open: no change of another pool waits for that.
+    ///
+    /// # Errors
+    /// Why it is not open.
+    pub(super) async fn turn_to_change(
+        &self,
+        pool: &str,
+    ) -> Result<tokio::sync::MutexGuard<'_, ()>, ApiError> {
+        self.check_available(pool).await?;
+        let changing = self.changing.lock().await;
+        self.why_not_open(pool).map_or(Ok(changing), |(name, why)| Err(not_open(&name, &why)))
     }
 
     fn why_not_open(&self, pool: &str) -> Option<(String, NotOpen)> {
@@ -229,6 +242,15 @@ fn places<'a>(known: &'a Snapshot, uuid: &str) -> Option<&'a PoolPlaces> {
     known.pools.get(uuid)
 }
 
+/// Whether nothing has come and nothing has gone. Whoever tries to open a pool writes to its drives: that they were written to
+/// says nothing.
+fn are_same_drives(now: &PoolPlaces, before: &PoolPlaces) -> bool {
+    let is_same = |(now, before): (&FoundPlace, &FoundPlace)| {
+        (now.uuid, &now.spec) == (before.uuid, &before.spec) && now.mark.is_same_drive(&before.mark)
+    };
+    now.drives.len() == before.drives.len() && now.drives.iter().zip(&before.drives).all(is_same)
+}
+
 /// Whether a pool may be opened later although none of its drives changes: drives are there that could not be opened.
 /// One that another machine has stays that machine's until somebody imports it.
 fn is_tried_again(error: &NodeError, found: &PoolPlaces) -> bool {
@@ -268,3 +290,6 @@ fn not_open(name: &str, why: &NotOpen) -> ApiError {
         NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,7 +72,7 @@ impl Shared {
                         "the drive comes and goes: the next time it is left alone for ten minutes"
                     );
                 }
-                self.memory().remember(&record);
+                self.remember_as_it_is(&record).await;
                 tokio::spawn(self.clone().forget_removed(uuid));
             }
             Err(error) => self.note_refusal(pool, it, &error),
@@ -130,7 +130,7 @@ impl Shared {
         }
         let _changing = self.changing.lock().await;
         let Ok(record) = self.node.record(&uuid).await else { return };
-        self.memory().remember(&record);
+        self.remember_as_it_is(&record).await;
     }
 }
 

@@ -1,17 +1,21 @@
 //! Spares are taken for drives that pools have lost, by the daemon itself.
 
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_control::types::{NameDrive, NameSpare, Pool};
 use ashlar_control::{ApiError, ErrorKind};
+use ashlar_drive::Machine;
 use ashlar_store::DriveCondition;
 use ashlar_volume::{DriveReport, PoolReport};
 
 use super::super::bay::name_the_same;
 use super::super::distinct::{self, Named};
 use super::super::errors::api_error;
+use super::super::finder::{Snapshot, path_of};
 use super::super::spares::{Lacking, Spares, Taking};
+use super::super::state::PoolState;
 use super::Shared;
 
 /// How often it is looked whether a pool has lost a drive.
@@ -19,8 +23,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Shared {
     pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
         self.check_no_spare([&drive])?;
@@ -28,7 +31,9 @@ impl Shared {
         self.check_distinct(std::slice::from_ref(&drive)).await?;
         self.node.prepare_spare(&pool, drive.clone(), force).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
-        self.memory().change_spares(&uuid, |spares| spares.waiting.push(drive));
+        let drive = lasting_name(&drive, &self.finder.snapshot()).unwrap_or(drive);
+        let identity = identity_of(&drive).await?;
+        self.memory().change_spares(&uuid, |spares| spares.add(drive, identity));
         Ok(self.pool(&report))
     }
 
@@ -60,8 +65,7 @@ impl Shared {
     }
 
     pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
-        let _changing = self.changing.lock().await;
-        self.check_available(&pool).await?;
+        let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
@@ -69,7 +73,7 @@ impl Shared {
             let hint = "ashlar pool show lists the spares of a pool";
             ApiError::new(ErrorKind::NotFound, "no_such_spare", message).with_hint(hint)
         })?;
-        self.memory().change_spares(&uuid, |spares| spares.waiting.retain(|waiting| *waiting != spec));
+        self.memory().change_spares(&uuid, |spares| spares.remove(&spec));
         self.memory().spare_is_well(&spec);
         Ok(self.pool(&report))
     }
@@ -98,21 +102,40 @@ impl Shared {
         let lost = lost_members(&report);
         let lacking = Lacking { lost: &lost, is_reduced: report.status.is_reduced };
         let Some(taking) = self.memory().next_spare(uuid, lacking) else { return };
+        if let Err(error) = self.check_is_still(uuid, &report.status.name, &taking.spec).await {
+            return self.refuse_spare(&report.status.name, taking.spec, error.body.message);
+        }
         let Taking { spec, lost } = taking.clone();
         self.memory().change_spares(uuid, |spares| spares.taking = Some(taking));
         let pool = &report.status.name;
         match self.node.add_drive(uuid, spec.clone(), false).await {
             Ok(record) => {
                 tracing::warn!(pool, spec, lost, "a spare has been taken for a drive that is lost");
-                let mut memory = self.memory();
-                memory.remember(&record);
-                memory.change_spares(uuid, Spares::taken);
+                self.remember_as_it_is(&record).await;
+                self.memory().change_spares(uuid, Spares::taken);
             }
-            Err(error) => {
-                tracing::error!(pool, spec, %error, "a spare cannot be taken; it is tried again later");
-                self.memory().spare_is_refused(spec, error.to_string());
-            }
+            Err(error) => self.refuse_spare(pool, spec, error.to_string()),
         }
+    }
+
+    fn refuse_spare(&self, pool: &str, spec: String, error: String) {
+        tracing::error!(pool, spec, error, "a spare cannot be taken; it is tried again later");
+        self.memory().spare_is_refused(spec, error);
+    }
+
+    /// Refuses a spare whose name leads to another drive by now.
+    async fn check_is_still(&self, uuid: &str, pool: &str, spec: &str) -> Result<(), ApiError> {
+        let now = identity_of(spec).await?;
+        let is_still = |known: &PoolState| known.spares.is_still(spec, now.as_deref());
+        if self.memory().pool(uuid).is_none_or(is_still) {
+            return Ok(());
+        }
+        let what = if now.is_some() { "another drive than" } else { "nothing that can be told for" };
+        let message = format!(
+            "{spec} leads to {what} the one that became a spare, and is left alone: ashlar pool spare remove {pool} {spec} forgets it, and \
+             ashlar pool spare add takes what is to be a spare now"
+        );
+        Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
     }
 
     /// What was being taken, by this daemon or one that was killed, is a member now, or waits as before.
@@ -128,6 +151,22 @@ impl Shared {
         let taken = report.drives.iter().any(is_member);
         self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None });
     }
+}
+
+/// The name that outlives restarts of a drive that is given by the kernel's.
+fn lasting_name(spec: &str, known: &Snapshot) -> Option<String> {
+    let path = path_of(spec)?;
+    let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
+    if is_link || spec.starts_with("file:") {
+        return None;
+    }
+    known.stable_names.get(path.file_name()?.to_str()?).cloned()
+}
+
+/// What tells a drive from others.
+async fn identity_of(spec: &str) -> Result<Option<String>, ApiError> {
+    let Some(path) = path_of(spec) else { return Ok(None) };
+    distinct::ask_drives(move || Machine::default().lasting_identity(&path)).await
 }
 
 /// Members that are lost and not restored yet, and for which no drive was added.

@@ -1,6 +1,6 @@
 //! What may block: each job has a thread of its own, which is left behind if it never ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,8 +18,8 @@ use super::look::Message;
 use super::missed::{self, Missed};
 use super::table::{Content, Label, Place};
 
-/// Entries of a directory that are looked at.
-const DIRECTORY_ENTRIES_MAX: usize = 4096;
+/// Files of a directory that may be drives and are looked at, besides those that are known to have been drives.
+pub const DIRECTORY_FILES_MAX: usize = 4096;
 
 /// What a job has come to.
 pub enum Done {
@@ -38,6 +38,8 @@ pub struct Listing {
     pub changed: Option<SystemTime>,
     /// Files that may be drives. `None`: nothing has changed since the look before.
     pub files: Option<BTreeMap<PathBuf, DriveMark>>,
+    /// There are more files of a drive's size than are looked at.
+    pub is_cut: bool,
 }
 
 /// Starts jobs.
@@ -65,13 +67,14 @@ impl Jobs {
         self.spawn(move || Done::Label { place, mark, content: read_label(&path) })
     }
 
-    /// Looks at a directory, unless it has not changed since `known`.
-    pub fn list(&self, path: PathBuf, known: Option<SystemTime>) -> bool {
+    /// Looks at a directory, unless it has not changed since `known`. The files `named` are looked at however many others there
+    /// are.
+    pub fn list(&self, path: PathBuf, known: Option<SystemTime>, named: BTreeSet<PathBuf>) -> bool {
         let watch = self.watch.clone();
         self.spawn(move || {
             watch.iter().for_each(|watch| watch_directory(watch, &path));
             // What cannot be looked at holds nothing.
-            let listing = list(&path, known).unwrap_or_default();
+            let listing = list(&path, known, &named, DIRECTORY_FILES_MAX).unwrap_or_default();
             Done::Directory { path, listing }
         })
     }
@@ -136,17 +139,28 @@ fn try_read_label(path: &Path) -> io::Result<Content> {
     Ok(label.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))
 }
 
-fn list(path: &Path, known: Option<SystemTime>) -> io::Result<Listing> {
+fn list(
+    path: &Path,
+    known: Option<SystemTime>,
+    named: &BTreeSet<PathBuf>,
+    files_max: usize,
+) -> io::Result<Listing> {
     let changed = fs::metadata(path)?.modified().ok();
     if known.is_some() && changed == known {
-        return Ok(Listing { changed, files: None });
+        return Ok(Listing { changed, files: None, is_cut: false });
     }
-    let files = fs::read_dir(path)?.flatten().take(DIRECTORY_ENTRIES_MAX).filter_map(|entry| {
-        let path = entry.path();
-        let mark = DriveMark::of_file(&fs::metadata(&path).ok()?)?;
-        could_be_drive(&mark).then_some((path, mark))
-    });
-    Ok(Listing { changed, files: Some(files.collect()) })
+    let mut files: BTreeMap<PathBuf, DriveMark> = named.iter().filter_map(|path| candidate(path)).collect();
+    let others = fs::read_dir(path)?.flatten().map(|entry| entry.path()).filter(|path| !named.contains(path));
+    let mut others = others.filter_map(|path| candidate(&path));
+    files.extend(others.by_ref().take(files_max));
+    let is_cut = others.next().is_some();
+    Ok(Listing { changed, files: Some(files), is_cut })
+}
+
+/// A file, if it could be a drive.
+fn candidate(path: &Path) -> Option<(PathBuf, DriveMark)> {
+    let mark = DriveMark::of_file(&fs::metadata(path).ok()?)?;
+    could_be_drive(&mark).then(|| (path.to_owned(), mark))
 }
 
 /// Whether a file has a size that a drive can have.
@@ -154,3 +168,6 @@ fn could_be_drive(mark: &DriveMark) -> bool {
     let DriveMark::File { size_bytes, .. } = mark else { return false };
     *size_bytes >= DRIVE_BYTES_MIN && size_bytes.is_multiple_of(SECTOR_BYTES as u64)
 }
+
+#[cfg(test)]
+mod tests;

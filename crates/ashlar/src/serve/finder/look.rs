@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant, SystemTime};
@@ -16,7 +16,7 @@ use rustix::fs::inotify;
 use tokio::sync::watch;
 
 use super::choose::{Candidate, Remembered, choose};
-use super::jobs::{Done, Jobs, Listing};
+use super::jobs::{DIRECTORY_FILES_MAX, Done, Jobs, Listing};
 use super::missed::{Missed, path_of};
 use super::survey::Survey;
 use super::table::{Content, Known, Place, QUICK_MAX};
@@ -48,6 +48,8 @@ struct Directory {
     is_due: bool,
     /// It was looked at.
     is_known: bool,
+    /// It has more files than are looked at.
+    is_cut: bool,
 }
 
 /// A place where a member was, and no member of its pool is.
@@ -231,10 +233,14 @@ impl Looker {
         self.drives_of_pools().filter(|(spec, _)| !spec.starts_with("file:")).map(|(_, path)| path).collect()
     }
 
+    fn files_of_pools(&self) -> Vec<PathBuf> {
+        self.drives_of_pools().filter(|(spec, _)| spec.starts_with("file:")).map(|(_, path)| path).collect()
+    }
+
     /// Those that somebody has named, and those in which files are that pools have as drives.
     fn wanted_directories(&self) -> BTreeSet<PathBuf> {
-        let files = self.drives_of_pools().filter(|(spec, _)| spec.starts_with("file:"));
-        let parents = files.filter_map(|(_, path)| Some(path.parent()?.to_owned()));
+        let files = self.files_of_pools();
+        let parents = files.iter().filter_map(|path| Some(path.parent()?.to_owned()));
         parents.chain(self.wanted.directories.iter().cloned()).collect()
     }
 
@@ -243,6 +249,7 @@ impl Looker {
         (directory.asked, directory.is_known) = (None, true);
         directory.changed = listing.changed;
         let Some(files) = listing.files else { return };
+        directory.note_cut(&path, listing.is_cut);
         self.survey.see_directory(&path, files);
         self.gaps.values_mut().for_each(|gap| gap.is_due = true);
     }
@@ -278,12 +285,7 @@ impl Looker {
                 self.survey.table.end_read(&place, &mark, Known::Unread);
             }
         }
-        for (path, directory) in &mut self.directories {
-            if directory.is_due && directory.asked.is_none() {
-                directory.is_due = false;
-                directory.asked = self.jobs.list(path.clone(), directory.changed).then_some(now);
-            }
-        }
+        self.begin_listings(now);
         self.take_second_labels();
         self.see_gaps();
         for ((pool, spec), gap) in &mut self.gaps {
@@ -291,6 +293,19 @@ impl Looker {
                 gap.is_due = false;
                 let asked = self.jobs.explain(pool.clone(), spec.clone(), gap.missed.clone());
                 gap.asked = asked.then_some(now);
+            }
+        }
+    }
+
+    fn begin_listings(&mut self, now: Instant) {
+        let files = self.files_of_pools();
+        for (path, directory) in &mut self.directories {
+            if directory.is_due && directory.asked.is_none() {
+                directory.is_due = false;
+                let named = files.iter().filter(|file| file.parent() == Some(path)).cloned().collect();
+                // Of one that is not looked at as a whole other files may be known by now.
+                let known = directory.changed.filter(|_| !directory.is_cut);
+                directory.asked = self.jobs.list(path.clone(), known, named).then_some(now);
             }
         }
     }
@@ -381,6 +396,18 @@ impl Directory {
     /// It is looked at although it may say itself that it has not changed: files in it may have.
     fn look_whatever(&mut self) {
         (self.is_due, self.changed) = (true, None);
+    }
+
+    /// Says once that not all of it is looked at.
+    fn note_cut(&mut self, path: &Path, is_cut: bool) {
+        if is_cut && !self.is_cut {
+            tracing::warn!(
+                "{} has more than {DIRECTORY_FILES_MAX} files of a drive's size, and no more than those are looked at: a drive \
+                 that comes back there under another name may not be found. Move the others elsewhere",
+                path.display()
+            );
+        }
+        self.is_cut = is_cut;
     }
 }
 

@@ -57,3 +57,17 @@ fn a_member_that_stays_after_all_gets_a_spare_once_it_is_lost() {
     assert_eq!(next(&spares, &lost(&["x"]), &[]).map(|taking| taking.spec), Some("a".to_owned()));
     assert_eq!(spares.made_good, ["y"]);
 }
+
+#[test]
+fn a_name_that_leads_to_another_drive_is_no_spare() {
+    let mut spares = Spares::default();
+    spares.add("/dev/sdb".to_owned(), Some("naa.1".to_owned()));
+    spares.add("/dev/vdb".to_owned(), None);
+    assert!(spares.is_still("/dev/sdb", Some("naa.1")));
+    assert!(!spares.is_still("/dev/sdb", Some("naa.2")));
+    assert!(!spares.is_still("/dev/sdb", None), "nothing is there");
+    assert!(spares.is_still("/dev/vdb", Some("naa.2")), "nothing told it");
+    spares.remove("/dev/sdb");
+    assert!(spares.is_still("/dev/sdb", None));
+    assert_eq!((spares.waiting.len(), spares.identities.len()), (1, 0));
+}

@@ -1,0 +1,46 @@
+//! What tells a drive from others also after a restart, whatever the kernel calls it then.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use super::{DeviceNumber, Machine};
+
+impl Machine {
+    /// What tells the drive at `path` from others, also after a restart. `None`: nothing is there, or nothing tells.
+    pub fn lasting_identity(&self, path: &Path) -> Option<String> {
+        let found = fs::metadata(path).ok()?;
+        if found.file_type().is_block_device() {
+            return self.identity_of_device(DeviceNumber::of(found.rdev()));
+        }
+        found.is_file().then(|| format!("inode {}", found.ino()))
+    }
+
+    fn identity_of_device(&self, number: DeviceNumber) -> Option<String> {
+        let dir = self.dir(number).canonicalize().ok()?;
+        match self.number_in(&dir.join("partition")) {
+            Some(partition) => {
+                Some(format!("{} partition {partition}", self.identity_of_disk(dir.parent()?)?))
+            }
+            None => self.identity_of_disk(&dir),
+        }
+    }
+
+    /// A name that the disk carries itself, or what it is made of.
+    fn identity_of_disk(&self, dir: &Path) -> Option<String> {
+        let said = |file: &str| {
+            let text = self.text(&dir.join(file))?.trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        let on_file = || {
+            let (file, part) = self.backing(dir)?;
+            Some(format!("{} from byte {}", file.display(), part.start))
+        };
+        let mapped = || said("dm/uuid").or_else(|| said("dm/name"));
+        let own = || said("wwid").or_else(|| said("device/wwid"));
+        on_file().or_else(mapped).or_else(own).or_else(|| said("serial")).or_else(|| said("device/serial"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
