@@ -1,4 +1,5 @@
-//! Commands and what they carry: a command that was understood is understood the same after it was written.
+//! Commands and what they carry: a command that was understood is understood the same after it was
+//! written.
 
 use ashlar_nvme::admin::{self, AdminCommand, FeatureSelect, FormatNvm, GetLogPage, Identify};
 use ashlar_nvme::event::AsyncEvent;

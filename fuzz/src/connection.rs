@@ -1,5 +1,5 @@
-//! A whole target: what one connection sends, whatever it is, ends with that connection, harms nobody else, and
-//! is answered by the rules of the protocol.
+//! A whole target: what one connection sends, whatever it is, ends with that connection, harms
+//! nobody else, and is answered by the rules of the protocol.
 
 #[path = "../../crates/ashlar-target/tests/support/mod.rs"]
 mod support;
@@ -72,7 +72,8 @@ impl Harness {
         Harness { rig: Rig::with_limits(limits), standing: None }
     }
 
-    /// Sends the input on a connection of its own and reads what comes until the target has closed it.
+    /// Sends the input on a connection of its own and reads what comes until the target has closed
+    /// it.
     ///
     /// # Panics
     /// If the target does not close, breaks the protocol, or still knows the host afterwards.
@@ -156,7 +157,7 @@ fn write(cid: Cid, sgl: SglDescriptor) -> Sqe {
     sqe
 }
 
-// --- seeds --------------------------------------------------------------------------------------------------
+// --- seeds ---------------------------------------------------------------------------------------
 
 /// Sessions of every stage, two of them recorded from Linux.
 pub fn seeds() -> Vec<Seed> {

@@ -1,5 +1,5 @@
-//! What is on drives. Structures that a checksum or a MAC protects are read as they come and then once more
-//! with the checksum put right, so that what lies behind it is reached as well.
+//! What is on drives. Structures that a checksum or a MAC protects are read as they come and then
+//! once more with the checksum put right, so that what lies behind it is reached as well.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ fn patched(input: &[u8], at: usize, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(patched)
 }
 
-// --- superblock ---------------------------------------------------------------------------------------------
+// --- superblock ----------------------------------------------------------------------------------
 
 const SUPERBLOCK_CRC_AT: usize = 12;
 
@@ -80,7 +80,7 @@ pub fn superblock_seeds() -> Vec<Seed> {
     vec![("superblock", superblock.encode())]
 }
 
-// --- beat ---------------------------------------------------------------------------------------------------
+// --- beat ----------------------------------------------------------------------------------------
 
 const BEAT_CRC_AT: usize = 8;
 
@@ -115,7 +115,7 @@ pub fn beat_seeds() -> Vec<Seed> {
     vec![("beat", beat.encode())]
 }
 
-// --- root ---------------------------------------------------------------------------------------------------
+// --- root ----------------------------------------------------------------------------------------
 
 const ROOT_CRC_AT: usize = 8;
 const ROOT_COVERED_FROM: usize = 12;
@@ -182,7 +182,7 @@ fn member(number: u16, state: MemberState) -> MemberRecord {
     }
 }
 
-// --- segment table ------------------------------------------------------------------------------------------
+// --- segment table -------------------------------------------------------------------------------
 
 /// Reads a segment table. Its counts come from the root: here from the first four bytes.
 pub fn segment_table(input: &[u8]) {
@@ -219,7 +219,7 @@ fn geometry() -> Geometry {
     Geometry::new(columns.collect(), 1)
 }
 
-// --- batch header -------------------------------------------------------------------------------------------
+// --- batch header --------------------------------------------------------------------------------
 
 const MAC_AT: usize = 8;
 const MAC_FROM: usize = 24;
@@ -271,7 +271,7 @@ pub fn batch_header_seeds() -> Vec<Seed> {
     vec![("full", full), ("empty", header.encode(&SECRET))]
 }
 
-// --- pages of the maps --------------------------------------------------------------------------------------
+// --- pages of the maps ---------------------------------------------------------------------------
 
 fn page_of(input: &[u8]) -> &[u8] {
     &input[..input.len().min(PAGE_BYTES_MAX)]
@@ -381,7 +381,7 @@ pub fn directory_seeds() -> Vec<Seed> {
     vec![("first", page::encode_directory(&first)), ("later", page::encode_directory(&later))]
 }
 
-// --- catalog ------------------------------------------------------------------------------------------------
+// --- catalog -------------------------------------------------------------------------------------
 
 /// Reads the volume table.
 pub fn catalog(input: &[u8]) {
@@ -436,8 +436,9 @@ pub fn catalog_seeds() -> Vec<Seed> {
         drives: catalog.scrub.drives.clone(),
     });
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent drives, of drives that a scrub has
-    // found something on, of how far rebuild and rebalance are, and of a scrub that goes on and of the reserve is its end.
+    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent
+    // drives, of drives that a scrub has found something on, of how far rebuild and rebalance are,
+    // and of a scrub that goes on and of the reserve is its end.
     let progress = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + 2 + 4 * 8 + 1;
     let old =
         used[..used.len() - (progress + 1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();

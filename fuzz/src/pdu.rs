@@ -51,7 +51,8 @@ enum Event {
     Fault(PduFault, Vec<u8>),
 }
 
-/// Decodes a stream that comes in `pieces`; payload goes past [`Decoder::step`] where `directly` says so.
+/// Decodes a stream that comes in `pieces`; payload goes past [`Decoder::step`] where `directly`
+/// says so.
 struct Run {
     decoder: Decoder,
     setting: Setting,

@@ -1,5 +1,6 @@
-//! A whole pool, of any geometry, under the commands of hosts, whatever they are: every one is answered, nothing panics,
-//! and what was acknowledged is read, also after crashes, restarts and losses of drives.
+//! A whole pool, of any geometry, under the commands of hosts, whatever they are: every one is
+//! answered, nothing panics, and what was acknowledged is read, also after crashes, restarts and
+//! losses of drives.
 //!
 //! An input says what the pool is like, and then step by step what is done to it.
 
@@ -458,7 +459,8 @@ fn open(world: &PoolWorld, drives: &[PoolDrive]) -> Store<PoolWorld> {
     opened.expect("enough drives are left").0
 }
 
-/// The bytes of a pool's plan: its level, flags, drives beyond the fewest, size of chunks, blocks of its volume.
+/// The bytes of a pool's plan: its level, flags, drives beyond the fewest, size of chunks, blocks
+/// of its volume.
 fn plan_bytes(level: &[u8], flags: u8, drives: u8, chunk: u8) -> Vec<u8> {
     [level, &[flags, drives, chunk], &[0xff, 0x01]].concat()
 }

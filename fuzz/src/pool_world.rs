@@ -1,4 +1,5 @@
-//! A world for one pool: tasks on this thread, time that passes only when all of them wait, and drives in memory.
+//! A world for one pool: tasks on this thread, time that passes only when all of them wait, and
+//! drives in memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -14,8 +15,8 @@ use ashlar_block::{
 };
 use bytes::Bytes;
 
-/// Longer than anything takes that a host waits for. A pool's heartbeats go on for ever, so a deadlock shows by
-/// nothing else.
+/// Longer than anything takes that a host waits for. A pool's heartbeats go on for ever, so a
+/// deadlock shows by nothing else.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;

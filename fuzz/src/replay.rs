@@ -33,7 +33,8 @@ fn directory(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
 }
 
-/// Compares `seeds` with the files that the fuzzer begins with, or writes them if the environment asks for it.
+/// Compares `seeds` with the files that the fuzzer begins with, or writes them if the environment
+/// asks for it.
 pub fn check_seed_files(target: &str, seeds: &[Seed]) {
     let directory = directory(target);
     let write = std::env::var_os(WRITE_VARIABLE).is_some();

@@ -1,4 +1,5 @@
-//! Write amplification: what garbage collection moves for each block that hosts write, when it has become steady.
+//! Write amplification: what garbage collection moves for each block that hosts write, when it has
+//! become steady.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,16 +49,19 @@ impl Pattern {
 pub struct Amplification {
     /// Blocks written into stripes, moved ones included, for each block that hosts wrote.
     pub blocks: f64,
-    /// Bytes written to drives for each byte that hosts wrote: parity, headers, journal and map included.
+    /// Bytes written to drives for each byte that hosts wrote: parity, headers, journal and map
+    /// included.
     pub bytes: f64,
 }
 
 /// The pool whose write amplification is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
-    /// Its segments. What is kept free, open, or waits for a checkpoint weighs the more the fewer there are.
+    /// Its segments. What is kept free, open, or waits for a checkpoint weighs the more the fewer
+    /// there are.
     pub segments: u64,
-    /// Bytes of a chunk. What is left of a collected segment fills a batch the worse the smaller it is.
+    /// Bytes of a chunk. What is left of a collected segment fills a batch the worse the smaller it
+    /// is.
     pub chunk_bytes: u32,
     /// How much of the space behind parity lives.
     pub live_percent: u64,

@@ -14,7 +14,8 @@ use crate::start::Pool;
 const RUN_BLOCKS: u64 = 32;
 
 impl Run {
-    /// Reads every block that something was ever written to, now and then twice. Nothing else goes on meanwhile.
+    /// Reads every block that something was ever written to, now and then twice. Nothing else goes
+    /// on meanwhile.
     pub async fn check_all(&self, pool: &Pool) -> Result<(), String> {
         let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
         for id in ids {

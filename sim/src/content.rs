@@ -22,7 +22,8 @@ static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..(1 << 20) / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect()
 });
 
-/// What the blocks of one write are like. The last digit of a version, so that a version says it by itself.
+/// What the blocks of one write are like. The last digit of a version, so that a version says it by
+/// itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
     /// A quarter does not compress, a quarter hardly, the rest more or less.
@@ -85,7 +86,8 @@ fn noise(block: u64, version: Version) -> Option<&'static [u8]> {
     Some(&NOISE[from..from + noisy.saturating_sub(LABEL_BYTES)])
 }
 
-/// What a block reads as once this version of it was written: the version, or 0 where that leaves zeros.
+/// What a block reads as once this version of it was written: the version, or 0 where that leaves
+/// zeros.
 pub fn shown(block: u64, version: Version) -> Version {
     if noise(block, version).is_some() { version } else { 0 }
 }

@@ -1,11 +1,12 @@
 //! What is drawn, and what never is: which pairs of circumstances writes have met.
 //!
-//! A bug lives where circumstances meet: a write of 256 KiB of a certain content ended the daemon, on pools of two data
-//! columns. All of that was possible and nothing drew it together, and nobody could see that. So each dimension of the
-//! product has a list of values here, each acknowledged write notes where it was, and a long run fails if two values
-//! that can meet never did.
+//! A bug lives where circumstances meet: a write of 256 KiB of a certain content ended the daemon,
+//! on pools of two data columns. All of that was possible and nothing drew it together, and nobody
+//! could see that. So each dimension of the product has a list of values here, each acknowledged
+//! write notes where it was, and a long run fails if two values that can meet never did.
 //!
-//! What the simulation has no part in (sectors of volumes, digests, reactors) is told of in `docs/reliability.md`.
+//! What the simulation has no part in (sectors of volumes, digests, reactors) is told of in
+//! `docs/reliability.md`.
 
 use std::ops::Range;
 

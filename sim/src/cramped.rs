@@ -1,5 +1,6 @@
-//! A pool that is as full as it can be and then loses drives: what lives has more room than there is left for it. It takes nothing
-//! new, but whatever else is asked of it, for as long as it is asked, it does not halt; and what is trimmed comes back.
+//! A pool that is as full as it can be and then loses drives: what lives has more room than there
+//! is left for it. It takes nothing new, but whatever else is asked of it, for as long as it is
+//! asked, it does not halt; and what is trimmed comes back.
 
 use std::time::Duration;
 
@@ -21,7 +22,8 @@ const CHUNKS: u64 = 64;
 const VOLUME_BLOCKS: u64 = 1 << 20;
 /// Blocks of a write.
 const WRITE_BLOCKS: u64 = 8;
-/// Requests after each loss that take a checkpoint each: more than there are rows in what is kept for them.
+/// Requests after each loss that take a checkpoint each: more than there are rows in what is kept
+/// for them.
 const REQUESTS: u64 = 120;
 /// One of so many requests is a restart.
 const RESTART_ONCE_IN: u64 = 12;
@@ -149,7 +151,8 @@ impl Cramped {
         self.pool.close().await.expect("it works");
     }
 
-    /// Loses drives one after the other, each once what lived on the one before is restored, until what lives has no room any more.
+    /// Loses drives one after the other, each once what lived on the one before is restored, until
+    /// what lives has no room any more.
     async fn outgrown(mut self) {
         let live = self.pool.status().space.limit * LIVE_PERCENT / 100;
         self.fill_bytes(live).await;
@@ -275,8 +278,8 @@ fn run<F: Future<Output = ()> + 'static>(seed: u64, main: impl FnOnce(SimWorld) 
     world.stop();
 }
 
-/// Seed 9457: every checkpoint took some of what only checkpoints may take, nothing was left to collect into, and the last one
-/// found no segment.
+/// Seed 9457: every checkpoint took some of what only checkpoints may take, nothing was left to
+/// collect into, and the last one found no segment.
 #[test]
 fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_something() {
     for seed in 0..4 {
@@ -286,8 +289,8 @@ fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_som
     }
 }
 
-/// Each block was an update of the map, and the next checkpoint had to write all of them: there were not so many segments, neither
-/// then nor at any start after it.
+/// Each block was an update of the map, and the next checkpoint had to write all of them: there
+/// were not so many segments, neither then nor at any start after it.
 #[test]
 fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
     for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4)] {
@@ -298,8 +301,8 @@ fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
     }
 }
 
-/// Restoring takes room, and has to leave the last that there is: what the drive had brought was of no use to anything else, and
-/// the pool stayed as it was beside it.
+/// Restoring takes room, and has to leave the last that there is: what the drive had brought was of
+/// no use to anything else, and the pool stayed as it was beside it.
 #[test]
 fn a_full_pool_that_has_lost_a_drive_is_whole_again_once_it_gets_another() {
     for seed in 0..4 {

@@ -1,14 +1,16 @@
 //! The drives of a pool: which are bad at a start, and which may be so at the next.
 //!
-//! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that lies stays bad for good, for
-//! nobody knows what is wrong on it. One that fails openly is bad only until the pool has been opened with it again and
-//! has kept it: from then on it has all that it should, and another may fail instead. One that the pool has given up
-//! counts until the pool has restored all that lived on it, and has released it: then another may fail, as long as
-//! enough are left.
+//! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that lies
+//! stays bad for good, for nobody knows what is wrong on it. One that fails openly is bad only
+//! until the pool has been opened with it again and has kept it: from then on it has all that it
+//! should, and another may fail instead. One that the pool has given up counts until the pool has
+//! restored all that lived on it, and has released it: then another may fail, as long as enough are
+//! left.
 //!
-//! The pool names drives by numbers; here they are known by their platters. A drive that comes back has another number, and
-//! its old one is lost until what it missed has been restored. From the moment in which its return begins a root may name it:
-//! it must be there until the pool says whether it is a member.
+//! The pool names drives by numbers; here they are known by their platters. A drive that comes back
+//! has another number, and its old one is lost until what it missed has been restored. From the
+//! moment in which its return begins a root may name it: it must be there until the pool says
+//! whether it is a member.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,12 +69,13 @@ pub struct Drives {
     liars: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
-    /// Those of them that are back, where more than the level survives are suspects: one more was away for a while, and the pool
-    /// could do without it. They do nothing wrong.
+    /// Those of them that are back, where more than the level survives are suspects: one more was
+    /// away for a while, and the pool could do without it. They do nothing wrong.
     back: BTreeSet<usize>,
     /// Drives that the pool needs no more, members or not.
     released: BTreeSet<usize>,
-    /// Drives that the pool began to take when its last start was cut: it may need them, or not know them.
+    /// Drives that the pool began to take when its last start was cut: it may need them, or not
+    /// know them.
     coming: BTreeSet<usize>,
     parity: usize,
     /// At this start. Holds the liars and the suspects.
@@ -229,8 +232,9 @@ impl Drives {
         }
     }
 
-    /// One more drive is away than the level survives, if as many are suspects already; all others are well. A pool that
-    /// opens so has not relied on what the suspects lack. False if there is nothing to be seen of that.
+    /// One more drive is away than the level survives, if as many are suspects already; all others
+    /// are well. A pool that opens so has not relied on what the suspects lack. False if there is
+    /// nothing to be seen of that.
     pub fn overdraw(&mut self, rng: &mut XorShift) -> bool {
         // One that knows the newest root has to be left.
         let knowing = self.needed().count().saturating_sub(self.suspects.len() + 1);
@@ -275,7 +279,8 @@ impl Drives {
             if rng.below(2) == 0 { &self.bad - &self.back } else { &(&self.bad - &self.back) - &self.liars };
     }
 
-    /// After a start that ended with drives in these conditions (`None`: it did not come to that). Returns how many healed.
+    /// After a start that ended with drives in these conditions (`None`: it did not come to that).
+    /// Returns how many healed.
     pub fn settle(&mut self, held: Option<&BTreeMap<u16, Held>>) -> u64 {
         let Some(held) = held else {
             self.suspects.clone_from(&self.bad);
@@ -287,7 +292,8 @@ impl Drives {
         self.coming = self.beyond(held);
         let before = std::mem::take(&mut self.suspects);
         self.suspects = &lost & &self.bad;
-        // No segment has lost columns on all of them, or the pool would have stopped. It needs those that are back.
+        // No segment has lost columns on all of them, or the pool would have stopped. It needs
+        // those that are back.
         let too_many = self.suspects.len() > self.bad_max;
         self.back = if too_many { &self.suspects & &online } else { BTreeSet::new() };
         self.bad = &self.bad - &self.released;

@@ -7,7 +7,8 @@ use std::ops::AddAssign;
 pub enum Fault {
     /// A write is acknowledged and not done.
     LostWrite,
-    /// Writes of a moment are acknowledged and not done; by all drives at the same moments, as far as they do that as often.
+    /// Writes of a moment are acknowledged and not done; by all drives at the same moments, as far
+    /// as they do that as often.
     LostMoment,
     /// A write goes to another place.
     MisdirectedWrite,
@@ -19,7 +20,8 @@ pub enum Fault {
     BadSectors,
     /// A write is refused.
     WriteError,
-    /// A flush is refused; the next one "succeeds". What the first was for can be read until the power is cut, and is lost then.
+    /// A flush is refused; the next one "succeeds". What the first was for can be read until the
+    /// power is cut, and is lost then.
     FlushError,
     /// Everything is refused for a while, then the drive is as if nothing had been.
     Glitch,
@@ -37,7 +39,8 @@ pub enum Fault {
     TornWithinSectors,
     /// Likewise of 4 KiB.
     TornBetweenSectors,
-    /// What was done and not flushed is gone with the power, while something later stayed. Has no rate.
+    /// What was done and not flushed is gone with the power, while something later stayed. Has no
+    /// rate.
     Reordered,
 }
 

@@ -26,8 +26,8 @@ const STEADY_PERCENT: u64 = 80;
 const STEADY_TURNS: u64 = 3;
 /// Part of the trimmed space that must be writable again at once, in percent.
 const WRITABLE_AGAIN_PERCENT: u64 = 90;
-/// Bytes written to drives for a byte that hosts write and its parity, at most: moves, headers, the journal and the map
-/// included. In pools as small as these they weigh more than in real ones.
+/// Bytes written to drives for a byte that hosts write and its parity, at most: moves, headers, the
+/// journal and the map included. In pools as small as these they weigh more than in real ones.
 const WRITE_AMPLIFICATION_MAX: f64 = 5.0;
 
 impl Run {

@@ -1,4 +1,5 @@
-//! A pool on drives that never fail, in a world without power cuts: for what takes many writes to see.
+//! A pool on drives that never fail, in a world without power cuts: for what takes many writes to
+//! see.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -143,7 +144,8 @@ impl Good {
         made.map_err(|error| error.to_string())
     }
 
-    /// Does all writes of a load, or ends with the first error, when nothing is outstanding any more.
+    /// Does all writes of a load, or ends with the first error, when nothing is outstanding any
+    /// more.
     pub async fn write(&self, id: VolumeId, load: Load) -> Result<(), IoError> {
         let left = Rc::new(Cell::new(load.writes));
         let working = Rc::new(Cell::new(load.outstanding));

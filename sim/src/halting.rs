@@ -1,5 +1,5 @@
-//! A pool that loses more drives than its level survives, in the middle of everything, or has no room any more: it halts, nobody
-//! waits for ever, and when it is closed, its drives are free.
+//! A pool that loses more drives than its level survives, in the middle of everything, or has no
+//! room any more: it halts, nobody waits for ever, and when it is closed, its drives are free.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -85,8 +85,8 @@ async fn let_go(world: &SimWorld, pool: Pool, platters: &[SharedPlatter]) {
     assert_eq!(held, 0, "drives that somebody still has open");
 }
 
-/// Fills a pool with small writes, of which the journal is full as well, and closes it: in order, or while the file system
-/// under a drive is full.
+/// Fills a pool with small writes, of which the journal is full as well, and closes it: in order,
+/// or while the file system under a drive is full.
 fn close_full(seed: u64, sparse: bool) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
     let main = fill_and_close(world.clone(), sparse);
@@ -117,7 +117,8 @@ async fn fill_and_close(world: SimWorld, sparse: bool) {
     let_go(&world, pool, &platters).await;
 }
 
-/// Closes a pool of which two drives hang for ever, while a host waits for a write: it cannot do without both.
+/// Closes a pool of which two drives hang for ever, while a host waits for a write: it cannot do
+/// without both.
 fn close_hung(seed: u64) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
     let own = world.clone();
@@ -212,7 +213,8 @@ fn a_pool_that_cannot_do_without_drives_that_hang_is_closed_in_bounded_time() {
     (0..10).for_each(close_hung);
 }
 
-/// Nobody could open it again: the pool that had halted kept it, and knew of none that was to be let go of.
+/// Nobody could open it again: the pool that had halted kept it, and knew of none that was to be
+/// let go of.
 #[test]
 fn a_drive_that_was_coming_back_when_the_pool_halted_can_be_opened_again() {
     (0..10).for_each(halt_while_one_comes_back);

@@ -1,4 +1,5 @@
-//! A rebuild that is held to a latency of hosts, on drives that do one operation at a time: hosts wait behind it, and it behind them.
+//! A rebuild that is held to a latency of hosts, on drives that do one operation at a time: hosts
+//! wait behind it, and it behind them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -34,9 +35,10 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LAX: Duration = Duration::from_millis(100);
 const IMPOSSIBLE: Duration = Duration::from_micros(20);
 
-/// Late answers while a rebuild is held to a latency, in hundredths of a percent. The share at which 100 are late is
-/// approached from both sides, for an average of 90. The first windows, in which the share comes down to that, add some, and so
-/// does chance, for a window has a thousand answers, of which ten may be late.
+/// Late answers while a rebuild is held to a latency, in hundredths of a percent. The share at
+/// which 100 are late is approached from both sides, for an average of 90. The first windows, in
+/// which the share comes down to that, add some, and so does chance, for a window has a thousand
+/// answers, of which ten may be late.
 const LATE_MAX: usize = 140;
 
 /// A pool that loses a drive.
@@ -67,7 +69,8 @@ const NARROW: Scene = Scene {
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 
-/// What hosts have waited for while all drives were there, and while what lived on one was restored; and how long that took.
+/// What hosts have waited for while all drives were there, and while what lived on one was
+/// restored; and how long that took.
 struct Watched {
     normal: Vec<Duration>,
     rebuilding: Vec<Duration>,
@@ -117,7 +120,8 @@ impl Scene {
         Watched { normal, rebuilding: hosts.waited.take(), took: world.now().since(lost_at) }
     }
 
-    /// A pool with a volume that has been written; after that its drives do one operation at a time.
+    /// A pool with a volume that has been written; after that its drives do one operation at a
+    /// time.
     async fn make(self, world: &SimWorld, platters: &[SharedPlatter]) -> (Pool, VolumeId) {
         let made = make_pool(world, platters, Level::RAID5, CHUNK_BYTES, Options::default()).await;
         let pool = made.expect("good drives");

@@ -28,7 +28,8 @@ const ROOM_IS_BACK: Duration = Duration::from_secs(10);
 /// How long after each other writes of the same block begin, at most.
 const CONTEST_MICROSECONDS: u64 = 400;
 
-/// No request takes longer where drives answer at once. What waits for room waits for whole collections, one after the other.
+/// No request takes longer where drives answer at once. What waits for room waits for whole
+/// collections, one after the other.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// No request takes longer where drives stall: dozens of stalls one after the other.
@@ -168,7 +169,8 @@ impl Run {
         seen
     }
 
-    /// The same with more drives away than the level survives: it may be refused, and if it is not, all is as it should be.
+    /// The same with more drives away than the level survives: it may be refused, and if it is not,
+    /// all is as it should be.
     pub fn overdrawn(self) -> Self {
         Run { overdrawn: true, ..self }
     }
@@ -241,7 +243,8 @@ impl Run {
             }
             // Nothing is lost, and the next start finds room.
             Err(OpenError::FileSystemFull) if self.plan.sparse && !self.spared => {}
-            // Drives kept it waiting in the middle of a beat, and it has written no root yet by which it could tell.
+            // Drives kept it waiting in the middle of a beat, and it has written no root yet by
+            // which it could tell.
             Err(OpenError::Unsure) if self.plan.has_stalls() => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
@@ -344,7 +347,7 @@ impl Run {
         Ok(())
     }
 
-    // --- actions ------------------------------------------------------------------------------------------------
+    // --- actions ---------------------------------------------------------------------------------
 
     async fn write(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
         let count = match self.world.below(16) {
@@ -437,7 +440,8 @@ impl Run {
         Sort::ALL[self.world.below(Sort::ALL.len() as u64) as usize]
     }
 
-    /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is not in the volume now.
+    /// Blocks on one of the volume's islands, and behind it if so many are wanted. `None`: it is
+    /// not in the volume now.
     fn some_blocks(&self, id: VolumeId, count: u64) -> Option<Range<u64>> {
         let islands = &self.plan.volume.islands;
         let hot_part =

@@ -1,4 +1,5 @@
-//! A volume whose blocks all belong to one shard of the map: its deltas are many times what a checkpoint may write.
+//! A volume whose blocks all belong to one shard of the map: its deltas are many times what a
+//! checkpoint may write.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,7 +13,8 @@ use crate::good::{Good, GoodDrives, Load, Next};
 const DRIVES: GoodDrives = GoodDrives { count: 3, chunks: 400, chunk_bytes: 64 << 10 };
 /// Bytes of the segments that are kept for a checkpoint, parity included.
 const CHECKPOINT_BYTES: u64 = 3 * 3 * (64 << 10);
-/// Blocks of a range, in which neighbours belong to one shard, and ranges to the next one of the same shard.
+/// Blocks of a range, in which neighbours belong to one shard, and ranges to the next one of the
+/// same shard.
 const RANGE_BLOCKS: u64 = 256;
 const SHARDS: u64 = 64;
 /// Ranges that are used.
@@ -28,7 +30,8 @@ const ROUND_WRITES: u64 = 64;
 /// Until nothing is left of the first deltas.
 const ROUNDS: u64 = 3 * WRITES / ROUND_WRITES;
 
-/// Overwrites the volume at random, looks at what checkpoints write, and reads all after each of two starts.
+/// Overwrites the volume at random, looks at what checkpoints write, and reads all after each of
+/// two starts.
 pub fn overwrite_and_reopen() -> Result<(), String> {
     DRIVES.run(Options::default(), async move |good| {
         let id = good.make_volume(RANGES * SHARDS * RANGE_BLOCKS, true).await?;

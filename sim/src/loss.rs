@@ -1,5 +1,5 @@
-//! What hosts notice of the loss of a drive, on drives that are as fast as NVMe ones, and without what a machine adds: in simulated time
-//! nothing takes the processor's.
+//! What hosts notice of the loss of a drive, on drives that are as fast as NVMe ones, and without
+//! what a machine adds: in simulated time nothing takes the processor's.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

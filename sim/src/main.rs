@@ -39,7 +39,8 @@ use plan::Plan;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Runs the whole store on simulated, faulty drives with power cuts, and checks every block against a model.
+/// Runs the whole store on simulated, faulty drives with power cuts, and checks every block against
+/// a model.
 ///
 /// A failing seed prints the command that replays it exactly.
 #[derive(Parser)]
@@ -60,13 +61,15 @@ struct Arguments {
     /// Only pools whose power is cut, none that is filled: a fifth of the time goes to those.
     #[arg(long)]
     crashes: bool,
-    /// Tell in how many seeds two circumstances of a write have met, of which the fewest: what is hardly drawn.
+    /// Tell in how many seeds two circumstances of a write have met, of which the fewest: what is
+    /// hardly drawn.
     #[arg(long)]
     coverage: bool,
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
-    /// Segments of the pool whose write amplification is measured; a pool of real drives has thousands.
+    /// Segments of the pool whose write amplification is measured; a pool of real drives has
+    /// thousands.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(350..=100_000))]
     segments: u64,
     /// KiB of its chunks; those of a pool of real drives have 1 to 16 MiB.
@@ -224,7 +227,8 @@ thread_local! {
     static SEED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Names the seed of each panic, also of one that ends the process: that of a panic's own clearing up, and any in a release build.
+/// Names the seed of each panic, also of one that ends the process: that of a panic's own clearing
+/// up, and any in a release build.
 fn name_seeds_of_panics() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,7 +1,8 @@
 //! What the blocks of a volume may read as.
 //!
-//! A block has a version that is settled, and perhaps some that were on their way when something went wrong: until it is
-//! read again it may hold any of those, and from then on only the one that was read.
+//! A block has a version that is settled, and perhaps some that were on their way when something
+//! went wrong: until it is read again it may hold any of those, and from then on only the one that
+//! was read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +14,8 @@ use crate::content::shown;
 #[derive(Clone, Copy, Debug)]
 struct Maybe {
     version: Version,
-    /// It may also come after the block was read without it: its write waits for room under a drive.
+    /// It may also come after the block was read without it: its write waits for room under a
+    /// drive.
     late: bool,
 }
 
@@ -53,8 +55,8 @@ impl Block {
         self.maybe.extend(versions.map(|version| Maybe { version, late: false }));
     }
 
-    /// It was read. What is late and was begun after what was read may still come. Of several trims the first may be what was
-    /// read.
+    /// It was read. What is late and was begun after what was read may still come. Of several trims
+    /// the first may be what was read.
     fn decide(&mut self, version: Version, now: Moment) {
         if self.settled != version {
             let read = self.maybe.iter().position(|maybe| maybe.version == version);
@@ -159,14 +161,16 @@ impl Model {
         }
     }
 
-    // --- changes ------------------------------------------------------------------------------------------------
+    // --- changes ---------------------------------------------------------------------------------
 
-    /// A write (or, with version 0, a trim) of `blocks` begins. `None` if one of them is being changed already.
+    /// A write (or, with version 0, a trim) of `blocks` begins. `None` if one of them is being
+    /// changed already.
     pub fn begin(&mut self, blocks: Range<u64>, version: Version, atomic: bool) -> Option<Ticket> {
         self.begin_change(Change { blocks, version, rivals: Vec::new(), atomic: atomic && version != 0 })
     }
 
-    /// Writes of one block begin that are on their way at the same time. They are answered together: done, or perhaps done.
+    /// Writes of one block begin that are on their way at the same time. They are answered
+    /// together: done, or perhaps done.
     pub fn begin_contest(&mut self, block: u64, version: Version, rivals: Vec<Version>) -> Option<Ticket> {
         self.begin_change(Change { blocks: block..block + 1, version, rivals, atomic: false })
     }
@@ -217,7 +221,8 @@ impl Model {
         }
     }
 
-    /// The pool was stopped, or the power was cut: what has not come by now comes at the next start or never.
+    /// The pool was stopped, or the power was cut: what has not come by now comes at the next start
+    /// or never.
     pub fn stop(&mut self) {
         let in_flight = std::mem::take(&mut self.in_flight).into_values().filter(|change| change.atomic);
         self.undecided.extend(in_flight.chain(self.failed.drain(..)));
@@ -230,14 +235,15 @@ impl Model {
         self.in_flight.values().any(|change| change.overlaps(blocks))
     }
 
-    // --- the size -----------------------------------------------------------------------------------------------
+    // --- the size --------------------------------------------------------------------------------
 
     /// Blocks that hosts may use, however a change of the size ends.
     pub fn usable_blocks(&self) -> u64 {
         self.other_size.map_or(self.size_blocks, |other| other.min(self.size_blocks))
     }
 
-    /// A change of the size begins. `None` if one is on its way, or blocks behind the new end are being changed.
+    /// A change of the size begins. `None` if one is on its way, or blocks behind the new end are
+    /// being changed.
     pub fn begin_resize(&mut self, blocks: u64) -> Option<Ticket> {
         if self.other_size.is_some() {
             return None;
@@ -247,7 +253,8 @@ impl Model {
         Some(ticket)
     }
 
-    /// The volume has been seen with this size. What lies behind the end of one that was made smaller is gone.
+    /// The volume has been seen with this size. What lies behind the end of one that was made
+    /// smaller is gone.
     pub fn see_size(&mut self, blocks: u64) -> Result<(), String> {
         if blocks != self.size_blocks && Some(blocks) != self.other_size {
             let (size, other) = (self.size_blocks, self.other_size);
@@ -261,13 +268,14 @@ impl Model {
         Ok(())
     }
 
-    /// The blocks of one of the atomic writes that are on their way: the `nth`, if there are so many.
+    /// The blocks of one of the atomic writes that are on their way: the `nth`, if there are so
+    /// many.
     pub fn being_written(&self, nth: u64) -> Option<Range<u64>> {
         let atomic = self.in_flight.values().filter(|change| change.atomic);
         atomic.map(|change| change.blocks.clone()).nth(nth as usize)
     }
 
-    // --- reads --------------------------------------------------------------------------------------------------
+    // --- reads -----------------------------------------------------------------------------------
 
     /// A read of blocks begins.
     pub fn begin_read(&mut self, blocks: Range<u64>) -> Read {
@@ -276,8 +284,8 @@ impl Model {
         Read { blocks, before, begun_at: self.now, done: self.done_meanwhile.len() }
     }
 
-    /// A read has ended with these versions. An error if a block never held what was read while the read went on: other
-    /// changes of it may have come and gone meanwhile.
+    /// A read has ended with these versions. An error if a block never held what was read while the
+    /// read went on: other changes of it may have come and gone meanwhile.
     pub fn end_read(&mut self, read: Read, versions: &[Version]) -> Result<(), String> {
         self.check_whole(&read, versions)?;
         for ((block, before), version) in read.blocks.zip(&read.before).zip(versions) {
@@ -287,8 +295,8 @@ impl Model {
                 .flat_map(|change| change.shown(block))
                 .collect();
             let held = before.contains(version) || came.contains(version);
-            // Of a block that another read settled meanwhile, or a change, nobody knows when it was read: zeros may be those
-            // from before.
+            // Of a block that another read settled meanwhile, or a change, nobody knows when it was
+            // read: zeros may be those from before.
             let is_now = self.blocks.get(&block).is_none_or(|block| block.touched_at <= read.begun_at);
             if !self.read(block, *version, is_now) && !held {
                 return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
@@ -318,7 +326,8 @@ impl Model {
         Ok(())
     }
 
-    /// Whether what was read is surely from before `write`: versions of a block ascend, but for zeros.
+    /// Whether what was read is surely from before `write`: versions of a block ascend, but for
+    /// zeros.
     fn is_older(&self, (block, version): (u64, &Version), write: &Change, read: &Read) -> bool {
         let zeroes =
             |change: &Change| change.blocks.contains(&block) && change.shown(block).any(|shown| shown == 0);
@@ -334,7 +343,8 @@ impl Model {
         block.maybe.iter().map(|maybe| maybe.version).chain([block.settled]).collect()
     }
 
-    /// A block was read; `is_now`: what was read is what it holds now. False if it may not hold that now.
+    /// A block was read; `is_now`: what was read is what it holds now. False if it may not hold
+    /// that now.
     fn read(&mut self, block: u64, version: Version, is_now: bool) -> bool {
         let busy = self.is_busy(&(block..block + 1));
         let now = self.now.pass();
@@ -359,7 +369,8 @@ impl Model {
         Ok(())
     }
 
-    /// Blocks before the end that something was ever written to, as runs of at most `run_max` neighbours.
+    /// Blocks before the end that something was ever written to, as runs of at most `run_max`
+    /// neighbours.
     pub fn known_runs(&self, run_max: u64) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for block in self.blocks.range(..self.size_blocks).map(|(block, _)| *block) {

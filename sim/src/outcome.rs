@@ -72,7 +72,8 @@ pub struct Outcome {
     pub sectors_repaired: u64,
     /// Wrong bytes that were corrected.
     pub lies_corrected: u64,
-    /// Times that a pool was scrubbed until nothing was found, and nothing was wrong where anything lives.
+    /// Times that a pool was scrubbed until nothing was found, and nothing was wrong where anything
+    /// lives.
     pub scrubbed: u64,
     /// Sectors that were lied about before that where something lived.
     pub lies_alive: u64,
@@ -101,7 +102,8 @@ impl Outcome {
         Activity::ALL.into_iter().zip(self.cuts_during)
     }
 
-    /// What a long run has to have met, and has not met often enough: then it shows less than it should.
+    /// What a long run has to have met, and has not met often enough: then it shows less than it
+    /// should.
     pub fn lacks(&self, crashes: bool) -> Vec<String> {
         let few = |what: &str, times: u64, wanted: u64| {
             (times < wanted).then(|| format!("{what}: {times} times, not {wanted}"))

@@ -1,4 +1,5 @@
-//! One block that is written again and again, or written and trimmed: there is never much in the map, and soon a great deal to replay.
+//! One block that is written again and again, or written and trimmed: there is never much in the
+//! map, and soon a great deal to replay.
 
 use std::rc::Rc;
 

@@ -41,7 +41,8 @@ impl VolumePlan {
         VolumePlan { shape: Shape::Compact, blocks, islands: vec![Range { start: 0, end: blocks }] }
     }
 
-    /// More than 16 TiB, with little at its start, where the first GiB ends, where 2^32 blocks do, and at its end.
+    /// More than 16 TiB, with little at its start, where the first GiB ends, where 2^32 blocks do,
+    /// and at its end.
     fn far_apart(used: u64) -> Self {
         let (blocks, quarter) = (5 << 30, (used / 4).max(16));
         let around = |at: u64| at - quarter / 2..at + quarter / 2;
@@ -104,10 +105,11 @@ pub struct Plan {
     pub hangs: bool,
     /// Drives that are bad and never say so; no more than the level survives.
     pub liars: Vec<usize>,
-    /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is many, two columns of one
-    /// batch hang now and then, and what is behind it overtakes it.
+    /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is
+    /// many, two columns of one batch hang now and then, and what is behind it overtakes it.
     pub stall_once_in: u64,
-    /// Likewise of moments, in which all drives do so at a time: all of a batch is late, and what comes next is not.
+    /// Likewise of moments, in which all drives do so at a time: all of a batch is late, and what
+    /// comes next is not.
     pub stall_moment: u64,
     /// The drives are files, and what they lie on is full now and then.
     pub sparse: bool,
@@ -119,8 +121,8 @@ pub struct Plan {
     pub starts: u64,
     /// Hosts now and then write their volumes from start to end.
     pub fills: bool,
-    /// One of so many operations goes to any island, the others to the first eighth of them; likewise within an island.
-    /// What is cold enough outlives many segments.
+    /// One of so many operations goes to any island, the others to the first eighth of them;
+    /// likewise within an island. What is cold enough outlives many segments.
     pub cold_once_in: u64,
 }
 
@@ -193,8 +195,8 @@ impl Plan {
         let segments_max = chunks_max / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
-        // From a nearly empty pool to one that is over-full when nothing compresses. Where all is written alike, the pool
-        // becomes as full as its volumes can make it.
+        // From a nearly empty pool to one that is over-full when nothing compresses. Where all is
+        // written alike, the pool becomes as full as its volumes can make it.
         let is_uniform = rng.below(6) == 0;
         let used_max = usable_blocks.min(24_000) * 9 / 20;
         let used = if is_uniform { used_max * 2 } else { 32 + rng.below(used_max) };
@@ -332,7 +334,8 @@ fn parities(rng: &mut XorShift) -> (Level, usize) {
     (level, level.drives_min() + rng.below(3) as usize)
 }
 
-/// Stripes of up to as many columns as there may be, on two drives more at most; or many drives without redundancy.
+/// Stripes of up to as many columns as there may be, on two drives more at most; or many drives
+/// without redundancy.
 fn wide(rng: &mut XorShift) -> (Level, usize) {
     let level = match rng.below(5) as usize {
         0 => Level::RAID0,

@@ -56,13 +56,15 @@ enum Settled {
 /// The content of a drive, and its state.
 pub struct Platter {
     pub size_bytes: u64,
-    /// By number; what was never written is zeros. Copies: the store uses the memory of what is written again.
+    /// By number; what was never written is zeros. Copies: the store uses the memory of what is
+    /// written again.
     sectors: Vec<Option<Box<Sector>>>,
     /// Done, and not yet on stable media; by the numbers of their ends.
     cached: BTreeMap<u64, Done>,
     /// The number of the next write that ends in the cache.
     next_cached: u64,
-    /// What a refused flush was for: it can be read until the power is cut, and no flush is for it any more.
+    /// What a refused flush was for: it can be read until the power is cut, and no flush is for it
+    /// any more.
     lost: BTreeMap<usize, Box<Sector>>,
     /// Sectors that cannot be read until they are written again.
     bad: BTreeSet<usize>,
@@ -116,7 +118,8 @@ impl SharedPlatter {
         })))
     }
 
-    /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or whole.
+    /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or
+    /// whole.
     pub fn cut_power(&self, world: &SimWorld) {
         let mut platter = self.0.borrow_mut();
         platter.lost.clear();
@@ -315,7 +318,8 @@ impl Platter {
         }
     }
 
-    /// The write is lost, or torn: where a lie has left what it would have written, that is no lie any more.
+    /// The write is lost, or torn: where a lie has left what it would have written, that is no lie
+    /// any more.
     fn look_at_lies(&mut self, write: &Done) {
         if !write.is_meant {
             return;

@@ -1,5 +1,5 @@
-//! Machines that reach the same drives: whoever wants the pool while another one has it, whoever is stopped in the middle of it and
-//! goes on when another one has it by now.
+//! Machines that reach the same drives: whoever wants the pool while another one has it, whoever is
+//! stopped in the middle of it and goes on when another one has it by now.
 
 mod doubt;
 mod drives;
@@ -51,7 +51,8 @@ struct Scene {
     platters: Vec<SharedPlatter>,
     versions: Versions,
     openings: Rc<Cell<u64>>,
-    /// Openings that have answered hosts, in that order: who is followed by another one answers no more.
+    /// Openings that have answered hosts, in that order: who is followed by another one answers no
+    /// more.
     answering: Rc<RefCell<Vec<u64>>>,
     /// Machines whose hosts pause.
     paused: Rc<Cell<bool>>,
@@ -279,7 +280,8 @@ async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
             scene.check(&second).await;
         }
         Err(OpenError::InUse { .. }) => {
-            // Who wanted it found the beat of the other one, and may have left its own before: then nobody has it.
+            // Who wanted it found the beat of the other one, and may have left its own before: then
+            // nobody has it.
             if !is_lost(&first) {
                 return scene.check(&first).await;
             }
@@ -338,9 +340,9 @@ async fn want_it_again(scene: Scene, machine: Machine, had: Rc<RefCell<Vec<Open>
     }
 }
 
-/// A machine is stopped while it beats, and goes on just when the one that has taken the pool is stopped: its beat comes over the
-/// other one's, which cannot write another one. Returns how often the roots had to say whose the pool is, and how often the other one
-/// went on.
+/// A machine is stopped while it beats, and goes on just when the one that has taken the pool is
+/// stopped: its beat comes over the other one's, which cannot write another one. Returns how often
+/// the roots had to say whose the pool is, and how often the other one went on.
 async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>>) {
     let first = scene.make(A).await;
     scene.spawn_hosts(&first);

@@ -1,4 +1,5 @@
-//! One seed: a pool is made, started and stopped again and again, mostly by cutting the power, and looked at.
+//! One seed: a pool is made, started and stopped again and again, mostly by cutting the power, and
+//! looked at.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -28,9 +29,11 @@ const CREATION_OPERATIONS: u64 = 80;
 const CLEAN_ACTIONS: u64 = 200;
 /// Drive operations of hosts that fill a pool and keep it nearly full, more or less.
 const FULL_OPERATIONS: u64 = 100_000;
-/// In one seed of so many, the first of each, machines could share the drives: the pool beats on them.
+/// In one seed of so many, the first of each, machines could share the drives: the pool beats on
+/// them.
 const BEATS_PERIOD: u64 = 3;
-/// Longer than anything takes between a start and its end. Beats go on for ever, so that a deadlock shows by nothing else.
+/// Longer than anything takes between a start and its end. Beats go on for ever, so that a deadlock
+/// shows by nothing else.
 const START_MAX: Duration = Duration::from_secs(24 * 3600);
 /// In one seed of so many, the last of each, the clock on the wall jumps.
 const WALL_CLOCK_PERIOD: u64 = 16;
@@ -47,7 +50,8 @@ struct Scenario {
     wall: WallClock,
 }
 
-/// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the simulation.
+/// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the
+/// simulation.
 pub fn run(seed: u64, plan: impl FnOnce(&mut XorShift) -> Plan) -> Result<Outcome, String> {
     run_covering(seed, plan).map(|(outcome, _)| outcome)
 }
@@ -148,9 +152,10 @@ impl Scenario {
         Ok(ended)
     }
 
-    // --- making the pool ----------------------------------------------------------------------------------------
+    // --- making the pool -------------------------------------------------------------------------
 
-    /// Makes the pool. A cut may come at any time: then there is a whole pool, or none, and it is made anew.
+    /// Makes the pool. A cut may come at any time: then there is a whole pool, or none, and it is
+    /// made anew.
     fn create(&mut self) -> Result<(), String> {
         loop {
             let operations =
@@ -208,7 +213,7 @@ impl Scenario {
         self.known.failure().map(|()| answer.get())
     }
 
-    // --- using it -----------------------------------------------------------------------------------------------
+    // --- using it --------------------------------------------------------------------------------
 
     /// A start, hosts at work, and the end of it: a power cut anywhere, or a clean stop.
     fn start(&mut self, actions: u64, operations: u64) -> Result<Ended, String> {
@@ -238,8 +243,8 @@ impl Scenario {
         self.known.failure().map(|()| ended)
     }
 
-    /// A start without one drive more than the level survives, in which nothing is written. The pool refuses it, or all
-    /// that was acknowledged is there.
+    /// A start without one drive more than the level survives, in which nothing is written. The
+    /// pool refuses it, or all that was acknowledged is there.
     fn overdraw(&mut self) -> Result<(), String> {
         if !self.drives.overdraw(&mut self.rng) {
             return Ok(());

@@ -10,8 +10,8 @@ use crate::hosts::Run;
 use crate::start::Pool;
 
 impl Run {
-    /// Scrubs the whole pool, and once more: then nothing may be found, and nothing may be wrong where anything lives. The
-    /// drives do not lie any more.
+    /// Scrubs the whole pool, and once more: then nothing may be found, and nothing may be wrong
+    /// where anything lives. The drives do not lie any more.
     pub async fn scrub_twice(&self, pool: &Pool, watched: &Watched) -> Result<(), String> {
         self.choose_settings(pool).await?;
         let alive = watched.lies_within(&pool.scrubbed_places());
@@ -35,7 +35,8 @@ impl Run {
         Ok(())
     }
 
-    /// A scrub that the start has taken up does not look again at what it had passed, and a power cut may have lost writes there.
+    /// A scrub that the start has taken up does not look again at what it had passed, and a power
+    /// cut may have lost writes there.
     async fn end_scrub_of_before(&self, pool: &Pool) -> Result<(), String> {
         if pool.status().scrub.is_some_and(|scrub| scrub.state == ScrubState::Running) {
             self.scrub(pool).await?;

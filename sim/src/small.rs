@@ -1,4 +1,5 @@
-//! Blocks of which little is left when they are compressed: their records and their map weigh as much as they do.
+//! Blocks of which little is left when they are compressed: their records and their map weigh as
+//! much as they do.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,5 +1,6 @@
-//! A drive that has come instead of a lost one is lost as well, before all that the first had is restored. What lives has lost no
-//! more than one level of redundancy anywhere: the pool goes on, also if the power fails before a root says so, and restores both.
+//! A drive that has come instead of a lost one is lost as well, before all that the first had is
+//! restored. What lives has lost no more than one level of redundancy anywhere: the pool goes on,
+//! also if the power fails before a root says so, and restores both.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -31,8 +31,8 @@ fn a_clock_that_jumps_by_ten_years_costs_nothing() {
     assert!(collected > 0, "the ages of segments were never asked for: {outcomes:?}");
 }
 
-/// Headers and ends of rows were garbage to the collector, which took segments of small blocks over and over, and a
-/// pool that promised room for their data had none for their records.
+/// Headers and ends of rows were garbage to the collector, which took segments of small blocks over
+/// and over, and a pool that promised room for their data had none for their records.
 #[test]
 fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
     let small =
@@ -40,7 +40,8 @@ fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
     assert!(small.collected > 0 && small.moved < 2.0, "{small:?}");
 }
 
-/// Collection had all the time of a pool that was busy and nearly full, and the map outgrew its memory.
+/// Collection had all the time of a pool that was busy and nearly full, and the map outgrew its
+/// memory.
 #[test]
 fn a_busy_pool_that_is_nearly_full_keeps_its_map_within_its_memory() {
     let map_memory_bytes = 4 << 20;

@@ -1,4 +1,5 @@
-//! A volume whose blocks are told apart by their versions: what may be read of each, however many write it and whatever ends them.
+//! A volume whose blocks are told apart by their versions: what may be read of each, however many
+//! write it and whatever ends them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,8 +10,8 @@ use bytes::Bytes;
 use crate::good::noisy_block;
 use crate::start::Pool;
 
-/// What hosts know of a block: the version that was acknowledged last, and the one that was begun last. The first one is 1; what was
-/// never written is zeros.
+/// What hosts know of a block: the version that was acknowledged last, and the one that was begun
+/// last. The first one is 1; what was never written is zeros.
 #[derive(Clone, Copy, Default)]
 struct Known {
     acknowledged: u64,

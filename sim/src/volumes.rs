@@ -12,8 +12,8 @@ use crate::start::Pool;
 const VOLUMES: usize = 2;
 
 impl Run {
-    /// Deletes what a crash left of creations and deletions on their way, and sometimes a volume that is in use: its
-    /// blocks are discarded while the hosts work on the others.
+    /// Deletes what a crash left of creations and deletions on their way, and sometimes a volume
+    /// that is in use: its blocks are discarded while the hosts work on the others.
     pub async fn delete_volumes(&self, pool: &Pool) -> Result<(), String> {
         let live = |(id, volume): (VolumeId, VolumeEntry)| (volume.state == VolumeState::Live).then_some(id);
         let live: Vec<VolumeId> = pool.volumes().into_iter().filter_map(live).collect();

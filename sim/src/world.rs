@@ -1,4 +1,5 @@
-//! A world in one thread: tasks in an order that the seed decides, time that passes only when all wait.
+//! A world in one thread: tasks in an order that the seed decides, time that passes only when all
+//! wait.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +31,8 @@ impl Wake for TaskWaker {
     }
 }
 
-/// A machine, of those that reach the same drives. The first one is everybody else: hosts, operators, the drives themselves.
+/// A machine, of those that reach the same drives. The first one is everybody else: hosts,
+/// operators, the drives themselves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Machine(pub u8);
 
@@ -128,7 +130,8 @@ impl SimWorld {
         self.1
     }
 
-    /// From now on no task of `machine` runs: it is stopped and let go on, or suspended with all that it has in memory.
+    /// From now on no task of `machine` runs: it is stopped and let go on, or suspended with all
+    /// that it has in memory.
     pub fn freeze(&self, machine: Machine) {
         self.0.frozen.borrow_mut().insert(machine);
         self.0.freezes_at.set(None);
@@ -141,8 +144,8 @@ impl SimWorld {
         self.0.freezes_at.set(None);
     }
 
-    /// The machine freezes with the `nth` thing that it does at `offset` from now on: when it is to learn what it has read there, or
-    /// before what it writes has come to the drive.
+    /// The machine freezes with the `nth` thing that it does at `offset` from now on: when it is to
+    /// learn what it has read there, or before what it writes has come to the drive.
     pub fn freeze_at(&self, machine: Machine, offset: u64, nth: u64) {
         self.0.freezes_at.set(Some((machine, offset, nth)));
     }
@@ -174,7 +177,8 @@ impl SimWorld {
         self.0.operations.set(self.0.operations.get() + 1);
     }
 
-    /// Lets the power be cut when drives have done that many operations more, unless it is cut before.
+    /// Lets the power be cut when drives have done that many operations more, unless it is cut
+    /// before.
     pub fn cut_after(&self, operations: u64) {
         let at = self.0.operations.get().saturating_add(operations);
         self.0.cut_at.set(self.0.cut_at.get().min(at));
@@ -190,8 +194,8 @@ impl SimWorld {
         self.below(times) == 0
     }
 
-    /// Runs `main` and what it spawns, until it is done, or `stop` says so, or the power is cut. After that nothing runs
-    /// any more.
+    /// Runs `main` and what it spawns, until it is done, or `stop` says so, or the power is cut.
+    /// After that nothing runs any more.
     pub fn run(&self, main: impl Future<Output = ()> + 'static, stop: impl Fn() -> bool) -> Ended {
         let done = Rc::new(Cell::new(false));
         let flag = done.clone();

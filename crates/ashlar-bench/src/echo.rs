@@ -1,9 +1,9 @@
-//! The control for benchmarks of a target: a server that does nothing but move the same bytes over the same
-//! reactor as NVMe/TCP would, so that the cost of everything else shows as a ratio.
+//! The control for benchmarks of a target: a server that does nothing but move the same bytes over
+//! the same reactor as NVMe/TCP would, so that the cost of everything else shows as a ratio.
 //!
-//! A message begins with its length and the length of the reply that it wants, four bytes each. A 4 KiB read
-//! is a message of 72 bytes with a reply of 24 + 4096 + 24; a 128 KiB write is one of 72 bytes with a reply
-//! of 24 (the R2T), followed by one of 24 + 131,072 with a reply of 24.
+//! A message begins with its length and the length of the reply that it wants, four bytes each. A 4
+//! KiB read is a message of 72 bytes with a reply of 24 + 4096 + 24; a 128 KiB write is one of 72
+//! bytes with a reply of 24 (the R2T), followed by one of 24 + 131,072 with a reply of 24.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,8 +31,8 @@ const MESSAGE_BYTES_MAX: u32 = 4 << 20;
 const LENGTHS_BYTES: usize = 8;
 /// From how many missing bytes on a message is received straight into a buffer.
 const DIRECT_BYTES_MIN: usize = 4096;
-/// From how many missing bytes on a reply is received straight into a buffer, as hosts do with what they read. That sets
-/// how many messages a host hands over at a time.
+/// From how many missing bytes on a reply is received straight into a buffer, as hosts do with what
+/// they read. That sets how many messages a host hands over at a time.
 const DIRECT_REPLY_BYTES_MIN: usize = 32 << 10;
 
 /// One exchange of an operation.
@@ -148,8 +148,8 @@ async fn serve_one(stream: &TcpStream, zeros: &Bytes) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `load` against the server at `address`, and measures it; of the server's processor time what `clock`
-/// observes.
+/// Runs `load` against the server at `address`, and measures it; of the server's processor time
+/// what `clock` observes.
 ///
 /// # Errors
 /// See [`BenchError`].

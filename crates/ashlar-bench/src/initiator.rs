@@ -1,8 +1,8 @@
 //! An NVMe/TCP host.
 //!
-//! [`Controller::connect`] makes an association: an admin queue, I/O queues, a keep alive. [`Namespace`] is
-//! what I/O goes to. [`discover`] asks a discovery service. Everything runs on the reactor of the calling
-//! thread.
+//! [`Controller::connect`] makes an association: an admin queue, I/O queues, a keep alive.
+//! [`Namespace`] is what I/O goes to. [`discover`] asks a discovery service. Everything runs on the
+//! reactor of the calling thread.
 //!
 //! Commands that had no answer when the connection broke are sent again after a reconnection, if
 //! [`ConnectOptions::reconnect`] asks for one: as Linux does it.

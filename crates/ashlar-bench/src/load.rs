@@ -55,9 +55,9 @@ pub struct Load {
     pub connections: u16,
     /// Operations outstanding per connection.
     pub depth: u32,
-    /// Operations that are begun in a second, on all connections together, whether those before have ended or not, as long as no
-    /// more than may be are outstanding. A latency counts from when its operation was to begin. Without it, each operation begins
-    /// when another one ends.
+    /// Operations that are begun in a second, on all connections together, whether those before
+    /// have ended or not, as long as no more than may be are outstanding. A latency counts from
+    /// when its operation was to begin. Without it, each operation begins when another one ends.
     pub per_second: Option<u32>,
     /// How long nothing is counted, so that buffers are warm.
     pub warm_up: Duration,
@@ -116,8 +116,9 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Draws from `count` places: others than any before it in this process. Who overwrites the same places in the same order
-    /// round by round leaves whole segments without anything that lives, and collection with nothing to do.
+    /// Draws from `count` places: others than any before it in this process. Who overwrites the
+    /// same places in the same order round by round leaves whole segments without anything that
+    /// lives, and collection with nothing to do.
     pub(crate) fn new(pattern: Pattern, count: u64) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let random = XorShift::new(NUMBER.fetch_add(1, Ordering::Relaxed));

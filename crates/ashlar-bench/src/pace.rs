@@ -1,4 +1,5 @@
-//! Operations at a rate: each has a moment at which it is to begin, whether those before have ended or not.
+//! Operations at a rate: each has a moment at which it is to begin, whether those before have ended
+//! or not.
 
 use std::time::Duration;
 
@@ -13,15 +14,16 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Of `worker`, one of `workers` that begin so many operations in a second together, one after the other.
+    /// Of `worker`, one of `workers` that begin so many operations in a second together, one after
+    /// the other.
     pub(crate) fn new(per_second: Option<u32>, worker: u32, workers: u32) -> Self {
         let interval = per_second.map(|rate| Duration::from_secs(1) * workers / rate.max(1));
         let due = after(now(), interval.unwrap_or_default() * worker / workers);
         Pace { interval, due }
     }
 
-    /// Waits until the next operation is to begin. Returns when that was to be, from where its latency counts: who comes too late
-    /// because the one before took long has been kept waiting.
+    /// Waits until the next operation is to begin. Returns when that was to be, from where its
+    /// latency counts: who comes too late because the one before took long has been kept waiting.
     pub(crate) async fn next(&mut self) -> Nanos {
         let Some(interval) = self.interval else { return now() };
         sleep(self.due.since(now())).await;

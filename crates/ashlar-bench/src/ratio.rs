@@ -1,5 +1,6 @@
-//! Figures of several rounds in one. A machine that others use, too, gives no two rounds that are the same; but what
-//! is measured in turn, round by round, has the same weather, so that its ratio holds.
+//! Figures of several rounds in one. A machine that others use, too, gives no two rounds that are
+//! the same; but what is measured in turn, round by round, has the same weather, so that its ratio
+//! holds.
 
 use serde::Serialize;
 
@@ -18,11 +19,12 @@ pub struct Ratio {
 const ERROR_MAX: f64 = 0.05;
 
 impl Ratio {
-    /// Of `subject` to `control`, each with one figure per round. `None` without a round in which the control has
-    /// one above zero.
+    /// Of `subject` to `control`, each with one figure per round. `None` without a round in which
+    /// the control has one above zero.
     ///
-    /// `low` and `high` are the rounds between which the median lies by the sign test (B. L. van der Waerden, Mathematical
-    /// Statistics, section 64): of few rounds the lowest and the highest, of many those that a few outliers are beyond.
+    /// `low` and `high` are the rounds between which the median lies by the sign test (B. L. van
+    /// der Waerden, Mathematical Statistics, section 64): of few rounds the lowest and the highest,
+    /// of many those that a few outliers are beyond.
     pub fn of_rounds(subject: &[f64], control: &[f64]) -> Option<Self> {
         let rounds = subject.iter().zip(control).filter(|(_, control)| **control > 0.0);
         let mut ratios: Vec<f64> = rounds.map(|(subject, control)| subject / control).collect();
@@ -33,8 +35,9 @@ impl Ratio {
     }
 }
 
-/// Of so many rounds, how many may lie on the wrong side of the true median by chance: the most for which so many or fewer do with
-/// a probability of at most [`ERROR_MAX`]; none if there is no such number.
+/// Of so many rounds, how many may lie on the wrong side of the true median by chance: the most for
+/// which so many or fewer do with a probability of at most [`ERROR_MAX`]; none if there is no such
+/// number.
 fn outliers(rounds: usize) -> usize {
     let exactly = (0..rounds).scan(0.5f64.powi(rounds as i32), |probability, wrong| {
         let this = *probability;
@@ -48,7 +51,8 @@ fn outliers(rounds: usize) -> usize {
     at_most.take_while(|probability| *probability <= ERROR_MAX).count().saturating_sub(1)
 }
 
-/// The middle of `figures`; the mean of the two in the middle if there are as many above as below; 0 of none.
+/// The middle of `figures`; the mean of the two in the middle if there are as many above as below;
+/// 0 of none.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);

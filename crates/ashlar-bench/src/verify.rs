@@ -1,11 +1,12 @@
 //! A workload that knows what every block must read as.
 //!
-//! Blocks of 4 KiB are filled from real files, stamped with their address and version, written, trimmed and
-//! read at random at a queue depth; every read is checked. What must be in each block is known from one
-//! word per block ([`Model`]), which can be saved and taken up again against the same volume.
+//! Blocks of 4 KiB are filled from real files, stamped with their address and version, written,
+//! trimmed and read at random at a queue depth; every read is checked. What must be in each block
+//! is known from one word per block ([`Model`]), which can be saved and taken up again against the
+//! same volume.
 //!
-//! A write whose answer never came may have been done or not: the block may then hold either version until
-//! it is read or written again.
+//! A write whose answer never came may have been done or not: the block may then hold either
+//! version until it is read or written again.
 
 mod model;
 mod operation;

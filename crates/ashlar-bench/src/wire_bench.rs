@@ -98,7 +98,8 @@ impl Meter {
     }
 }
 
-/// Runs `load` on a namespace, and measures it; of the target's processor time what `clock` observes.
+/// Runs `load` on a namespace, and measures it; of the target's processor time what `clock`
+/// observes.
 ///
 /// # Errors
 /// See [`BenchError`].

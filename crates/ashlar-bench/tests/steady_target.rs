@@ -1,5 +1,6 @@
-//! A target that is warm allocates nothing for a read, and for a write only what shares its data: counted by the
-//! allocator itself. Alone in its process, whose other threads would be counted, too.
+//! A target that is warm allocates nothing for a read, and for a write only what shares its data:
+//! counted by the allocator itself. Alone in its process, whose other threads would be counted,
+//! too.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};

@@ -18,7 +18,8 @@ const KEPT_BYTES_MAX: usize = 64 << 20;
 /// What buffers of zeros share until they are changed, in bytes.
 const SHARED_ZEROS_BYTES: usize = 2 << 20;
 
-/// Zeros that nobody writes. The cell keeps them out of the executable: they are pages that the kernel has only once.
+/// Zeros that nobody writes. The cell keeps them out of the executable: they are pages that the
+/// kernel has only once.
 #[repr(align(4096))]
 struct SharedZeros(UnsafeCell<[u8; SHARED_ZEROS_BYTES]>);
 
@@ -27,8 +28,8 @@ unsafe impl Sync for SharedZeros {}
 
 static SHARED_ZEROS: SharedZeros = SharedZeros(UnsafeCell::new([0; SHARED_ZEROS_BYTES]));
 
-/// Bytes aligned for direct I/O, always initialised: in memory of their own, or zeros that all share until they are
-/// changed.
+/// Bytes aligned for direct I/O, always initialised: in memory of their own, or zeros that all
+/// share until they are changed.
 ///
 /// Dropping it gives memory of its own to the dropping thread's free list.
 pub struct AlignedBuf {
@@ -37,13 +38,15 @@ pub struct AlignedBuf {
     len: usize,
 }
 
-/// An aligned allocation, or none (`bytes` 0). Its bytes are initialised from the start and stay so.
+/// An aligned allocation, or none (`bytes` 0). Its bytes are initialised from the start and stay
+/// so.
 struct Memory {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: `Memory` owns its allocation alone, or points to what nobody writes, and has no thread affinity.
+// SAFETY: `Memory` owns its allocation alone, or points to what nobody writes, and has no thread
+// affinity.
 unsafe impl Send for Memory {}
 // SAFETY: a shared reference gives only shared access to plain bytes.
 unsafe impl Sync for Memory {}
@@ -111,7 +114,8 @@ impl AlignedBuf {
         buf
     }
 
-    /// Whether these are zeros that nobody has changed. False says nothing: a buffer may have been filled with zeros.
+    /// Whether these are zeros that nobody has changed. False says nothing: a buffer may have been
+    /// filled with zeros.
     pub fn is_untouched_zeros(&self) -> bool {
         self.memory.bytes == 0
     }
@@ -122,7 +126,8 @@ impl AlignedBuf {
         *self = Self::cleared(self.len);
     }
 
-    /// Bytes of memory that a buffer of `len` bytes takes, once it has memory of its own: whole sectors, a power of two.
+    /// Bytes of memory that a buffer of `len` bytes takes, once it has memory of its own: whole
+    /// sectors, a power of two.
     pub fn taken_bytes(len: usize) -> usize {
         len.max(1).next_multiple_of(ALIGN_BYTES).next_power_of_two()
     }
@@ -192,8 +197,8 @@ impl Deref for AlignedBuf {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes: of `memory.bytes >= len` that `self` owns, or of the
-        // shared zeros, which nobody writes, or of none.
+        // SAFETY: `start` is valid for `len` initialised bytes: of `memory.bytes >= len` that
+        // `self` owns, or of the shared zeros, which nobody writes, or of none.
         unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr(), self.len) }
     }
 }

@@ -1,8 +1,8 @@
 //! A panic in the work of one pool ends here, so that the other pools go on.
 //!
-//! After a panic nothing that the work has changed is trusted: whoever contains it never runs the pool's work
-//! again, and drops it as a crash would. What several pools share must be whole whenever a pool's work
-//! can panic.
+//! After a panic nothing that the work has changed is trusted: whoever contains it never runs the
+//! pool's work again, and drops it as a crash would. What several pools share must be whole
+//! whenever a pool's work can panic.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -47,8 +47,8 @@ pub fn contained_pool() -> Option<PoolUuid> {
     CONTAINED.get().map(|contained| contained.pool)
 }
 
-/// For the process's panic hook: whether the panic that is being reported ends in [`contain`], which gives `text`
-/// as its reason. If not, it ends the process.
+/// For the process's panic hook: whether the panic that is being reported ends in [`contain`],
+/// which gives `text` as its reason. If not, it ends the process.
 pub fn note_panic(text: &str) -> bool {
     match CONTAINED.get() {
         Some(contained @ Contained { unwinds: false, .. }) => {

@@ -1,7 +1,9 @@
-//! Bytes of hosts' data that are copied between socket and drive, counted once a program asks for it.
+//! Bytes of hosts' data that are copied between socket and drive, counted once a program asks for
+//! it.
 //!
-//! Whoever copies data that a host has sent or will get tells [`note`]. What is not a copy: moving data between the kernel or
-//! a drive and a buffer, compressing, decompressing, and computing parity.
+//! Whoever copies data that a host has sent or will get tells [`note`]. What is not a copy: moving
+//! data between the kernel or a drive and a buffer, compressing, decompressing, and computing
+//! parity.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +15,8 @@ thread_local! {
     static OF_THIS_THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Begins to count, for as long as the program runs. Before that a copy costs a look whether it is counted.
+/// Begins to count, for as long as the program runs. Before that a copy costs a look whether it is
+/// counted.
 pub fn begin() {
     ARE_COUNTED.store(true, Ordering::Relaxed);
 }

@@ -11,7 +11,8 @@ use crate::AlignedBuf;
 pub enum Durability {
     /// When the drive has taken it; a [`Device::flush`] makes it durable.
     Cached,
-    /// When the drive has taken it. Nobody misses it if it is lost with the power, so that no flush is owed for it.
+    /// When the drive has taken it. Nobody misses it if it is lost with the power, so that no flush
+    /// is owed for it.
     Fleeting,
     /// When it is on stable media.
     Stable,
@@ -83,20 +84,22 @@ pub enum DeviceError {
 ///
 /// Offsets and lengths are in bytes and multiples of [`crate::SECTOR_BYTES`]. Operations may be
 /// outstanding in any number and end in any order; the store never has two writes to one sector
-/// outstanding. Dropping a future does not end its operation: the drive keeps the buffer until it does.
+/// outstanding. Dropping a future does not end its operation: the drive keeps the buffer until it
+/// does.
 pub trait Device: 'static {
     /// The drive's size, constant for as long as it is open.
     fn size_bytes(&self) -> u64;
 
-    /// Fills `buf` from `offset`. The buffer comes back in either case; after an error its content means
-    /// nothing.
+    /// Fills `buf` from `offset`. The buffer comes back in either case; after an error its content
+    /// means nothing.
     fn read(
         &self,
         offset: u64,
         buf: AlignedBuf,
     ) -> impl Future<Output = (Result<(), DeviceError>, AlignedBuf)>;
 
-    /// Writes `data` at `offset`. `data` should come from an [`AlignedBuf`], so that it need not be copied.
+    /// Writes `data` at `offset`. `data` should come from an [`AlignedBuf`], so that it need not be
+    /// copied.
     fn write(
         &self,
         offset: u64,
@@ -108,7 +111,7 @@ pub trait Device: 'static {
     /// believed again: what it still holds in its cache may be lost while later flushes succeed.
     fn flush(&self) -> impl Future<Output = Result<(), DeviceError>>;
 
-    /// Tells the drive that the range is no longer needed; its content is then undefined. A hint: a drive
-    /// that cannot do it succeeds.
+    /// Tells the drive that the range is no longer needed; its content is then undefined. A hint: a
+    /// drive that cannot do it succeeds.
     fn discard(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), DeviceError>>;
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Index of a 4 KiB logical block within a volume. (A host that formats a volume with 512-byte sectors
-/// has its own addresses; they end at the volume's door.)
+/// Index of a 4 KiB logical block within a volume. (A host that formats a volume with 512-byte
+/// sectors has its own addresses; they end at the volume's door.)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Lba(pub u64);
 

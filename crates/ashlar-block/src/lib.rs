@@ -1,8 +1,8 @@
 //! Ashlar's vocabulary.
 //!
 //! Units, identifiers, buffers and causes that every other crate speaks, and the few traits through
-//! which a store sees its world: [`Device`], [`Clock`], [`Rng`], [`Spawn`]. A store that uses nothing
-//! else can be run whole in a simulation.
+//! which a store sees its world: [`Device`], [`Clock`], [`Rng`], [`Spawn`]. A store that uses
+//! nothing else can be run whole in a simulation.
 //!
 //! This crate knows nothing of what is above it: no volumes, no stripes, no sockets, no io_uring.
 

@@ -44,8 +44,8 @@ impl MemoryDevice {
     pub fn touched(size_bytes: u64) -> Self {
         let device = Self::new(size_bytes);
         for extent in device.extents.borrow_mut().iter_mut() {
-            // Zeros that were never written are pages that do not exist yet. The compiler must not see that the ones
-            // are overwritten: it would ask for zeros at once.
+            // Zeros that were never written are pages that do not exist yet. The compiler must not
+            // see that the ones are overwritten: it would ask for zeros at once.
             let mut touched: Box<[u8]> = vec![1; EXTENT_BYTES].into();
             black_box(&mut touched).fill(0);
             *extent = Some(touched);

@@ -1,8 +1,8 @@
 //! Paths within the texts that name drives: `file:PATH,size=4GiB`.
 //!
-//! A comma ends the path, so one that belongs to it is written `\,`. A backslash stands for itself, because names
-//! below `/dev` have some (`EFI\x20System`); only in front of a comma, and at the end of the path, two of them
-//! stand for one.
+//! A comma ends the path, so one that belongs to it is written `\,`. A backslash stands for itself,
+//! because names below `/dev` have some (`EFI\x20System`); only in front of a comma, and at the end
+//! of the path, two of them stand for one.
 
 const SEPARATOR: char = ',';
 const ESCAPE: char = '\\';
@@ -50,7 +50,8 @@ pub fn unescaped(place: &str) -> String {
             backslashes += 1;
             continue;
         }
-        // Of an even number in front of a comma each two are one; the last of an odd number is the comma's.
+        // Of an even number in front of a comma each two are one; the last of an odd number is the
+        // comma's.
         let kept = if c == SEPARATOR { backslashes / 2 } else { backslashes };
         path.extend(std::iter::repeat_n(ESCAPE, kept));
         path.push(c);
@@ -60,12 +61,14 @@ pub fn unescaped(place: &str) -> String {
     path
 }
 
-/// A drive's text without its options, which a block device has none of: what two ways of naming one drive have in common.
+/// A drive's text without its options, which a block device has none of: what two ways of naming
+/// one drive have in common.
 pub fn path_of(spec: &str) -> &str {
     if spec.starts_with('/') { spec } else { split_options(spec).0 }
 }
 
-/// Whether `name` is where the drive is, with its options or without; of a file also its path alone.
+/// Whether `name` is where the drive is, with its options or without; of a file also its path
+/// alone.
 pub fn is_at(spec: &str, name: &str) -> bool {
     let path = path_of(spec);
     let file = |name: &str| path.strip_prefix("file:") == Some(split_options(name).0);

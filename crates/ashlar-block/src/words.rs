@@ -12,8 +12,8 @@ pub fn counted_are(count: usize, thing: &str) -> String {
     format!("{} {}", counted(count, thing), if count == 1 { "is" } else { "are" })
 }
 
-/// A name that somebody else has chosen, as it may be shown: what would move the cursor, begin another line or turn the
-/// text around is written as a number.
+/// A name that somebody else has chosen, as it may be shown: what would move the cursor, begin
+/// another line or turn the text around is written as a number.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

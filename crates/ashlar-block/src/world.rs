@@ -20,7 +20,8 @@ impl Nanos {
 
 /// Time. The only source of it for everything below the volumes.
 pub trait Clock {
-    /// Monotonic: never goes back, whatever happens to the wall clock, and goes on while the machine is suspended.
+    /// Monotonic: never goes back, whatever happens to the wall clock, and goes on while the
+    /// machine is suspended.
     fn now(&self) -> Nanos;
     /// Seconds since 1970, for people. Nothing may depend on its order.
     fn unix_seconds(&self) -> u64;
@@ -53,8 +54,8 @@ pub trait Rng {
 
 /// Tasks on the caller's own thread.
 pub trait Spawn {
-    /// Runs `task` to its end, interleaved with the caller. A panic in it ends the process, or all work of the pool:
-    /// a store whose invariant failed must not go on.
+    /// Runs `task` to its end, interleaved with the caller. A panic in it ends the process, or all
+    /// work of the pool: a store whose invariant failed must not go on.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
     /// Lets other tasks run that are ready.
     fn yield_now(&self) -> impl Future<Output = ()> + 'static;

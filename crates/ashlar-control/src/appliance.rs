@@ -42,8 +42,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// A node, as far as the API needs it. Each method ends once what it says is done and durable. Those
-/// that take a [`Consent`] refuse without it what `consent.rs` says.
+/// A node, as far as the API needs it. Each method ends once what it says is done and durable.
+/// Those that take a [`Consent`] refuse without it what `consent.rs` says.
 pub trait Appliance: Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;

@@ -13,7 +13,8 @@ use crate::types::{Happening, Severity};
 
 /// Longest part of what a request brings that its event repeats, in bytes.
 const DETAILS_BYTES_MAX: usize = 256;
-/// Longest name of a pool or volume that an event repeats, in bytes: one that is asked for in vain may be longer.
+/// Longest name of a pool or volume that an event repeats, in bytes: one that is asked for in vain
+/// may be longer.
 const TARGET_BYTES_MAX: usize = 160;
 
 /// Who asks, as the kernel says of the other end of the socket.
@@ -45,7 +46,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change that a request at `path`, below the API's root, asks for. `None`: it changes nothing.
+    /// The change that a request at `path`, below the API's root, asks for. `None`: it changes
+    /// nothing.
     pub fn of(method: &Method, path: &str, body: &Bytes, peer: Peer) -> Option<Self> {
         let path: Vec<&str> = path.trim_matches('/').split('/').collect();
         let operation = operation(method, &path)?;
@@ -59,7 +61,8 @@ impl Change {
         Some(Change { operation, pool, volume, details: cut(&body, DETAILS_BYTES_MAX), peer })
     }
 
-    /// What is told of it, once it was answered. `None`: nothing was done, and the client was asked whether it may be.
+    /// What is told of it, once it was answered. `None`: nothing was done, and the client was asked
+    /// whether it may be.
     pub fn happening(self, response: &Response) -> Option<Happening> {
         let refusal: Option<&ErrorBody> = response.extensions().get();
         if refusal.is_some_and(|refusal| refusal.code == CONFIRMATION_NEEDED) {

@@ -1,7 +1,8 @@
 //! What has happened lately: the newest events, and who follows them.
 //!
-//! A follower is a place in the log and nothing else. One that is slow makes nothing wait and nothing grow: it misses
-//! what leaves the log before it has come there, and the gap in the numbers says so.
+//! A follower is a place in the log and nothing else. One that is slow makes nothing wait and
+//! nothing grow: it misses what leaves the log before it has come there, and the gap in the numbers
+//! says so.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,8 +32,8 @@ struct Kept {
 }
 
 impl EventLog {
-    /// An empty one. Its numbers begin with the time in milliseconds: above all that an earlier daemon gave out, as
-    /// long as that had fewer than a thousand events a second.
+    /// An empty one. Its numbers begin with the time in milliseconds: above all that an earlier
+    /// daemon gave out, as long as that had fewer than a thousand events a second.
     pub fn new() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         Self::beginning_at(since_1970.map_or(0, |time| time.as_millis() as u64))

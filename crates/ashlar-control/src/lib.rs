@@ -1,9 +1,11 @@
 //! The control plane: a node's REST API.
 //!
-//! The [`Appliance`] is what the API stands before: whoever assembles a node implements it. [`types`] are
-//! what goes over the wire, for servers and clients alike; the same document is served as OpenAPI.
+//! The [`Appliance`] is what the API stands before: whoever assembles a node implements it.
+//! [`types`] are what goes over the wire, for servers and clients alike; the same document is
+//! served as OpenAPI.
 //!
-//! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they are made.
+//! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they
+//! are made.
 
 mod appliance;
 mod body;

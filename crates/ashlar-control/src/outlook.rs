@@ -6,8 +6,8 @@ use ashlar_block::ByteSize;
 
 use crate::types::{Obstacle, Progress, Scrub};
 
-/// What is left of a rebuild, an evacuation, a rebalance or a scrub, and for how long or what it waits for:
-/// `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
+/// What is left of a rebuild, an evacuation, a rebalance or a scrub, and for how long or what it
+/// waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outlook {
     /// Bytes that are left.

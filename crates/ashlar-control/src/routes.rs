@@ -121,7 +121,8 @@ async fn wrong_method(method: Method) -> ApiError {
         .with_hint(format!("{API_ROOT}/openapi.json lists what there is"))
 }
 
-/// Errors that the router itself answers with, as for a path that is no text, get the shape of all others.
+/// Errors that the router itself answers with, as for a path that is no text, get the shape of all
+/// others.
 async fn in_one_shape(response: Response) -> Response {
     let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
     let is_error = response.status().is_client_error() || response.status().is_server_error();
@@ -234,8 +235,8 @@ async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool>
     node.stop_scrub(pool).await.map(Json)
 }
 
-/// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already: the pool's
-/// `rebalance` tells how far it is.
+/// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes
+/// on already: the pool's `rebalance` tells how far it is.
 #[utoipa::path(post, path = "/pools/{pool}/rebalance", params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn start_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
@@ -249,8 +250,8 @@ async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<P
     node.stop_rebalance(pool).await.map(Json)
 }
 
-/// Lets hosts have what was kept for when the pool is full (`reserve_bytes`), until so much has been given back that it can
-/// be kept again.
+/// Lets hosts have what was kept for when the pool is full (`reserve_bytes`), until so much has
+/// been given back that it can be kept again.
 #[utoipa::path(post, path = "/pools/{pool}/release-reserve", params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn release_reserve(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {

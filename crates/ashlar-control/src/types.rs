@@ -1,5 +1,6 @@
-//! What goes over the wire. `docs/api.md` has the rule for its names, and a test holds each name to it: a name says its
-//! unit, null is what is not known or does not apply, and no name of an answer is ever left out.
+//! What goes over the wire. `docs/api.md` has the rule for its names, and a test holds each name to
+//! it: a name says its unit, null is what is not known or does not apply, and no name of an answer
+//! is ever left out.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -77,17 +78,20 @@ pub struct Pool {
     pub uuid: String,
     /// 0, 1, 1x3, 5, 6, 7.3 or N+M.
     pub level: Option<String>,
-    /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with `rebuilding` (that is being restored) or
-    /// `need-rebuild` (it is not: `rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a
-    /// drive that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it had), `read-only`, `taken`
-    /// (by another machine that reaches its drives), `uncertain` (too few drives say now whose it is: reads and writes wait), `full`,
-    /// `out-of-room`, `opening` (its drives are looked for or read), `unavailable`, `volatile`.
+    /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with
+    /// `rebuilding` (that is being restored) or `need-rebuild` (it is not: `rebuild.obstacle` or
+    /// `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a drive that is
+    /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
+    /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
+    /// drives say now whose it is: reads and writes wait), `full`, `out-of-room`, `opening` (its
+    /// drives are looked for or read), `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only, taken, uncertain or unavailable, or what its opening waits for.
     pub problem: Option<String>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
-    /// Live data and maps after compression, before redundancy. May be too high for a while, never too low.
+    /// Live data and maps after compression, before redundancy. May be too high for a while, never
+    /// too low.
     pub physical_used_bytes: Option<u64>,
     /// Blocks of its volumes that hold data.
     pub logical_used_bytes: Option<u64>,
@@ -107,7 +111,8 @@ pub struct Pool {
     pub free_bytes: Option<u64>,
     /// Compressed data that can surely be written now; 0 while it is read-only.
     pub safe_to_write_bytes: Option<u64>,
-    /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is released.
+    /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
+    /// released.
     pub reserve_bytes: Option<u64>,
     /// The reserve has been released, and is a part of the limit until so much is free again.
     pub reserve_released: Option<bool>,
@@ -119,26 +124,30 @@ pub struct Pool {
     pub drives: Vec<PoolDrive>,
     /// Drives that are taken for those that it loses, in their order.
     pub spares: Vec<Spare>,
-    /// Drives that are no members and that the daemon has open still, as they are named: those that were removed, for a moment.
+    /// Drives that are no members and that the daemon has open still, as they are named: those that
+    /// were removed, for a moment.
     pub parting: Vec<String>,
     /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
     pub rebuild: Option<Progress>,
-    /// How far it is that what lives is spread over all drives; null if nobody has asked for that, or it is done.
+    /// How far it is that what lives is spread over all drives; null if nobody has asked for that,
+    /// or it is done.
     pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one; null if there was none.
     pub scrub: Option<Scrub>,
     /// Part of the time that rebuilds and rebalances may have, in percent.
     pub recon_prio_percent: Option<u8>,
-    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is one, in microseconds; 0:
-    /// `recon_prio_percent` counts.
+    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
+    /// one, in microseconds; 0: `recon_prio_percent` counts.
     pub recon_p99_us: Option<u64>,
     /// Part of the time that scrubs may have, in percent.
     pub scrub_prio_percent: Option<u8>,
     /// Seconds from the end of one scrub to the next; 0: only on demand.
     pub scrub_interval_seconds: Option<u64>,
-    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up,
+    /// where redundancy allows; 0: never.
     pub fault_threshold: Option<u32>,
-    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy allows; 0: for ever.
+    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy
+    /// allows; 0: for ever.
     pub io_timeout_seconds: Option<u64>,
     /// What has happened since it was opened.
     pub counters: Option<PoolCounters>,
@@ -151,7 +160,8 @@ pub struct Progress {
     pub done_percent: f64,
     /// Bytes of columns that are to be restored, or to be elsewhere.
     pub left_bytes: u64,
-    /// Seconds until it is done, if it goes on as in the last half minute. Null: it has only begun, or was begun anew by a start.
+    /// Seconds until it is done, if it goes on as in the last half minute. Null: it has only begun,
+    /// or was begun anew by a start.
     pub eta_seconds: Option<u64>,
     /// What keeps it from going on. Null: nothing.
     pub obstacle: Option<Obstacle>,
@@ -223,15 +233,19 @@ pub struct PoolDrive {
     pub kernel_name: Option<String>,
     /// `file`, `block device`, `memory`.
     pub kind: Option<String>,
-    /// How it is: `online`, `failed`, `absent`, `returned` (it came back under the name in `problem`, and what it missed is being
-    /// restored), `released` (lost, and all that lived on it is on others), `evacuating` (what lives on it goes to others, and then it
-    /// is no member any more), `slow` (it answers much later than the others of its pool, and most reads are reconstructed from
-    /// those), `stale` (it is there, and not believed, because the pool went on without it), `sparse` (a file without all its room on the
-    /// file system), `unknown` (its pool is not open).
+    /// How it is: `online`, `failed`, `absent`, `returned` (it came back under the name in
+    /// `problem`, and what it missed is being restored), `released` (lost, and all that lived on it
+    /// is on others), `evacuating` (what lives on it goes to others, and then it is no member any
+    /// more), `slow` (it answers much later than the others of its pool, and most reads are
+    /// reconstructed from those), `stale` (it is there, and not believed, because the pool went on
+    /// without it), `sparse` (a file without all its room on the file system), `unknown` (its pool
+    /// is not open).
     pub states: Vec<String>,
-    /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is in its place.
+    /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is
+    /// in its place.
     pub problem: Option<String>,
-    /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to come back by itself.
+    /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to
+    /// come back by itself.
     pub return_refused: Option<String>,
     /// Its size. Null: it is not there.
     pub size_bytes: Option<u64>,
@@ -335,7 +349,8 @@ pub struct Host {
 pub struct CreatePool {
     /// Its name.
     pub name: String,
-    /// 0, 1, 1x3, 5, 6, 7.3 or N+M. Of groups, 10, 50, 60 and 70, it becomes 1, 5, 6 and 7.3, and `notes` of the answer say why.
+    /// 0, 1, 1x3, 5, 6, 7.3 or N+M. Of groups, 10, 50, 60 and 70, it becomes 1, 5, 6 and 7.3, and
+    /// `notes` of the answer say why.
     pub level: String,
     /// Its drives.
     pub drives: Vec<String>,
@@ -380,12 +395,12 @@ fn yes() -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangePool {
-    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100. Without `recon_p99_us` it takes the place of
-    /// one that was set before.
+    /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100. Without
+    /// `recon_p99_us` it takes the place of one that was set before.
     #[serde(default)]
     pub recon_prio_percent: Option<u8>,
-    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is a rebuild, in microseconds, up
-    /// to a minute; 0: `recon_prio_percent` counts.
+    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
+    /// a rebuild, in microseconds, up to a minute; 0: `recon_prio_percent` counts.
     #[serde(default)]
     pub recon_p99_us: Option<u64>,
     /// Part of the time that scrubs may have, in percent: 1 to 100.
@@ -394,11 +409,12 @@ pub struct ChangePool {
     /// Seconds from the end of one scrub to the next, up to 3650 days; 0: only on demand.
     #[serde(default)]
     pub scrub_interval_seconds: Option<u64>,
-    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows; 0: never.
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up,
+    /// where redundancy allows; 0: never.
     #[serde(default)]
     pub fault_threshold: Option<u32>,
-    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy allows, from two seconds to
-    /// an hour; 0: for ever.
+    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy
+    /// allows, from two seconds to an hour; 0: for ever.
     #[serde(default)]
     pub io_timeout_seconds: Option<u64>,
 }

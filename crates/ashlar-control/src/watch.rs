@@ -1,9 +1,11 @@
-//! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an event.
+//! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an
+//! event.
 //!
 //! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
 //! only what has become of it; each change by the API is followed by a look, and so is each
-//! question for events. What clients ask for is told as well, done or refused (`changes`). Hosts are the exception: the node counts how often each has connected and
-//! gone, so that one that came and went in between is told of, too.
+//! question for events. What clients ask for is told as well, done or refused (`changes`). Hosts
+//! are the exception: the node counts how often each has connected and gone, so that one that came
+//! and went in between is told of, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,7 +89,8 @@ impl Watcher {
         }
     }
 
-    /// Looks once: what has changed by now is in the log then. A node that does not answer has changed nothing.
+    /// Looks once: what has changed by now is in the log then. A node that does not answer has
+    /// changed nothing.
     pub async fn look(&self) {
         self.tell_untold_changes();
         let mut seen = self.seen.lock().await;

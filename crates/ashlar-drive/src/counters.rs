@@ -45,7 +45,8 @@ pub struct DriveStats {
     pub flushes: OpStats,
     /// Discards.
     pub discards: OpStats,
-    /// Writes whose data had to be copied first, because direct I/O could not take it from where it was.
+    /// Writes whose data had to be copied first, because direct I/O could not take it from where it
+    /// was.
     pub copies: u64,
 }
 

@@ -68,7 +68,8 @@ impl Disk {
         Ok(())
     }
 
-    /// The kernel calls a device full that has gone, because nothing is left of its size: nobody could make room there.
+    /// The kernel calls a device full that has gone, because nothing is left of its size: nobody
+    /// could make room there.
     fn full_or_gone(&self, error: DeviceError) -> DeviceError {
         let is_full = matches!(error, DeviceError::NoSpace { .. });
         if is_full && !self.is_present() { DeviceError::Gone } else { error }
@@ -98,9 +99,10 @@ impl Disk {
         }
     }
 
-    /// Whether the file still has its name and its length, or the kernel still has the device, which has its size. An open file
-    /// that was removed takes I/O as before, and all of it is lost with the descriptor; one that was cut off
-    /// grows again by what is written, with zeros where data were.
+    /// Whether the file still has its name and its length, or the kernel still has the device,
+    /// which has its size. An open file that was removed takes I/O as before, and all of it is lost
+    /// with the descriptor; one that was cut off grows again by what is written, with zeros where
+    /// data were.
     pub(crate) fn is_present(&self) -> bool {
         let Ok(stat) = rustix::fs::fstat(&self.file) else { return false };
         let reaches = |end: u64| end >= self.size_bytes;
@@ -128,8 +130,8 @@ fn is_transient(error: &io::Error) -> bool {
 
 /// A transfer that may take several operations.
 ///
-/// A short one goes on from the last whole sector, because direct I/O needs one to start at: of 65,536
-/// bytes asked and 10,000 done, 8,192 count, and the next operation begins there.
+/// A short one goes on from the last whole sector, because direct I/O needs one to start at: of
+/// 65,536 bytes asked and 10,000 done, 8,192 count, and the next operation begins there.
 struct Progress {
     op: DeviceOp,
     offset: u64,

@@ -88,8 +88,8 @@ impl Drive {
         }
     }
 
-    /// As [`Self::open`], for a reactor that has other things to do meanwhile: whatever may block is done by a
-    /// thread of its own.
+    /// As [`Self::open`], for a reactor that has other things to do meanwhile: whatever may block
+    /// is done by a thread of its own.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -160,8 +160,9 @@ impl Drive {
         self.common.health.is_gone()
     }
 
-    /// Looks whether the file or device is still there; if not, the drive is not believed any more. A file
-    /// that was removed while open would otherwise take I/O as if nothing had happened. One system call.
+    /// Looks whether the file or device is still there; if not, the drive is not believed any more.
+    /// A file that was removed while open would otherwise take I/O as if nothing had happened. One
+    /// system call.
     ///
     /// # Errors
     /// [`DeviceError::Gone`].
@@ -201,7 +202,8 @@ impl Drive {
         }
     }
 
-    /// What a modelled drive takes for an operation that begins now: to be waited for once it is done.
+    /// What a modelled drive takes for an operation that begins now: to be waited for once it is
+    /// done.
     fn service(&self, op: DeviceOp, offset: u64, bytes: u64) -> impl Future<Output = ()> + use<> {
         let end = self.common.model.as_ref().map(|model| model.begin(now(), op, offset, bytes));
         async move {

@@ -13,8 +13,8 @@ use ashlar_block::{DeviceError, DeviceOp, Notify, wait_for};
 
 use crate::disk::of_os;
 
-/// Controls the faults of one drive. Clones control the same. Ranges are in bytes; an operation meets a
-/// fault if it touches the range.
+/// Controls the faults of one drive. Clones control the same. Ranges are in bytes; an operation
+/// meets a fault if it touches the range.
 #[derive(Clone, Default)]
 pub struct Faults(Rc<Shared>);
 
@@ -93,8 +93,8 @@ impl Faults {
         Self::default()
     }
 
-    /// Those of `drive` that `file` asks for: `once PATH` or `twice PATH`, where PATH is a part of how the drive is named,
-    /// has its next write panic as [`Self::panic_at_next_write`] does.
+    /// Those of `drive` that `file` asks for: `once PATH` or `twice PATH`, where PATH is a part of
+    /// how the drive is named, has its next write panic as [`Self::panic_at_next_write`] does.
     pub fn asked_for_in(file: Arc<Path>, drive: &str) -> Self {
         let faults = Faults::new();
         faults.plan().asked = Some(Asked { file, drive: drive.to_owned() });

@@ -1,4 +1,5 @@
-//! Which storage a drive is made of: two names may lead to one drive, and a drive may lie on another one.
+//! Which storage a drive is made of: two names may lead to one drive, and a drive may lie on
+//! another one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,7 +69,8 @@ impl Footprint {
 const DEPTH_MAX: usize = 16;
 
 impl Machine {
-    /// What the drive at `path` is made of; `None` if nothing is there, or neither a block device nor a file.
+    /// What the drive at `path` is made of; `None` if nothing is there, or neither a block device
+    /// nor a file.
     pub fn footprint(&self, path: &Path) -> Option<Footprint> {
         let own = ground_of(path)?;
         let mut footprint = Footprint { own: own.clone(), below: BTreeSet::new(), takes: Vec::new() };

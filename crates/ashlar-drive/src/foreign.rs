@@ -107,8 +107,8 @@ impl Ends<'_> {
     }
 }
 
-/// What the first and the last bytes of a drive of `size_bytes` say; `None` if they are all zeros. Each
-/// slice holds [`PROBED_BYTES`], or the whole of a smaller drive.
+/// What the first and the last bytes of a drive of `size_bytes` say; `None` if they are all zeros.
+/// Each slice holds [`PROBED_BYTES`], or the whole of a smaller drive.
 pub fn identify(first: &[u8], last: &[u8], size_bytes: u64) -> Option<ForeignContent> {
     let ends = Ends { first, last, size_bytes };
     if ends.is_blank() {
@@ -133,8 +133,8 @@ pub fn identify(first: &[u8], last: &[u8], size_bytes: u64) -> Option<ForeignCon
     Some(if found.is_empty() { ForeignContent::Unknown } else { ForeignContent::Known(found) })
 }
 
-/// Looks at both ends of `drive`; `None` if they are blank. A pool's own labels are for the store to
-/// recognise, which asks before this.
+/// Looks at both ends of `drive`; `None` if they are blank. A pool's own labels are for the store
+/// to recognise, which asks before this.
 ///
 /// # Errors
 /// When an end cannot be read.

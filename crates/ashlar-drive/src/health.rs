@@ -6,11 +6,12 @@ use ashlar_block::{DeviceError, DeviceOp};
 
 /// What a drive is trusted with. Shared by all openers of the drive in this process.
 ///
-/// **After a failed flush the drive is gone**, until it is opened anew: the kernel reports a lost write
-/// once and then forgets it, so that the next flush succeeds over data that is not there. The same holds
-/// for a failed stable write when the cache is volatile and holds earlier cached writes: the failure may be
-/// that of the flush within, and theirs is then the loss. Where no cached write is at stake, a failed
-/// write speaks for itself alone and may be repeated. A full file system is no fault of the drive.
+/// **After a failed flush the drive is gone**, until it is opened anew: the kernel reports a lost
+/// write once and then forgets it, so that the next flush succeeds over data that is not there. The
+/// same holds for a failed stable write when the cache is volatile and holds earlier cached writes:
+/// the failure may be that of the flush within, and theirs is then the loss. Where no cached write
+/// is at stake, a failed write speaks for itself alone and may be repeated. A full file system is
+/// no fault of the drive.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     gone: AtomicBool,
@@ -19,8 +20,8 @@ pub(crate) struct Health {
     cached_flushed: AtomicU64,
 }
 
-/// What a flush that begins now will have covered when it succeeds: all cached writes so far, or none that
-/// we could name if some are still under way.
+/// What a flush that begins now will have covered when it succeeds: all cached writes so far, or
+/// none that we could name if some are still under way.
 #[derive(Clone, Copy)]
 pub(crate) struct FlushMark(Option<u64>);
 
@@ -44,8 +45,8 @@ impl Health {
         self.cached_begun.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A write whose future was dropped never ends here: no flush can name it any more, which only makes
-    /// the rule stricter.
+    /// A write whose future was dropped never ends here: no flush can name it any more, which only
+    /// makes the rule stricter.
     pub(crate) fn end_cached_write(&self) {
         self.cached_in_flight.fetch_sub(1, Ordering::AcqRel);
     }

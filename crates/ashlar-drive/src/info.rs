@@ -36,15 +36,16 @@ pub struct DriveInfo {
     pub kind: DriveKind,
     /// Its size, a multiple of 4 KiB.
     pub size_bytes: u64,
-    /// Whether I/O goes past the page cache. If not, every byte is copied and cached once more, and latency
-    /// depends on the host's memory pressure.
+    /// Whether I/O goes past the page cache. If not, every byte is copied and cached once more, and
+    /// latency depends on the host's memory pressure.
     pub direct: bool,
-    /// Whether a write that has ended may still be lost with the power, unless it was written through. A
-    /// file always counts as volatile.
+    /// Whether a write that has ended may still be lost with the power, unless it was written
+    /// through. A file always counts as volatile.
     pub volatile_cache: bool,
     /// Whether space is taken from the file system only as it is written.
     pub sparse: bool,
-    /// What the kernel calls the block device: `nvme1n1`. `None`: it is none, or the kernel does not say.
+    /// What the kernel calls the block device: `nvme1n1`. `None`: it is none, or the kernel does
+    /// not say.
     pub kernel_name: Option<String>,
     /// The device's model; of a file, nothing. Of a modelled drive, that it is one.
     pub model: Option<String>,

@@ -1,10 +1,11 @@
 //! Drives: block devices, files and memory as the store sees them.
 //!
-//! A [`Drive`] implements the vocabulary's [`Device`](ashlar_block::Device) over the reactor: direct I/O, as
-//! durable as was asked for, open for one daemon alone, and not believed any more after a failed flush.
-//! [`DriveSpec`] is how people name one; [`probe_foreign`] looks what is on it before it is taken;
-//! [`Faults`] make it a bad one, for tests, and a [`Profile`] one that takes as long as a class of drives does.
-//! [`Machine`] lists the block devices, [`Uevents`] tell when they change, and a [`Peek`] reads one without taking it.
+//! A [`Drive`] implements the vocabulary's [`Device`](ashlar_block::Device) over the reactor:
+//! direct I/O, as durable as was asked for, open for one daemon alone, and not believed any more
+//! after a failed flush. [`DriveSpec`] is how people name one; [`probe_foreign`] looks what is on
+//! it before it is taken; [`Faults`] make it a bad one, for tests, and a [`Profile`] one that takes
+//! as long as a class of drives does. [`Machine`] lists the block devices, [`Uevents`] tell when
+//! they change, and a [`Peek`] reads one without taking it.
 //!
 //! This crate knows no stripes, no segments and no labels of pools.
 

@@ -1,4 +1,5 @@
-//! One daemon per drive: an advisory lock on the file or device node, and who holds it if we do not.
+//! One daemon per drive: an advisory lock on the file or device node, and who holds it if we do
+//! not.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -12,11 +13,12 @@ use rustix::io::Errno;
 /// Pause between two attempts to take a lock that a process has left behind.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it by a file that is open. The kernel ends the
-/// operations of a ring, which keep its files open, only after the ring's process has ended: a daemon that
-/// follows at once on one that was killed would otherwise miss some of its drives. And a process that is being
-/// started has a copy of everything its parent had open, until it becomes another program. Who only reads the file, as
-/// a look at its label does, has no lock, and keeps nobody from waiting.
+/// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it by a file that is
+/// open. The kernel ends the operations of a ring, which keep its files open, only after the ring's
+/// process has ended: a daemon that follows at once on one that was killed would otherwise miss
+/// some of its drives. And a process that is being started has a copy of everything its parent had
+/// open, until it becomes another program. Who only reads the file, as a look at its label does,
+/// has no lock, and keeps nobody from waiting.
 pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
     let start = Instant::now();
     while !try_lock(&file)? {
@@ -28,8 +30,8 @@ pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -
     Ok(true)
 }
 
-/// Whether the process lives and has the file open, by another descriptor than this one. Of a process whose
-/// descriptors are not for us to see it is assumed.
+/// Whether the process lives and has the file open, by another descriptor than this one. Of a
+/// process whose descriptors are not for us to see it is assumed.
 pub fn has_open(pid: u32, file: impl AsFd) -> bool {
     any_descriptor(pid, file.as_fd(), |_| true)
 }
@@ -42,7 +44,8 @@ fn has_locked(pid: u32, file: impl AsFd) -> bool {
     })
 }
 
-/// Whether the process lives and `is_meant` holds for one of its descriptors of the file, this one excepted.
+/// Whether the process lives and `is_meant` holds for one of its descriptors of the file, this one
+/// excepted.
 fn any_descriptor(pid: u32, file: BorrowedFd<'_>, is_meant: impl Fn(&str) -> bool) -> bool {
     let (Ok(descriptors), Ok(wanted)) = (fs::read_dir(format!("/proc/{pid}/fd")), rustix::fs::fstat(file))
     else {
@@ -64,8 +67,8 @@ fn is_alive(pid: u32) -> bool {
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// Takes the lock, which lasts until the last descriptor of this open file is closed. False: another
-/// process has it.
+/// Takes the lock, which lasts until the last descriptor of this open file is closed. False:
+/// another process has it.
 pub(crate) fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -100,8 +103,8 @@ fn all_locks() -> String {
     fs::read_to_string("/proc/locks").unwrap_or_default()
 }
 
-/// The process that holds a lock of one of these kinds on the inode, from the text of `/proc/locks`:
-/// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
+/// The process that holds a lock of one of these kinds on the inode, from the text of
+/// `/proc/locks`: `1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF`.
 fn pid_in(locks: &str, kinds: &[&str], device: Dev, inode: u64) -> Option<i64> {
     let wanted = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     locks.lines().find_map(|line| {

@@ -1,8 +1,9 @@
 //! Which block devices the machine has, as the kernel and udev show them.
 //!
-//! A look at the whole machine costs one read of `/proc/partitions`. Further reads are made only for a device
-//! that is new or has changed, so that a machine with a thousand devices costs next to nothing while nothing
-//! happens. [`Machine::operations`] counts them, and tests hold the scan to that number.
+//! A look at the whole machine costs one read of `/proc/partitions`. Further reads are made only
+//! for a device that is new or has changed, so that a machine with a thousand devices costs next to
+//! nothing while nothing happens. [`Machine::operations`] counts them, and tests hold the scan to
+//! that number.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,8 +48,8 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// A block device of which the kernel knows a size. Devices without one (no medium, an unused loop device) are
-/// not listed.
+/// A block device of which the kernel knows a size. Devices without one (no medium, an unused loop
+/// device) are not listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedDevice {
     /// Its number.
@@ -68,8 +69,8 @@ pub struct BlockDevice {
     pub name: String,
     /// Its node below `/dev`.
     pub node: PathBuf,
-    /// Grows whenever another disk or medium is behind the number. A partition has its disk's. `None`: the
-    /// kernel is older than 5.15.
+    /// Grows whenever another disk or medium is behind the number. A partition has its disk's.
+    /// `None`: the kernel is older than 5.15.
     pub diskseq: Option<u64>,
     /// What is stacked on it: `dm-0`, `md127`.
     pub holders: Vec<String>,
@@ -158,7 +159,8 @@ impl Machine {
         Some((found.mtime(), found.mtime_nsec()))
     }
 
-    /// For each kernel name the name below `/dev/disk/by-id` that is to be remembered, if udev gives one.
+    /// For each kernel name the name below `/dev/disk/by-id` that is to be remembered, if udev
+    /// gives one.
     pub fn stable_names(&self) -> BTreeMap<String, PathBuf> {
         let dir = self.by_id();
         let mut best: BTreeMap<String, String> = BTreeMap::new();
@@ -303,7 +305,8 @@ const OPTICAL_MAJORS: [u32; 2] = [11, 22];
 const MEMORY_NAMES: [&str; 2] = ["ram", "zram"];
 const PROTECTED_NAMES: [&str; 3] = ["rpmb", "boot0", "boot1"];
 
-/// Whether the label of a device may be read, by its number, name and size alone: nothing of it is touched.
+/// Whether the label of a device may be read, by its number, name and size alone: nothing of it is
+/// touched.
 pub fn unread_by_name(device: &ListedDevice) -> Option<Unread> {
     let major = device.number.major;
     let is_protected = |end: &str| device.name.starts_with("mmcblk") && device.name.ends_with(end);

@@ -1,9 +1,10 @@
 //! Modelled drives: memory or a file that takes as long as a class of drives would.
 //!
-//! A drive has `parallel` units that read, a way for what is read and one for what is written, each of which does one thing
-//! after the other. Writes are acknowledged as soon as they are in the cache, and drain from it at the pace of the media. So
-//! latency rises with load as it does for drives, and no more bytes go through than the profile allows. What a model does not
-//! have: stalls that come of nothing, wear, and reads that wait for erasures.
+//! A drive has `parallel` units that read, a way for what is read and one for what is written, each
+//! of which does one thing after the other. Writes are acknowledged as soon as they are in the
+//! cache, and drain from it at the pace of the media. So latency rises with load as it does for
+//! drives, and no more bytes go through than the profile allows. What a model does not have: stalls
+//! that come of nothing, wear, and reads that wait for erasures.
 
 mod profile;
 
@@ -102,7 +103,8 @@ impl Timing {
         after(now, write_us * NANOS_PER_MICRO).max(has_room)
     }
 
-    /// Whether a write goes on where one of the last ones ended: a drive tells so many streams apart.
+    /// Whether a write goes on where one of the last ones ended: a drive tells so many streams
+    /// apart.
     fn goes_on(&mut self, offset: u64, bytes: u64) -> bool {
         let stream = self.write_ends.iter().position(|end| *end == offset);
         stream.map(|stream| self.write_ends.remove(stream));

@@ -1,4 +1,5 @@
-//! Opening and making drives. Everything here may block: it is for the start, not for the data path.
+//! Opening and making drives. Everything here may block: it is for the start, not for the data
+//! path.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -74,7 +75,8 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
         FileType::RegularFile => return Err(OpenError::IsFile { path: path.to_owned() }),
         _ => return Err(OpenError::NotADrive { path: path.to_owned() }),
     }
-    // O_EXCL keeps out mounts, volume managers and other exclusive openers; the lock, daemons of our kind.
+    // O_EXCL keeps out mounts, volume managers and other exclusive openers; the lock, daemons of
+    // our kind.
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: users::user_of_device(&found) },
@@ -146,7 +148,8 @@ pub(crate) fn open_file(
     Ok(Opened { descriptor, info, profile: None })
 }
 
-/// Whether the file has the size that was given with its name. Of one that is a drive already nothing else can be chosen.
+/// Whether the file has the size that was given with its name. Of one that is a drive already
+/// nothing else can be chosen.
 fn check_size(
     path: &Path,
     found: ByteSize,
@@ -184,8 +187,8 @@ fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenEr
     })
 }
 
-/// Opens the file past the page cache, or with it, loudly, where its file system knows no other way. Some
-/// say so at the open, some only at the first read.
+/// Opens the file past the page cache, or with it, loudly, where its file system knows no other
+/// way. Some say so at the open, some only at the first read.
 fn open_direct_if_possible(path: &Path) -> Result<(OwnedFd, bool), OpenError> {
     let buffered = OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(path, buffered | OFlags::DIRECT, Mode::empty()) {
@@ -208,7 +211,8 @@ fn reads_direct(descriptor: &OwnedFd) -> bool {
     rustix::io::pread(descriptor, &mut sector[..], 0) != Err(Errno::INVAL)
 }
 
-/// Makes a file of `size`, all of it reserved unless it is to be sparse; none at all after an error.
+/// Makes a file of `size`, all of it reserved unless it is to be sparse; none at all after an
+/// error.
 fn make_file(path: &Path, size: ByteSize, sparse: bool) -> Result<(), OpenError> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

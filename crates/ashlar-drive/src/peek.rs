@@ -1,6 +1,7 @@
 //! A look at a drive without taking it: read only, without a lock, and without an event for udev.
 //!
-//! A drive that hangs keeps whoever calls this waiting. So it is for threads that nothing else waits for.
+//! A drive that hangs keeps whoever calls this waiting. So it is for threads that nothing else
+//! waits for.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +15,8 @@ use rustix::io::Errno;
 use crate::foreign::{self, ForeignContent, PROBED_BYTES};
 use crate::machine::DeviceNumber;
 
-/// What tells whether a drive is still the same, with the same content, as far as that shows without reading it.
+/// What tells whether a drive is still the same, with the same content, as far as that shows
+/// without reading it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DriveMark {
     /// A block device.
@@ -72,8 +74,8 @@ pub struct Peek {
 }
 
 impl Peek {
-    /// Opens a block device or a regular file for reading, past the page cache where that is possible: another
-    /// machine may have written to it.
+    /// Opens a block device or a regular file for reading, past the page cache where that is
+    /// possible: another machine may have written to it.
     ///
     /// # Errors
     /// As the operating system says it; [`io::ErrorKind::InvalidInput`] if it is neither.

@@ -26,8 +26,8 @@ pub enum DriveSpec {
         path: PathBuf,
         /// The size to make it with; without it, the file exists.
         size: Option<ByteSize>,
-        /// Takes space in the file system only as it is written. For demonstrations: when the file system
-        /// fills up, the pool's writes stop.
+        /// Takes space in the file system only as it is written. For demonstrations: when the file
+        /// system fills up, the pool's writes stop.
         sparse: bool,
         /// The class of drives that it takes as long as.
         model: Option<ModelName>,
@@ -36,8 +36,8 @@ pub enum DriveSpec {
     Memory {
         /// Its size.
         size: ByteSize,
-        /// Takes all of it at once, not as it is written: the kernel clears memory that is touched for the first time,
-        /// which a benchmark must not count.
+        /// Takes all of it at once, not as it is written: the kernel clears memory that is touched
+        /// for the first time, which a benchmark must not count.
         touched: bool,
         /// The class of drives that it takes as long as.
         model: Option<ModelName>,

@@ -1,7 +1,8 @@
 //! The kernel's word that block devices come, go or change.
 //!
-//! A message may be lost, and in a container none may come at all: whoever listens looks by itself now and then,
-//! too. Any process on the machine can send such a message; it leads to a look and to nothing else.
+//! A message may be lost, and in a container none may come at all: whoever listens looks by itself
+//! now and then, too. Any process on the machine can send such a message; it leads to a look and to
+//! nothing else.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -83,7 +84,8 @@ fn changed_device(message: &[u8]) -> Option<DeviceNumber> {
     Some(DeviceNumber { major: number("MAJOR")?, minor: number("MINOR")? })
 }
 
-/// Where the properties begin in a message of udev: its header says so, in the machine's byte order.
+/// Where the properties begin in a message of udev: its header says so, in the machine's byte
+/// order.
 fn udev_properties_at(message: &[u8]) -> Option<usize> {
     const AT: usize = 16;
     let bytes = message.get(AT..AT + 4)?;

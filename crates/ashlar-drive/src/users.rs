@@ -1,4 +1,5 @@
-//! Who uses a drive already, by whatever name: nobody's data is overwritten because it was reached another way.
+//! Who uses a drive already, by whatever name: nobody's data is overwritten because it was reached
+//! another way.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -28,8 +29,8 @@ struct InUse {
     swaps: Vec<PathBuf>,
 }
 
-/// What uses a block device that cannot be opened exclusively: another daemon, a mount, swap space, or what is stacked
-/// on it or on a part of it.
+/// What uses a block device that cannot be opened exclusively: another daemon, a mount, swap space,
+/// or what is stacked on it or on a part of it.
 pub(crate) fn user_of_device(node: &Stat) -> String {
     if let Some(holder) = lock::holder(node) {
         return holder;
@@ -39,8 +40,8 @@ pub(crate) fn user_of_device(node: &Stat) -> String {
     user.unwrap_or_else(|| "another process has it open exclusively, or a part of it".to_owned())
 }
 
-/// What uses a file although no lock says so: swap space, or a loop device that is itself used; or a program that has
-/// locked a part of it, as virtual machines do with their disks.
+/// What uses a file although no lock says so: swap space, or a loop device that is itself used; or
+/// a program that has locked a part of it, as virtual machines do with their disks.
 pub(crate) fn user_of_file(file: &Stat) -> Option<String> {
     let (machine, in_use) = (Machine::default(), InUse::now());
     let is_it = |path: &Path| {
@@ -93,8 +94,8 @@ impl InUse {
         InUse::of(&text("/proc/self/mountinfo"), &text("/proc/swaps"))
     }
 
-    /// `36 35 98:0 / /mnt rw,noatime master:1 - ext4 /dev/root rw`, and `/dev/sda2  partition  1048572  0  -2` below a
-    /// line of titles.
+    /// `36 35 98:0 / /mnt rw,noatime master:1 - ext4 /dev/root rw`, and `/dev/sda2 partition
+    /// 1048572 0 -2` below a line of titles.
     fn of(mountinfo: &str, swaps: &str) -> Self {
         let swaps = swaps.lines().skip(1).filter_map(|line| Some(unescaped(line.split_whitespace().next()?)));
         InUse {

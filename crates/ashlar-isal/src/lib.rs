@@ -1,7 +1,9 @@
-//! Intel's ISA-L, where the machine has it: the well-known erasure code that tests and the benchmark hold ours against.
+//! Intel's ISA-L, where the machine has it: the well-known erasure code that tests and the
+//! benchmark hold ours against.
 //!
-//! It is loaded when it is asked for, so that nothing is linked to it and a machine without it builds and serves all the
-//! same. ISA-L computes over GF(2⁸) with polynomial 0x11d, by whatever matrix it is given.
+//! It is loaded when it is asked for, so that nothing is linked to it and a machine without it
+//! builds and serves all the same. ISA-L computes over GF(2⁸) with polynomial 0x11d, by whatever
+//! matrix it is given.
 
 use std::ffi::c_int;
 
@@ -51,8 +53,8 @@ impl Isal {
     /// # Errors
     /// When it is not installed, or is not what it seems.
     pub fn load() -> Result<Self, LoadError> {
-        // SAFETY: its initialisers only look which processor this is. The types are those of its header, and the
-        // functions are used no longer than the library is there.
+        // SAFETY: its initialisers only look which processor this is. The types are those of its
+        // header, and the functions are used no longer than the library is there.
         unsafe {
             let library = Library::new(LIBRARY)?;
             Ok(Isal {
@@ -89,7 +91,8 @@ impl Isal {
         assert!(lengths.into_iter().all(|len| len == bytes), "sources and sums differ in length");
         let source: Vec<*const u8> = sources.iter().map(|source| source.as_ptr()).collect();
         let sum: Vec<*mut u8> = sums.iter_mut().map(|sum| sum.as_mut_ptr()).collect();
-        // SAFETY: as many pointers as the tables were made for, each to as many bytes as the first number says.
+        // SAFETY: as many pointers as the tables were made for, each to as many bytes as the first
+        // number says.
         unsafe {
             (self.encode_data)(
                 int(bytes),

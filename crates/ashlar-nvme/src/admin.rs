@@ -1,4 +1,5 @@
-//! Commands of the admin queue (Base 2.1, section 5; Format NVM: NVM Command Set 1.1, section 4.1.2).
+//! Commands of the admin queue (Base 2.1, section 5; Format NVM: NVM Command Set 1.1, section
+//! 4.1.2).
 
 use crate::sqe::{Cid, Sqe};
 use crate::status::Rejection;

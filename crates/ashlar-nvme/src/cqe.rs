@@ -17,8 +17,8 @@ pub const CQE_BYTES: usize = 16;
 pub struct Cqe {
     /// Command specific result (dwords 0 and 1).
     pub result: U64,
-    /// How far the controller has taken entries from the submission queue; meaningless without SQ flow
-    /// control.
+    /// How far the controller has taken entries from the submission queue; meaningless without SQ
+    /// flow control.
     pub sq_head: U16,
     /// Submission queue identifier; reserved in Fabrics.
     pub sq_id: U16,

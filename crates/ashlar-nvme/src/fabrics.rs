@@ -100,7 +100,8 @@ mod connect_byte {
     pub const CATTR_DISABLE_FLOW_CONTROL: u32 = 1 << 18;
 }
 
-/// Where a Connect's parameter stands, for the answer to an invalid one (section 6.3, IPO and IATTR).
+/// Where a Connect's parameter stands, for the answer to an invalid one (section 6.3, IPO and
+/// IATTR).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectParameter {
     /// QID, in the command.

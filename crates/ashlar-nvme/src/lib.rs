@@ -1,7 +1,8 @@
 //! NVMe, NVMe over Fabrics and NVMe/TCP: bytes to types and back, for both ends of a connection.
 //!
-//! This crate is pure. It knows no sockets, no clock, no tasks and no volumes: what goes in is a slice of
-//! bytes, what comes out is a value or the exact status that the specification wants as the answer.
+//! This crate is pure. It knows no sockets, no clock, no tasks and no volumes: what goes in is a
+//! slice of bytes, what comes out is a value or the exact status that the specification wants as
+//! the answer.
 //!
 //! | module | what it holds | specification |
 //! |---|---|---|

@@ -37,7 +37,8 @@ pub mod page {
     pub const DISCOVERY: u8 = 0x70;
 }
 
-/// Most namespaces of the changed namespace list; one more, and it says only that many have changed.
+/// Most namespaces of the changed namespace list; one more, and it says only that many have
+/// changed.
 pub const CHANGED_NAMESPACES_MAX: usize = 1024;
 
 /// Supported Log Pages: one dword per page; bit 0 says that it is supported.

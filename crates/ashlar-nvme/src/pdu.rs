@@ -1,7 +1,7 @@
 //! Protocol data units of NVMe/TCP (NVMe over TCP Transport Specification 1.1, section 3.6).
 //!
-//! [`Pdu`] is a PDU's header as a value: [`Pdu::encode`] writes it, [`Decoder`] reads it. Payload is never
-//! part of the value, so that it can go from and to its own buffer without a copy.
+//! [`Pdu`] is a PDU's header as a value: [`Pdu::encode`] writes it, [`Decoder`] reads it. Payload
+//! is never part of the value, so that it can go from and to its own buffer without a copy.
 
 mod decode;
 mod digest;

@@ -24,7 +24,8 @@ pub struct Capabilities {
     pub max_queue_entries: u16,
     /// TO: longest time to become ready, in units of 500 ms.
     pub timeout_500ms: u8,
-    /// CSS.NCSS and CSS.IOCSS: the NVM command set, found by Identify. Off for discovery controllers.
+    /// CSS.NCSS and CSS.IOCSS: the NVM command set, found by Identify. Off for discovery
+    /// controllers.
     pub io_command_sets: bool,
 }
 
@@ -35,7 +36,8 @@ impl Capabilities {
     const CSS_ADMIN_ONLY: u64 = 1 << 44;
     const CRMS_WITH_MEDIA: u64 = 1 << 59;
 
-    /// As the property has it. Pages are 4 KiB, doorbells are unused, ready means ready for everything.
+    /// As the property has it. Pages are 4 KiB, doorbells are unused, ready means ready for
+    /// everything.
     pub const fn bits(self) -> u64 {
         let sets =
             if self.io_command_sets { Self::CSS_NVM | Self::CSS_IO_SETS } else { Self::CSS_ADMIN_ONLY };
@@ -77,7 +79,8 @@ impl Configuration {
         self.0 & 1 != 0
     }
 
-    /// CSS: 0 the NVM command set, 6 all I/O command sets that CAP speaks of, 7 admin commands only.
+    /// CSS: 0 the NVM command set, 6 all I/O command sets that CAP speaks of, 7 admin commands
+    /// only.
     pub const fn command_sets(self) -> u8 {
         (self.0 >> 4 & 7) as u8
     }
@@ -111,7 +114,8 @@ impl Configuration {
         (self.0 >> 20 & 15) as u8
     }
 
-    /// What a host sets to enable a controller: NVM command set, 4 KiB pages, 64-byte SQEs, 16-byte CQEs.
+    /// What a host sets to enable a controller: NVM command set, 4 KiB pages, 64-byte SQEs, 16-byte
+    /// CQEs.
     pub const fn enable() -> Self {
         Configuration(1 | 6 << 16 | 4 << 20)
     }

@@ -1,4 +1,5 @@
-//! SGL descriptors, as far as NVMe/TCP has them (Base 2.1, section 4.3.2; TCP Transport 1.1, section 3.3.2).
+//! SGL descriptors, as far as NVMe/TCP has them (Base 2.1, section 4.3.2; TCP Transport 1.1,
+//! section 3.3.2).
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -66,8 +67,8 @@ impl SglDescriptor {
     /// What the descriptor says.
     ///
     /// # Errors
-    /// SGL Descriptor Type Invalid for other types than NVMe/TCP has, SGL Offset Invalid for in-capsule data
-    /// that do not begin right behind the command (ICDOFF is 0).
+    /// SGL Descriptor Type Invalid for other types than NVMe/TCP has, SGL Offset Invalid for
+    /// in-capsule data that do not begin right behind the command (ICDOFF is 0).
     pub fn location(&self) -> Result<DataLocation, Rejection> {
         let length = self.length.get();
         match self.kind {

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Status code type and status code, and whether and when a retry makes sense. Zero is success.
 ///
-/// The bits are those of the completion's Status field without the phase tag: code 7:0, type 10:8, retry
-/// delay 12:11, more 13, do not retry 14.
+/// The bits are those of the completion's Status field without the phase tag: code 7:0, type 10:8,
+/// retry delay 12:11, more 13, do not retry 14.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Status(u16);
 
@@ -134,8 +134,8 @@ codes! {
 }
 
 impl Status {
-    /// NVM command set: Command Size Limit Exceeded. (The code means Invalid Queue Type's neighbour in
-    /// Fabrics, so it has a name of its own and no entry in [`Status::name`].)
+    /// NVM command set: Command Size Limit Exceeded. (The code means Invalid Queue Type's neighbour
+    /// in Fabrics, so it has a name of its own and no entry in [`Status::name`].)
     pub const COMMAND_SIZE_LIMIT_EXCEEDED: Status = Status(1 << 8 | 0x83);
 
     /// From the completion's Status field, phase tag shifted out.
@@ -153,7 +153,8 @@ impl Status {
         Status(self.0 | DNR)
     }
 
-    /// The same with Command Retry Delay `index`: 1 to 3 name one of the controller's three delays, 0 none.
+    /// The same with Command Retry Delay `index`: 1 to 3 name one of the controller's three delays,
+    /// 0 none.
     pub const fn retry_after(self, index: u8) -> Self {
         Status((self.0 & !(3 << CRD_SHIFT)) | ((index as u16 & 3) << CRD_SHIFT))
     }
@@ -200,8 +201,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// Where in a command the controller found a fault (Base 2.1, Error Information log, Parameter Error
-/// Location).
+/// Where in a command the controller found a fault (Base 2.1, Error Information log, Parameter
+/// Error Location).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorLocation(pub u16);
 

@@ -1,4 +1,5 @@
-//! What the fuzz targets of this crate check, on their seeds and on mutations of them: see `docs/fuzzing.md`.
+//! What the fuzz targets of this crate check, on their seeds and on mutations of them: see
+//! `docs/fuzzing.md`.
 
 #[path = "../../../fuzz/src/command.rs"]
 mod command;

@@ -104,8 +104,8 @@ pub struct Array<D> {
     permit: Permit,
 }
 
-/// Columns that were not written because their drive is gone. Whoever acknowledges the write makes that
-/// absence durable first.
+/// Columns that were not written because their drive is gone. Whoever acknowledges the write makes
+/// that absence durable first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct MissingColumns(pub ColumnMask);
@@ -227,7 +227,8 @@ impl<D: Device> Array<D> {
         self.members.borrow().iter().flatten().filter(|member| member.failure.borrow().is_none()).count()
     }
 
-    /// Gives a drive up: it is not used any more, nobody waits for it, and [`Array::changed`] returns.
+    /// Gives a drive up: it is not used any more, nobody waits for it, and [`Array::changed`]
+    /// returns.
     pub fn give_up(&self, drive: DriveId, why: impl Into<Failure>) {
         let Some(member) = self.working(drive) else { return };
         *member.failure.borrow_mut() = Some(why.into());
@@ -235,13 +236,14 @@ impl<D: Device> Array<D> {
         self.changed.notify_one();
     }
 
-    /// Returns when a drive has been given up, or has had too many faults, since the last time it did.
+    /// Returns when a drive has been given up, or has had too many faults, since the last time it
+    /// did.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// So many refused reads and wrong answers of a drive within [`crate::FAULT_WINDOW`] are too many; `None`: never. Those
-    /// before a change do not count.
+    /// So many refused reads and wrong answers of a drive within [`crate::FAULT_WINDOW`] are too
+    /// many; `None`: never. Those before a change do not count.
     pub fn set_fault_threshold(&self, threshold: Option<NonZeroU32>) {
         if self.fault_threshold.replace(threshold) != threshold {
             self.members.borrow().iter().flatten().for_each(|member| member.faults.forget());
@@ -281,7 +283,8 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// The file system under a file-backed drive is full: writes are being repeated until it is not.
+    /// The file system under a file-backed drive is full: writes are being repeated until it is
+    /// not.
     pub fn out_of_room(&self) -> bool {
         self.out_of_room.get()
     }
@@ -314,13 +317,13 @@ impl<D: Device> Array<D> {
         missing
     }
 
-    /// Writes rows from `row` on: `columns` gives the bytes of every column, parity included. Returns when all
-    /// that could be written is on stable media.
+    /// Writes rows from `row` on: `columns` gives the bytes of every column, parity included.
+    /// Returns when all that could be written is on stable media.
     ///
     /// Twelve columns at once, which is more than most stripes have.
     ///
-    /// A column write that fails is repeated with the same bytes; if it fails again the drive is given up. One
-    /// that finds no room under a file-backed drive is repeated until there is room.
+    /// A column write that fails is repeated with the same bytes; if it fails again the drive is
+    /// given up. One that finds no room under a file-backed drive is repeated until there is room.
     pub async fn write_rows(
         &self,
         geometry: &Geometry,
@@ -344,7 +347,8 @@ impl<D: Device> Array<D> {
         if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
     }
 
-    /// Writes rows of one chunk from `row` on. True: they are on stable media. False: the drive is lost, now or before.
+    /// Writes rows of one chunk from `row` on. True: they are on stable media. False: the drive is
+    /// lost, now or before.
     ///
     /// Errors and want of room are treated as in [`Array::write_rows`].
     pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
@@ -389,8 +393,8 @@ impl<D: Device> Array<D> {
         retry.await;
     }
 
-    /// Writes sectors of one column anew, where they are, and reads them back. True: they are what was written. A drive that
-    /// refuses is not given up: it may be good for all else.
+    /// Writes sectors of one column anew, where they are, and reads them back. True: they are what
+    /// was written. A drive that refuses is not given up: it may be good for all else.
     pub async fn rewrite_sectors(
         &self,
         geometry: &Geometry,
@@ -416,7 +420,8 @@ impl<D: Device> Array<D> {
         false
     }
 
-    /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given up.
+    /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given
+    /// up.
     pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
         loop {
             let Some(member) = self.working(drive) else { return };

@@ -1,5 +1,5 @@
-//! Drives that refuse reads or give wrong bytes too often. One time says little, for parity makes it good; many within a short
-//! time say that the drive is about to fail.
+//! Drives that refuse reads or give wrong bytes too often. One time says little, for parity makes
+//! it good; many within a short time say that the drive is about to fail.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -56,8 +56,8 @@ impl Faults {
         !self.were_too_many.replace(are_too_many) && are_too_many
     }
 
-    /// They are as many within the window as the threshold. Those that are older say nothing any more of a drive that could not be
-    /// given up then.
+    /// They are as many within the window as the threshold. Those that are older say nothing any
+    /// more of a drive that could not be given up then.
     pub fn are_too_many(&self, now: Nanos, threshold: NonZeroU32) -> bool {
         let last = self.last.borrow();
         last.len() == threshold.get() as usize && now.since(last[0]) <= FAULT_WINDOW

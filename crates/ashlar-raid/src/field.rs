@@ -1,4 +1,5 @@
-//! Arithmetic over GF(2⁸) with polynomial 0x11d, one element at a time: what constants and matrices are made of.
+//! Arithmetic over GF(2⁸) with polynomial 0x11d, one element at a time: what constants and matrices
+//! are made of.
 
 const EXP: [u8; 510] = exp_table();
 const LOG: [u8; 256] = log_table();

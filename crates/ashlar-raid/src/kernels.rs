@@ -1,8 +1,9 @@
-//! Sums of multiples over GF(2⁸), in as wide steps as the processor has: all of parity's arithmetic on data.
+//! Sums of multiples over GF(2⁸), in as wide steps as the processor has: all of parity's arithmetic
+//! on data.
 //!
-//! The vector kernels multiply by a constant as a matrix over bits (GFNI) or by two look-ups of half a byte each (AVX2;
-//! J. Plank, K. Greenan, E. Miller, "Screaming fast Galois field arithmetic using Intel SIMD instructions", 2013). Every
-//! source is read once for all sums.
+//! The vector kernels multiply by a constant as a matrix over bits (GFNI) or by two look-ups of
+//! half a byte each (AVX2; J. Plank, K. Greenan, E. Miller, "Screaming fast Galois field arithmetic
+//! using Intel SIMD instructions", 2013). Every source is read once for all sums.
 
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -52,8 +53,8 @@ impl Kernel {
     /// `sums[j]` becomes Σᵢ `factor(j, i)`·`sources[i]`.
     ///
     /// # Panics
-    /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], if there are more than [`COLUMNS_MAX`]
-    /// sources, or no sums or more than [`PARITY_MAX`].
+    /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], if there are
+    /// more than [`COLUMNS_MAX`] sources, or no sums or more than [`PARITY_MAX`].
     pub fn combine(self, sources: &[&[u8]], factor: impl Fn(usize, usize) -> u8, sums: &mut [&mut [u8]]) {
         let bytes = sums.first().map_or(0, |sum| sum.len());
         let alike = sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));

@@ -5,17 +5,19 @@ use std::str::FromStr;
 
 use crate::parity::PARITY_MAX;
 
-/// Data columns of the stripes of a level that takes as many as there are drives for: wider stripes save little
-/// space and cost more to reconstruct.
+/// Data columns of the stripes of a level that takes as many as there are drives for: wider stripes
+/// save little space and cost more to reconstruct.
 const WIDE_DATA_MAX: usize = 8;
 
-/// Data columns that a level may ask for: with [`PARITY_MAX`] parities every pattern of losses is solvable up to here.
+/// Data columns that a level may ask for: with [`PARITY_MAX`] parities every pattern of losses is
+/// solvable up to here.
 pub const DATA_COLUMNS_MAX: usize = 20;
 
 /// A pool's protection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Level {
-    /// Data columns of a full stripe, one of which makes the others copies. None: as many as there are drives for.
+    /// Data columns of a full stripe, one of which makes the others copies. None: as many as there
+    /// are drives for.
     data: Option<u8>,
     parity: u8,
 }
@@ -57,7 +59,8 @@ impl Level {
     /// Three parities.
     pub const RAID7_3: Level = Level { data: None, parity: 3 };
 
-    /// The level of `data` data columns, 0 for as many as there are drives for, and `parity` parities.
+    /// The level of `data` data columns, 0 for as many as there are drives for, and `parity`
+    /// parities.
     pub fn of(data: usize, parity: usize) -> Option<Level> {
         let wide = data == 0 && parity < PARITY_MAX;
         let exact = (1..=DATA_COLUMNS_MAX).contains(&data) && (1..=PARITY_MAX).contains(&parity);
@@ -96,14 +99,15 @@ impl Level {
         Ok(self.data.map_or((drives - self.parity()).min(WIDE_DATA_MAX), usize::from))
     }
 
-    /// Columns of a full stripe on so many drives, which are fewer than the level needs if some are missing.
+    /// Columns of a full stripe on so many drives, which are fewer than the level needs if some are
+    /// missing.
     pub fn columns_on(self, drives: usize) -> usize {
         let data = self.data_columns(drives.max(self.drives_min())).expect("as many as it needs");
         (data + self.parity()).min(drives)
     }
 
-    /// What is to be said to somebody who asks for groups of stripes, as level 50 is elsewhere: the level that does
-    /// better than they would, and why.
+    /// What is to be said to somebody who asks for groups of stripes, as level 50 is elsewhere: the
+    /// level that does better than they would, and why.
     pub fn instead_of_groups(asked: &str) -> Option<(Level, String)> {
         let level = match asked {
             "10" => Level::RAID1,

@@ -1,7 +1,7 @@
 //! Rows over drives: where a column lies, how parity is made, how a lost column is read.
 //!
-//! This crate knows no batches, no checksums and no volumes: a caller that can tell right bytes from wrong
-//! ones says so through a closure ([`Array::read_checked`]).
+//! This crate knows no batches, no checksums and no volumes: a caller that can tell right bytes
+//! from wrong ones says so through a closure ([`Array::read_checked`]).
 
 mod array;
 mod faults;

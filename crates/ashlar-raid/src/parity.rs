@@ -1,8 +1,9 @@
 //! Parity over GF(2⁸) with polynomial 0x11d, and its reversal.
 //!
-//! Parity *j* of a row is Σᵢ (2ʲ)ⁱ·Dᵢ over the data columns *i* (H. P. Anvin, "The mathematics of RAID-6"). With up to
-//! three of them, and with four over up to [`crate::DATA_COLUMNS_MAX`] data columns, any as many lost columns as there are
-//! parities can be solved for; over more data columns four parities have patterns that cannot.
+//! Parity *j* of a row is Σᵢ (2ʲ)ⁱ·Dᵢ over the data columns *i* (H. P. Anvin, "The mathematics of
+//! RAID-6"). With up to three of them, and with four over up to [`crate::DATA_COLUMNS_MAX`] data
+//! columns, any as many lost columns as there are parities can be solved for; over more data
+//! columns four parities have patterns that cannot.
 
 use smallvec::SmallVec;
 
@@ -31,13 +32,14 @@ pub fn encode_with(kernel: Kernel, data: &[&[u8]], parities: &mut [&mut [u8]]) {
     }
 }
 
-/// Recomputes the columns `targets` into `outs`, from the columns of `sources`, of which there are as many as data columns. Each
-/// of them is read once for all targets.
+/// Recomputes the columns `targets` into `outs`, from the columns of `sources`, of which there are
+/// as many as data columns. Each of them is read once for all targets.
 ///
 /// `columns` gives the bytes of each column in `sources`; others are not looked at.
 ///
 /// # Panics
-/// If `sources` are not as many as data columns, or `targets` not as many as `outs`, or more than [`PARITY_MAX`].
+/// If `sources` are not as many as data columns, or `targets` not as many as `outs`, or more than
+/// [`PARITY_MAX`].
 pub fn reconstruct(
     data_columns: usize,
     sources: ColumnMask,
@@ -88,7 +90,8 @@ impl Recipe {
         Recipe { sources, factors }
     }
 
-    /// Whether what it makes of `columns` begins with `start`. Little is computed where it does not.
+    /// Whether what it makes of `columns` begins with `start`. Little is computed where it does
+    /// not.
     pub fn begins_with(&self, columns: &[&[u8]], start: &[u8]) -> bool {
         let product = |column: usize, at: usize| multiply(self.factors[column], columns[column][at]);
         let byte = |at: usize| self.sources.iter().fold(0, |sum, column| sum ^ product(column, at));
@@ -105,8 +108,9 @@ impl Recipe {
 
 /// How much of each of the columns `chosen` each target is.
 ///
-/// Each chosen parity is a sum over all data columns. What is chosen of these is taken off it, and what is left are as many
-/// equations as there are data columns not chosen: at most [`PARITY_MAX`], however wide the stripe is.
+/// Each chosen parity is a sum over all data columns. What is chosen of these is taken off it, and
+/// what is left are as many equations as there are data columns not chosen: at most [`PARITY_MAX`],
+/// however wide the stripe is.
 fn solve(data_columns: usize, chosen: &[usize], targets: &[usize]) -> [[u8; COLUMNS_MAX]; PARITY_MAX] {
     let parities: Few = chosen.iter().filter_map(|column| column.checked_sub(data_columns)).collect();
     let missing: Few = (0..data_columns).filter(|column| !chosen.contains(column)).collect();

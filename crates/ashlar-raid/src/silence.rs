@@ -1,9 +1,11 @@
-//! Drives that answer nothing, though they owe answers. A drive that hangs gives no error; that nothing comes is all that tells it
-//! from one that works.
+//! Drives that answer nothing, though they owe answers. A drive that hangs gives no error; that
+//! nothing comes is all that tells it from one that works.
 //!
-//! A drive is silent if it has answered nothing for a while, however many answers it owes: one that has much to do is late
-//! with each, but gives some. Reads and writes are looked at apart: one whose writes hang may read on, from its cache for instance. Time is counted in looks, which somebody takes at equal intervals ([`Array::look`](crate::Array::look)),
-//! not by a clock: a process that stands still takes none, and blames no drive for it.
+//! A drive is silent if it has answered nothing for a while, however many answers it owes: one that
+//! has much to do is late with each, but gives some. Reads and writes are looked at apart: one
+//! whose writes hang may read on, from its cache for instance. Time is counted in looks, which
+//! somebody takes at equal intervals ([`Array::look`](crate::Array::look)), not by a clock: a
+//! process that stands still takes none, and blames no drive for it.
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -14,8 +16,8 @@ use slab::Slab;
 /// Between two looks.
 pub const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Looks in a row without an answer that make a drive silent: more than a second and a half. Drives that tidy up, or try again to
-/// read what they cannot, take less, but for a few.
+/// Looks in a row without an answer that make a drive silent: more than a second and a half. Drives
+/// that tidy up, or try again to read what they cannot, take less, but for a few.
 const SILENT_LOOKS: u32 = 4;
 
 /// What a drive owes of each sort, and whether it answers.

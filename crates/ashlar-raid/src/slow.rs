@@ -1,8 +1,9 @@
-//! Drives that answer much later than their peers: who they are, by comparing, and which reads still go to them.
+//! Drives that answer much later than their peers: who they are, by comparing, and which reads
+//! still go to them.
 //!
-//! A drive is compared with the others of its pool, never with a figure of its own: whoever has only spinning drives has no slow
-//! one among them. Only reads count. A write is answered once all its columns are written, whoever is slow: of a drive that is
-//! slow to write alone nobody knows.
+//! A drive is compared with the others of its pool, never with a figure of its own: whoever has
+//! only spinning drives has no slow one among them. Only reads count. A write is answered once all
+//! its columns are written, whoever is slow: of a drive that is slow to write alone nobody knows.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -13,10 +14,12 @@ use hdrhistogram::Histogram;
 /// How long answers are counted before drives are compared, at least.
 pub(crate) const WINDOW: Duration = Duration::from_secs(5);
 
-/// Windows in a row that make a drive slow, and well again: once is chance, or a drive that tidies up.
+/// Windows in a row that make a drive slow, and well again: once is chance, or a drive that tidies
+/// up.
 const WINDOWS: u8 = 3;
 
-/// A drive is slow in a window if half of its answers take so many times as long as with half of its peers,
+/// A drive is slow in a window if half of its answers take so many times as long as with half of
+/// its peers,
 const TIMES_SLOWER: u32 = 5;
 /// and so much longer: less than that is nothing to a host.
 const SLOWER_BY_MIN: Duration = Duration::from_millis(1);
@@ -74,7 +77,8 @@ impl Speed {
         self.is_slow.get() && !self.next_read().is_multiple_of(PROBED_ONCE_IN)
     }
 
-    /// Whether the next read is to be measured: of a slow drive all that still go to it, and all where there are few.
+    /// Whether the next read is to be measured: of a slow drive all that still go to it, and all
+    /// where there are few.
     pub fn is_measured(&self) -> bool {
         let all = self.is_slow.get() || self.answers.borrow().len() < ANSWERS_MIN;
         all || self.next_read().is_multiple_of(MEASURED_ONCE_IN)
@@ -99,7 +103,8 @@ impl Speed {
         self.waiting_since.get().map(|since| now.since(since)).filter(|owed| *owed >= WINDOW / 2)
     }
 
-    /// The window has ended: was it slow in it? `None`: nobody knows yet, and it goes on, though not for ever.
+    /// The window has ended: was it slow in it? `None`: nobody knows yet, and it goes on, though
+    /// not for ever.
     pub fn judge(&self, slow: Option<bool>, now: Nanos) {
         let are_old = self.first_answer.get().is_some_and(|first| now.since(first) >= KEPT_MAX);
         if slow.is_some() || are_old {
@@ -118,7 +123,8 @@ impl Speed {
     }
 }
 
-/// A read that is measured. It owes no answer any more once this is dropped: whoever wanted it may have gone.
+/// A read that is measured. It owes no answer any more once this is dropped: whoever wanted it may
+/// have gone.
 pub(crate) struct Question<'a> {
     of: &'a Speed,
     asked: Nanos,
@@ -138,7 +144,8 @@ impl Drop for Question<'_> {
     }
 }
 
-/// Which drives were slow in a window, by what half of their answers took. `None`: there was nothing to compare.
+/// Which drives were slow in a window, by what half of their answers took. `None`: there was
+/// nothing to compare.
 pub(crate) fn slow_ones(medians: &[Option<Duration>]) -> Vec<Option<bool>> {
     let is_slow = |(index, median): (usize, &Option<Duration>)| {
         let others = medians.iter().enumerate().filter(|(other, _)| *other != index);

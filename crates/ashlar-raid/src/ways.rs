@@ -1,11 +1,12 @@
 //! Every way to have sectors of one column: as its drive gave them, or made of the other columns.
 //!
-//! A drive may give wrong bytes without saying so, and so may those that a column is reconstructed from. Only the
-//! caller can tell right bytes, by a checksum over all of them. So ways are tried until the caller accepts one.
+//! A drive may give wrong bytes without saying so, and so may those that a column is reconstructed
+//! from. Only the caller can tell right bytes, by a checksum over all of them. So ways are tried
+//! until the caller accepts one.
 //!
-//! The number of ways grows fast: a column of 20+4 can be made of the others in 1,771 ways, and two sectors of it in
-//! three million. What is likely comes first, nothing is made before it is tried, ways that must give the same are
-//! tried once, and there is a bound.
+//! The number of ways grows fast: a column of 20+4 can be made of the others in 1,771 ways, and two
+//! sectors of it in three million. What is likely comes first, nothing is made before it is tried,
+//! ways that must give the same are tried once, and there is a bound.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ use smallvec::SmallVec;
 use crate::geometry::{COLUMNS_MAX, ColumnMask};
 use crate::parity::{self, Recipe};
 
-/// Ways to combine rows that are tried at most, beyond those in which all rows are had alike. Two rows of up to 8+3
-/// columns have 2,116.
+/// Ways to combine rows that are tried at most, beyond those in which all rows are had alike. Two
+/// rows of up to 8+3 columns have 2,116.
 const MIXED_MAX: usize = 1 << 14;
 
 /// How a column is made of all choices of others, as far as somebody has asked for that.
@@ -87,8 +88,9 @@ impl<'a> Ways<'a> {
         self.rows.push(Row(columns.collect()));
     }
 
-    /// The column's sectors, one behind the other, in the first way that `accept` takes. Rows are had alike at first,
-    /// then each in its own way: neighbouring rows may have lost different columns.
+    /// The column's sectors, one behind the other, in the first way that `accept` takes. Rows are
+    /// had alike at first, then each in its own way: neighbouring rows may have lost different
+    /// columns.
     pub fn find(&self, mut accept: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
         let readable = self.rows.iter().map(Row::readable).reduce(ColumnMask::and)?;
         let recipes = self.recipes.of(readable);
@@ -123,8 +125,9 @@ impl<'a> Ways<'a> {
         self.rows.first().map_or_else(Vec::new, |row| self.distinct(row, start))
     }
 
-    /// All that a row's sector may be, each once, if it begins with `start`. Just one way is tried where all give the
-    /// same. Most rows are of that sort: what was written whole, and what never was written.
+    /// All that a row's sector may be, each once, if it begins with `start`. Just one way is tried
+    /// where all give the same. Most rows are of that sort: what was written whole, and what never
+    /// was written.
     fn distinct(&self, row: &Row<'a>, start: &[u8]) -> Vec<Vec<u8>> {
         let recipes = self.recipes.of(row.readable());
         let mut ways = self.ways(row.readable(), &recipes);
@@ -143,8 +146,8 @@ impl<'a> Ways<'a> {
         sectors
     }
 
-    /// Whether the first bytes of all columns of a row that can be read are of one stripe, so that it is the same which of
-    /// them are taken.
+    /// Whether the first bytes of all columns of a row that can be read are of one stripe, so that
+    /// it is the same which of them are taken.
     fn agree(&self, row: &Row<'a>, bytes_max: usize) -> bool {
         let columns = row.starts(bytes_max);
         let mut made = vec![0; row.bytes().min(bytes_max)];
@@ -211,8 +214,8 @@ pub(crate) fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item 
     })
 }
 
-/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A, 7.1.3: the next
-/// larger word with as many ones).
+/// All sets of `size` of the numbers below `of`, as bits, in ascending order (Knuth, TAOCP 4A,
+/// 7.1.3: the next larger word with as many ones).
 fn subsets(of: usize, size: usize) -> impl Iterator<Item = u64> {
     let next = |set: &u64| {
         let lowest = set & set.wrapping_neg();

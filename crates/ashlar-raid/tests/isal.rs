@@ -10,7 +10,8 @@ use ashlar_raid::{ColumnMask, DATA_COLUMNS_MAX};
 /// Lengths that ISA-L is given. Ours are whole tiles: what is beyond the length is zeros.
 const LENGTHS: [usize; 8] = [1, 31, 127, 128, 129, 255, 1000, 4097];
 
-/// The library. Without it a test is skipped, or fails where nothing may be: there ASHLAR_SKIP_NOTHING is set.
+/// The library. Without it a test is skipped, or fails where nothing may be: there
+/// ASHLAR_SKIP_NOTHING is set.
 fn isal() -> Option<Isal> {
     match Isal::load() {
         Ok(isal) => Some(isal),

@@ -1,8 +1,8 @@
-//! What a program allocates: how often, where steady I/O should not at all, what of it is left, and how what was freed goes
-//! back to the system.
+//! What a program allocates: how often, where steady I/O should not at all, what of it is left, and
+//! how what was freed goes back to the system.
 //!
-//! A program that makes [`Counting`] its global allocator can ask how often it, or one of its threads, has allocated, how
-//! much, and what is not freed.
+//! A program that makes [`Counting`] its global allocator can ask how often it, or one of its
+//! threads, has allocated, how much, and what is not freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -59,8 +59,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Has mimalloc give back to the system what the program has freed. It does so by itself only while memory is allocated and
-/// freed, and a program that has nothing to do would keep what it needed most. Does nothing in a program with another allocator.
+/// Has mimalloc give back to the system what the program has freed. It does so by itself only while
+/// memory is allocated and freed, and a program that has nothing to do would keep what it needed
+/// most. Does nothing in a program with another allocator.
 pub fn collect_freed() {
     // SAFETY: it may be called at any time, on any thread.
     unsafe { libmimalloc_sys::mi_collect(true) }
@@ -86,7 +87,8 @@ pub fn bytes_of_all_threads() -> u64 {
     BYTES_ALLOCATED.load(Ordering::Relaxed)
 }
 
-/// What is allocated and not freed. Exact while no thread allocates; no allocation fails in a program that asks.
+/// What is allocated and not freed. Exact while no thread allocates; no allocation fails in a
+/// program that asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Live {
     /// Allocations.

@@ -1,7 +1,8 @@
 //! Files and block devices over the ring.
 //!
-//! Descriptors and buffers are not registered with the ring: at 4 KiB and 32 operations in flight a read or write past
-//! the page cache costs its submitter 3.2 to 4.0 µs of processor time, registered or not.
+//! Descriptors and buffers are not registered with the ring: at 4 KiB and 32 operations in flight a
+//! read or write past the page cache costs its submitter 3.2 to 4.0 µs of processor time,
+//! registered or not.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -17,8 +18,8 @@ use crate::op::{OnDrop, Op};
 use crate::ops::Owned;
 use crate::reactor::{self, Reactor};
 
-/// Bytes of one read or write that the kernel accepts (MAX_RW_COUNT): longer ones are cut, which the count
-/// returned says.
+/// Bytes of one read or write that the kernel accepts (MAX_RW_COUNT): longer ones are cut, which
+/// the count returned says.
 const TRANSFER_BYTES_MAX: usize = 0x7fff_f000;
 
 /// How to open a file.
@@ -30,8 +31,8 @@ pub struct OpenOptions {
     pub direct: bool,
     /// Makes the file, with mode 0600, if it does not exist; with `exclusive`, it must not.
     pub create: bool,
-    /// O_EXCL. Without `create` it has a meaning for block devices only: fails with EBUSY if the device is
-    /// mounted or otherwise claimed.
+    /// O_EXCL. Without `create` it has a meaning for block devices only: fails with EBUSY if the
+    /// device is mounted or otherwise claimed.
     pub exclusive: bool,
 }
 
@@ -53,8 +54,8 @@ pub struct WriteFlags {
     pub dsync: bool,
 }
 
-/// A file or block device. Its operations may be under way in any number and end in any order. Dropping
-/// their futures does not end them, and dropping the file closes it after what was begun.
+/// A file or block device. Its operations may be under way in any number and end in any order.
+/// Dropping their futures does not end them, and dropping the file closes it after what was begun.
 pub struct File {
     reactor: Rc<Reactor>,
     descriptor: Option<OwnedFd>,
@@ -79,8 +80,8 @@ impl File {
         types::Fd(self.as_fd().as_raw_fd())
     }
 
-    /// Reads from `offset` to the front of `buf`; the count is smaller than its length at the end of the
-    /// file, and may be elsewhere.
+    /// Reads from `offset` to the front of `buf`; the count is smaller than its length at the end
+    /// of the file, and may be elsewhere.
     ///
     /// # Errors
     /// What the operating system reports. The buffer comes back in either case.
@@ -101,8 +102,8 @@ impl File {
         let rest = &mut buf[filled..];
         let len = rest.len().min(TRANSFER_BYTES_MAX) as u32;
         let entry = opcode::Read::new(self.fd(), rest.as_mut_ptr(), len).offset(offset).build();
-        // SAFETY: the address points into the buffer, which is handed over; `drop` closes the file through
-        // the reactor.
+        // SAFETY: the address points into the buffer, which is handed over; `drop` closes the file
+        // through the reactor.
         let op = unsafe { self.reactor.begin(entry, Owned::Buf(buf), OnDrop::Finish) };
         let (result, owned) = op.await;
         (result.map(|count| count as usize), owned.into_buf())
@@ -118,17 +119,18 @@ impl File {
             .offset(offset)
             .rw_flags(if flags.dsync { libc::RWF_DSYNC } else { 0 })
             .build();
-        // SAFETY: the address points into the bytes, which are handed over; moving them moves no data.
+        // SAFETY: the address points into the bytes, which are handed over; moving them moves no
+        // data.
         let op = unsafe { self.reactor.begin(entry, Owned::Bytes(data), OnDrop::Finish) };
         op.await.0.map(|count| count as usize)
     }
 
-    /// Makes the data of all writes that have ended durable, and the metadata needed to read it back
-    /// (fdatasync).
+    /// Makes the data of all writes that have ended durable, and the metadata needed to read it
+    /// back (fdatasync).
     ///
     /// # Errors
-    /// What the operating system reports. Writes since the last success may then be lost, whatever later
-    /// calls say.
+    /// What the operating system reports. Writes since the last success may then be lost, whatever
+    /// later calls say.
     pub async fn sync_data(&self) -> io::Result<()> {
         let entry = opcode::Fsync::new(self.fd()).flags(types::FsyncFlags::DATASYNC).build();
         self.begin_without_memory(entry).await.0.map(drop)

@@ -1,17 +1,18 @@
 //! Who must ring the doorbell: a reactor that may sleep and threads that bring it work.
 //!
-//! Checked in every interleaving by loom: `RUSTFLAGS="--cfg ashlar_loom" cargo test -p ashlar-reactor gate`.
+//! Checked in every interleaving by loom: `RUSTFLAGS="--cfg ashlar_loom" cargo test -p
+//! ashlar-reactor gate`.
 
 #[cfg(ashlar_loom)]
 use loom::sync::atomic::{AtomicBool, Ordering, fence};
 #[cfg(not(ashlar_loom))]
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// The agreement by which a sleeper is always woken, and a reactor that is awake costs its callers no
-/// system call.
+/// The agreement by which a sleeper is always woken, and a reactor that is awake costs its callers
+/// no system call.
 ///
-/// Each side first says what it does and then looks at the other's word, with a full fence in between: so
-/// at least one of them sees the other's.
+/// Each side first says what it does and then looks at the other's word, with a full fence in
+/// between: so at least one of them sees the other's.
 pub(crate) struct Gate {
     pending: AtomicBool,
     asleep: AtomicBool,

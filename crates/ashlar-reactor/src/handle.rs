@@ -8,7 +8,8 @@ use crate::inbox::{Inbox, Letter, ReactorGone};
 use crate::reactor;
 use crate::reply::{Reply, reply};
 
-/// Brings work to a reactor from any thread. Obtained on the reactor itself, by [`handle`](crate::handle).
+/// Brings work to a reactor from any thread. Obtained on the reactor itself, by
+/// [`handle`](crate::handle).
 #[derive(Clone)]
 pub struct Handle {
     inbox: Arc<Inbox>,
@@ -22,7 +23,8 @@ impl Handle {
     /// Calls `make` on the reactor's thread and spawns the future that it returns.
     ///
     /// # Errors
-    /// [`ReactorGone`] when the reactor has ended. One that ends later drops the task, or never makes it.
+    /// [`ReactorGone`] when the reactor has ended. One that ends later drops the task, or never
+    /// makes it.
     pub fn spawn<M, F>(&self, make: M) -> Result<(), ReactorGone>
     where
         M: FnOnce() -> F + Send + 'static,
@@ -34,7 +36,8 @@ impl Handle {
         self.inbox.post(Letter::Run(Box::new(start)))
     }
 
-    /// As [`Self::spawn`], and the future's output comes back. The reply can be awaited on any executor.
+    /// As [`Self::spawn`], and the future's output comes back. The reply can be awaited on any
+    /// executor.
     pub fn call<M, F>(&self, make: M) -> Reply<F::Output>
     where
         M: FnOnce() -> F + Send + 'static,

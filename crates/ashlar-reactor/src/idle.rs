@@ -12,8 +12,9 @@ use ashlar_block::{AlignedBuf, Nanos};
 
 use crate::reactor::Reactor;
 
-/// Polls within that time up to which a reactor is idle: keep alives, looks at health figures and the beats of a hundred drives come
-/// all the time. As much as some twenty commands of a host in a second, which need nothing that is kept.
+/// Polls within that time up to which a reactor is idle: keep alives, looks at health figures and
+/// the beats of a hundred drives come all the time. As much as some twenty commands of a host in a
+/// second, which need nothing that is kept.
 const IDLE_POLLS_MAX: u64 = 512;
 /// What so few polls may leave behind in bytes, at most, for it not to be worth giving back.
 const IDLE_KEPT_BYTES_MAX: usize = 4 << 20;
@@ -38,8 +39,8 @@ struct Mark {
 }
 
 impl Idle {
-    /// The reactor is about to sleep, and keeps so much for use again. If it has worked since it last had nothing to do, it
-    /// is watched from now on.
+    /// The reactor is about to sleep, and keeps so much for use again. If it has worked since it
+    /// last had nothing to do, it is watched from now on.
     fn begin_watch(&self, now: Mark, kept_bytes: usize, idle_after: u64) {
         if self.watch.get().is_some() {
             return;
@@ -59,8 +60,9 @@ impl Idle {
         self.watch.get().map(|watch| watch.at)
     }
 
-    /// Whether it was idle for as long as it was watched, once that has ended. While something is ready, which may be a beat or the
-    /// first of much that has come during a standstill, that is not decided yet.
+    /// Whether it was idle for as long as it was watched, once that has ended. While something is
+    /// ready, which may be a beat or the first of much that has come during a standstill, that is
+    /// not decided yet.
     fn ends_watch_idle(&self, now: Mark, has_ready: bool) -> bool {
         let Some(watch) = self.watch.get().filter(|watch| watch.at <= now.at) else { return false };
         let is_idle = now.polls - watch.polls <= IDLE_POLLS_MAX;
@@ -77,7 +79,8 @@ impl Idle {
     }
 }
 
-/// What is done when the reactor is idle, as long as this lives. Made by [`when_idle`](crate::when_idle).
+/// What is done when the reactor is idle, as long as this lives. Made by
+/// [`when_idle`](crate::when_idle).
 pub struct WhenIdle {
     reactor: Rc<Reactor>,
     number: u64,
@@ -110,8 +113,8 @@ impl Reactor {
         self.idle.begin_watch(self.mark(now), AlignedBuf::kept_bytes(), idle_after);
     }
 
-    /// Lets others give back what they keep, if the reactor has been idle and still is. What they end then runs before
-    /// [`Self::give_memory_back`].
+    /// Lets others give back what they keep, if the reactor has been idle and still is. What they
+    /// end then runs before [`Self::give_memory_back`].
     pub(crate) fn tell_if_idle(&self, now: Nanos) -> bool {
         let is_idle = self.idle.ends_watch_idle(self.mark(now), self.tasks.has_ready());
         if is_idle {

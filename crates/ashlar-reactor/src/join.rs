@@ -41,8 +41,9 @@ impl<T: 'static> JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Ends the task where it is: its future is dropped at once (or, called from within the task itself,
-    /// as soon as it next waits). What it has in flight follows the rules of each operation.
+    /// Ends the task where it is: its future is dropped at once (or, called from within the task
+    /// itself, as soon as it next waits). What it has in flight follows the rules of each
+    /// operation.
     pub fn abort(self) {
         self.reactor.tasks.abort(self.key);
     }

@@ -10,8 +10,8 @@ use rustix::param::page_size;
 use crate::inbox::{Inbox, Letter};
 use crate::reactor;
 
-/// The memory of a reactor's receive buffers, end to end. It stays as long as anybody reads in it, also after the
-/// reactor's end.
+/// The memory of a reactor's receive buffers, end to end. It stays as long as anybody reads in it,
+/// also after the reactor's end.
 pub(crate) struct Buffers {
     /// Only touched through `start`, one buffer's bytes at a time.
     _memory: AlignedBuf,
@@ -21,8 +21,8 @@ pub(crate) struct Buffers {
     inbox: Arc<Inbox>,
 }
 
-// SAFETY: the kernel writes into a buffer that it has been given and nobody else reads there; a buffer that was taken
-// is only read, until it is given back on its reactor's thread.
+// SAFETY: the kernel writes into a buffer that it has been given and nobody else reads there; a
+// buffer that was taken is only read, until it is given back on its reactor's thread.
 unsafe impl Send for Buffers {}
 // SAFETY: as above.
 unsafe impl Sync for Buffers {}
@@ -38,8 +38,8 @@ impl Buffers {
         self.buffer_bytes
     }
 
-    /// Lets the system have the memory of `buffer`, which nobody has: its bytes are zeros from now on. A buffer that does
-    /// not consist of whole pages stays as it is.
+    /// Lets the system have the memory of `buffer`, which nobody has: its bytes are zeros from now
+    /// on. A buffer that does not consist of whole pages stays as it is.
     pub(crate) fn give_memory_back(&self, buffer: u16) {
         let start = self.start_of(buffer).as_ptr();
         let (page_bytes, bytes) = (page_size(), self.buffer_bytes as usize);
@@ -47,8 +47,9 @@ impl Buffers {
         if !start.addr().is_multiple_of(page_bytes) || !bytes.is_multiple_of(page_bytes) {
             return;
         }
-        // It may be refused, of memory that is locked for example, which changes nothing.
-        // SAFETY: private memory of the buffer's own, in which nobody reads or writes before it is taken again.
+        // It may be refused, of memory that is locked for example, which changes nothing. SAFETY:
+        // private memory of the buffer's own, in which nobody reads or writes before it is taken
+        // again.
         let _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxDontNeed) };
     }
 
@@ -59,7 +60,8 @@ impl Buffers {
     }
 }
 
-/// The first bytes of a buffer that the kernel has filled. The buffer goes back when this is dropped.
+/// The first bytes of a buffer that the kernel has filled. The buffer goes back when this is
+/// dropped.
 pub(crate) struct Lent {
     buffers: Arc<Buffers>,
     buffer: u16,
@@ -67,7 +69,8 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
-    /// Takes over `buffer`, which the kernel has just filled with `len` bytes, and which the pool has noted as taken.
+    /// Takes over `buffer`, which the kernel has just filled with `len` bytes, and which the pool
+    /// has noted as taken.
     pub(crate) fn new(buffers: Arc<Buffers>, buffer: u16, len: usize) -> Self {
         assert!(len <= buffers.buffer_bytes as usize, "the kernel filled more than a buffer");
         Lent { buffers, buffer, len }
@@ -77,7 +80,8 @@ impl Lent {
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
         let start = self.buffers.start_of(self.buffer);
-        // SAFETY: within the buffer, initialised from the start, and not written by anybody until this is dropped.
+        // SAFETY: within the buffer, initialised from the start, and not written by anybody until
+        // this is dropped.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), self.len) }
     }
 }

@@ -1,12 +1,13 @@
 //! The thread-per-core executor over io_uring.
 //!
-//! A **reactor** is a thread with a ring of its own: tasks, timers, sockets and files, all driven by one
-//! system call per **turn** that submits what the tasks began and waits for what completes. Nothing of a
-//! reactor is shared with another thread, except its [`Handle`] and the [`mailbox`]es between threads.
+//! A **reactor** is a thread with a ring of its own: tasks, timers, sockets and files, all driven
+//! by one system call per **turn** that submits what the tasks began and waits for what completes.
+//! Nothing of a reactor is shared with another thread, except its [`Handle`] and the [`mailbox`]es
+//! between threads.
 //!
 //! What holds everywhere:
-//! - Memory lent to the kernel belongs to the ring until its last completion. Dropping a future frees
-//!   nothing that the kernel may still touch.
+//! - Memory lent to the kernel belongs to the ring until its last completion. Dropping a future
+//!   frees nothing that the kernel may still touch.
 //! - Futures belong to the thread that made them; a waker may go anywhere.
 //! - A reactor without work sleeps in the kernel and costs nothing.
 //!
@@ -69,18 +70,19 @@ pub fn spawn_joined<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
     reactor::current().spawn_joined(future)
 }
 
-/// Wakes a task, and polls it before this returns if it is one of this thread's reactor that is not running: what it was
-/// woken for is done while it is in the caches, and without a place in the queue. It must not lead back here without end. Such
-/// a poll is one of its turn's ([`polls_per_turn_max`](Config::polls_per_turn_max)); once they are used up, the task has
-/// its place in the queue.
+/// Wakes a task, and polls it before this returns if it is one of this thread's reactor that is not
+/// running: what it was woken for is done while it is in the caches, and without a place in the
+/// queue. It must not lead back here without end. Such a poll is one of its turn's
+/// ([`polls_per_turn_max`](Config::polls_per_turn_max)); once they are used up, the task has its
+/// place in the queue.
 pub fn wake_at_once(waker: Waker) {
     if !reactor::try_current().is_some_and(|reactor| reactor.poll_at_once(&waker)) {
         waker.wake();
     }
 }
 
-/// Lets every other task that is ready run first. A task that yields again before it is done also lets the
-/// ring be looked at.
+/// Lets every other task that is ready run first. A task that yields again before it is done also
+/// lets the ring be looked at.
 pub fn yield_now() -> impl Future<Output = ()> + 'static {
     let mut yielded = false;
     poll_fn(move |cx| {
@@ -92,8 +94,8 @@ pub fn yield_now() -> impl Future<Output = ()> + 'static {
     })
 }
 
-/// Calls `hook` each time that this thread's reactor has nothing to do any more, after it had: to give back what is kept for
-/// use again. As long as what is returned lives.
+/// Calls `hook` each time that this thread's reactor has nothing to do any more, after it had: to
+/// give back what is kept for use again. As long as what is returned lives.
 ///
 /// # Panics
 /// If no reactor runs on this thread.

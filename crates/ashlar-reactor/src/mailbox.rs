@@ -1,7 +1,8 @@
 //! A queue of messages from one thread to another: bounded, lock-free, one writer and one reader.
 //!
-//! It wakes the reading task only when that waits, and its reactor only when that sleeps; between two busy
-//! reactors a message costs a few cache lines. Either end may also live on another executor.
+//! It wakes the reading task only when that waits, and its reactor only when that sleeps; between
+//! two busy reactors a message costs a few cache lines. Either end may also live on another
+//! executor.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ struct Wakers {
     sender: AtomicWaker,
 }
 
-/// Tells the other side that this one is gone. A field after the queue, so that the queue goes first.
+/// Tells the other side that this one is gone. A field after the queue, so that the queue goes
+/// first.
 struct Farewell(Arc<Wakers>);
 
 impl Drop for Farewell {
@@ -130,7 +132,8 @@ impl<T: Send> Receiver<T> {
             return Poll::Ready(Some(message));
         }
         self.farewell.0.receiver.register(cx.waker());
-        // Whether the writer is gone is asked before the last look: it may write and leave in between.
+        // Whether the writer is gone is asked before the last look: it may write and leave in
+        // between.
         let gone = self.queue.is_abandoned();
         match self.try_recv() {
             Some(message) => Poll::Ready(Some(message)),

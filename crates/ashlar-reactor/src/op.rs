@@ -18,8 +18,8 @@ pub(crate) enum OnDrop {
     Finish,
 }
 
-/// An operation's result and the memory that it had borrowed. Dropping it never frees that memory before
-/// the kernel is done with it.
+/// An operation's result and the memory that it had borrowed. Dropping it never frees that memory
+/// before the kernel is done with it.
 pub(crate) struct Op {
     reactor: Rc<Reactor>,
     key: Option<OpKey>,

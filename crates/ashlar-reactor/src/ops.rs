@@ -1,5 +1,5 @@
-//! Operations in flight. What the kernel may still touch lives here until the last completion, whatever
-//! becomes of the future that waits for it.
+//! Operations in flight. What the kernel may still touch lives here until the last completion,
+//! whatever becomes of the future that waits for it.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -14,8 +14,8 @@ use crate::net::{Address, SendParts};
 use crate::reactor::Reactor;
 use crate::ring::Completion;
 
-/// Memory that an operation lends to the kernel. Each variant's bytes stay where they are when the value
-/// is moved. Some are never read again: being held is what they are for.
+/// Memory that an operation lends to the kernel. Each variant's bytes stay where they are when the
+/// value is moved. Some are never read again: being held is what they are for.
 #[expect(dead_code, reason = "memory that only the kernel uses")]
 pub(crate) enum Owned {
     Nothing,
@@ -46,7 +46,8 @@ impl Owned {
     }
 }
 
-/// Takes every completion of an operation that has many, or that belongs to an object and not to a future.
+/// Takes every completion of an operation that has many, or that belongs to an object and not to a
+/// future.
 pub(crate) trait Sink {
     /// One completion; `more` says that others follow.
     fn complete(self: Rc<Self>, reactor: &Rc<Reactor>, result: i32, flags: u32, more: bool);
@@ -206,8 +207,8 @@ impl Ops {
 /// Ends what nobody waits for.
 pub(crate) fn discard(owned: Owned, result: i32) {
     if matches!(owned, Owned::NewDescriptor) && result >= 0 {
-        // SAFETY: the kernel has just made this descriptor for an operation whose future is gone, so
-        // nobody else knows it.
+        // SAFETY: the kernel has just made this descriptor for an operation whose future is gone,
+        // so nobody else knows it.
         drop(unsafe { OwnedFd::from_raw_fd(result) });
     }
 }

@@ -19,8 +19,9 @@ use crate::ring::Ring;
 /// The group's name in the ring: a reactor has one.
 pub(crate) const GROUP: u16 = 0;
 
-/// Buffers that the kernel has at a time, in bytes: few are used over and over, and stay in the caches. (Measured
-/// against 8 MiB that are used in turn, 4 KiB writes to a volume that keeps nothing: some 10 % less processor time.)
+/// Buffers that the kernel has at a time, in bytes: few are used over and over, and stay in the
+/// caches. (Measured against 8 MiB that are used in turn, 4 KiB writes to a volume that keeps
+/// nothing: some 10 % less processor time.)
 const OFFERED_BYTES: usize = 2 << 20;
 /// The least of them.
 const OFFERED_MIN: u16 = 8;
@@ -28,8 +29,8 @@ const OFFERED_MIN: u16 = 8;
 /// How many shared buffers a connection holds.
 pub(crate) type Held = Rc<Cell<u32>>;
 
-/// A provided-buffer ring of the plain kind: one buffer, one completion. (Incremental consumption gave
-/// buffers back out of order on Linux 6.13 and 6.14.)
+/// A provided-buffer ring of the plain kind: one buffer, one completion. (Incremental consumption
+/// gave buffers back out of order on Linux 6.13 and 6.14.)
 pub(crate) struct RecvPool {
     /// Entries shared with the kernel. Only touched through `entries`.
     _entries_memory: AlignedBuf,
@@ -47,7 +48,8 @@ pub(crate) struct RecvPool {
 }
 
 impl RecvPool {
-    /// Nobody holds a buffer at the start. Those that are given back on other threads come by `inbox`.
+    /// Nobody holds a buffer at the start. Those that are given back on other threads come by
+    /// `inbox`.
     pub(crate) fn new(count: u16, buffer_bytes: u32, inbox: Arc<Inbox>) -> Self {
         let mut entries_memory = AlignedBuf::zeroed(usize::from(count) * size_of::<BufRingEntry>());
         let pool = RecvPool {
@@ -67,7 +69,8 @@ impl RecvPool {
 
     pub(crate) fn register(&self, ring: &Ring) -> Result<(), StartError> {
         let address = self.entries as u64;
-        // SAFETY: the entries live as long as the pool, which outlives the ring; `Drop` order in `Reactor`.
+        // SAFETY: the entries live as long as the pool, which outlives the ring; `Drop` order in
+        // `Reactor`.
         let registered =
             unsafe { ring.submitter().register_buf_ring_with_flags(address, self.count, GROUP, 0) };
         registered.map_err(|error| match error.raw_os_error() {
@@ -98,8 +101,8 @@ impl RecvPool {
         })
     }
 
-    /// Lets the system have the memory of the buffers that neither a connection nor the kernel's ring has. The kernel gets
-    /// as few from now on as at the start.
+    /// Lets the system have the memory of the buffers that neither a connection nor the kernel's
+    /// ring has. The kernel gets as few from now on as at the start.
     pub(crate) fn give_memory_back(&self) {
         self.offered_max.set(offered_max(self.count, self.buffers.buffer_bytes()));
         self.spare.borrow().iter().for_each(|buffer| self.buffers.give_memory_back(*buffer));
@@ -110,7 +113,8 @@ impl RecvPool {
         Arc::ptr_eq(&self.buffers, buffers)
     }
 
-    /// Takes `buffer`, which the kernel has just filled with `len` bytes, for the connection that counts by `held`.
+    /// Takes `buffer`, which the kernel has just filled with `len` bytes, for the connection that
+    /// counts by `held`.
     fn take(&self, buffer: u16, len: usize, held: &Held) -> Lent {
         self.offered.set(self.offered.get() - 1);
         self.offer_spare();
@@ -132,9 +136,9 @@ impl RecvPool {
     fn offer(&self, buffer: u16) {
         let tail = self.tail.get();
         let index = usize::from(tail & (self.count - 1));
-        // SAFETY: the entry is within the ring of `count` entries, and not the kernel's: at most `count`
-        // buffers exist, so the slot at `tail` has been consumed. Fields are written one by one, because
-        // the first entry's last field is the tail that the kernel reads.
+        // SAFETY: the entry is within the ring of `count` entries, and not the kernel's: at most
+        // `count` buffers exist, so the slot at `tail` has been consumed. Fields are written one by
+        // one, because the first entry's last field is the tail that the kernel reads.
         unsafe {
             let entry = &mut *self.entries.add(index);
             entry.set_addr(self.buffers.start_of(buffer).as_ptr() as u64);
@@ -168,15 +172,16 @@ enum Storage {
     Parted(Bytes),
 }
 
-/// Received bytes. A shared buffer goes back to its reactor when this and all that was split off it are dropped.
+/// Received bytes. A shared buffer goes back to its reactor when this and all that was split off it
+/// are dropped.
 pub struct RecvBuf {
     storage: Storage,
     start: usize,
 }
 
 impl RecvBuf {
-    /// Takes over `buffer` of `pool`, which the kernel has just filled with `len` bytes, for the connection that
-    /// counts by `held`.
+    /// Takes over `buffer` of `pool`, which the kernel has just filled with `len` bytes, for the
+    /// connection that counts by `held`.
     pub(crate) fn taken(pool: &RecvPool, buffer: u16, len: usize, held: &Held) -> Self {
         RecvBuf { storage: Storage::Lent(pool.take(buffer, len, held)), start: 0 }
     }
@@ -196,11 +201,11 @@ impl RecvBuf {
         self.start += count;
     }
 
-    /// Splits off the first `count` bytes, which stay where they are: whoever keeps them keeps all that was received with
-    /// them, up to [`recv_buffer_bytes`](crate::Config::recv_buffer_bytes). That is a shared buffer, kept from all
-    /// connections of the reactor, within
-    /// [`recv_held_per_connection_max`](crate::Config::recv_held_per_connection_max), and the copy of one beyond that.
-    /// They may be dropped on any thread.
+    /// Splits off the first `count` bytes, which stay where they are: whoever keeps them keeps all
+    /// that was received with them, up to [`recv_buffer_bytes`](crate::Config::recv_buffer_bytes).
+    /// That is a shared buffer, kept from all connections of the reactor, within
+    /// [`recv_held_per_connection_max`](crate::Config::recv_held_per_connection_max), and the copy
+    /// of one beyond that. They may be dropped on any thread.
     ///
     /// # Panics
     /// If there are fewer.

@@ -159,14 +159,15 @@ impl Reactor {
     /// Begins an operation that somebody waits for.
     ///
     /// # Safety
-    /// Every address in `entry` points into `owned`, or to memory that lives as long as the process; its
-    /// descriptor is closed only through [`Self::close`].
+    /// Every address in `entry` points into `owned`, or to memory that lives as long as the
+    /// process; its descriptor is closed only through [`Self::close`].
     pub(crate) unsafe fn begin(self: &Rc<Self>, entry: squeue::Entry, owned: Owned, on_drop: OnDrop) -> Op {
         let key = match self.is_open() {
             true => self.ops.borrow_mut().insert(owned),
             false => self.ops.borrow_mut().insert_refused(owned),
         };
-        // SAFETY: `Ops` keeps `owned` until the last completion; the rest is promised by the caller.
+        // SAFETY: `Ops` keeps `owned` until the last completion; the rest is promised by the
+        // caller.
         self.with_ring(|ring| unsafe { ring.push(entry.user_data(key.user_data())) });
         Op::new(self.clone(), key, on_drop)
     }
@@ -198,8 +199,8 @@ impl Reactor {
         self.push_ignored(opcode::AsyncCancel::new(key.user_data()).build());
     }
 
-    /// Closes a descriptor after everything begun on it so far has been handed to the kernel: a close at
-    /// once could let a queued operation hit the next file of that number.
+    /// Closes a descriptor after everything begun on it so far has been handed to the kernel: a
+    /// close at once could let a queued operation hit the next file of that number.
     pub(crate) fn close(&self, descriptor: OwnedFd) {
         if self.is_open() {
             let descriptor = descriptor.into_raw_fd();

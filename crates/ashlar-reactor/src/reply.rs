@@ -51,7 +51,8 @@ impl<T> Drop for Promise<T> {
     }
 }
 
-/// The output of a [`Handle::call`](crate::Handle::call): a future for any executor, or a value to wait for.
+/// The output of a [`Handle::call`](crate::Handle::call): a future for any executor, or a value to
+/// wait for.
 pub struct Reply<T>(Arc<Shared<T>>);
 
 pub(crate) fn reply<T>() -> (Promise<T>, Reply<T>) {

@@ -36,8 +36,8 @@ pub(crate) enum Wait {
 
 pub(crate) struct Ring {
     uring: IoUring,
-    /// Entries that found the submission queue full and the kernel unwilling to take more. Order is kept:
-    /// while one waits here, all wait here.
+    /// Entries that found the submission queue full and the kernel unwilling to take more. Order is
+    /// kept: while one waits here, all wait here.
     backlog: VecDeque<squeue::Entry>,
     counts: RingCounts,
 }
@@ -76,8 +76,8 @@ impl Ring {
         self.backlog.push_back(entry);
         self.drain_backlog();
         if !self.backlog.is_empty() {
-            // The queue is full: hand it over now and go on. Should the kernel be too busy to take it, the
-            // rest waits for the next turn.
+            // The queue is full: hand it over now and go on. Should the kernel be too busy to take
+            // it, the rest waits for the next turn.
             self.counts.enters += 1;
             tolerate(self.uring.submit()).expect("io_uring_enter submits");
             self.drain_backlog();

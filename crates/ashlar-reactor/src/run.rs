@@ -17,8 +17,9 @@ use crate::waker;
 /// How long the end of a reactor waits for the kernel to let go of its memory.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
 
-/// Runs `main` and all that it spawns on a reactor of this thread, until `main` ends. Tasks that have not
-/// ended then are dropped; what was in flight is cancelled where the kernel still can, and awaited.
+/// Runs `main` and all that it spawns on a reactor of this thread, until `main` ends. Tasks that
+/// have not ended then are dropped; what was in flight is cancelled where the kernel still can, and
+/// awaited.
 ///
 /// A panic in any task ends the run and goes on in the caller.
 ///
@@ -54,8 +55,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// In this order: no new work from outside; the tasks, whose futures abandon their operations; then the
-    /// operations, because the kernel still writes into their memory; and the ring last.
+    /// In this order: no new work from outside; the tasks, whose futures abandon their operations;
+    /// then the operations, because the kernel still writes into their memory; and the ring last.
     fn drop(&mut self) {
         drop(self.0.inbox.close());
         self.0.tasks.clear();

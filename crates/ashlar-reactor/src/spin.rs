@@ -7,9 +7,9 @@ const SPIN_MIN: Duration = Duration::from_micros(2);
 
 /// Spends time on spinning where it paid lately.
 ///
-/// Work that comes while spinning doubles the next spin, a spin in vain halves it, down to none. A sleep
-/// that turned out shorter than the longest spin says that spinning would have paid, and starts it again;
-/// so a quiet reactor spins at most once per piece of work, and an idle one never.
+/// Work that comes while spinning doubles the next spin, a spin in vain halves it, down to none. A
+/// sleep that turned out shorter than the longest spin says that spinning would have paid, and
+/// starts it again; so a quiet reactor spins at most once per piece of work, and an idle one never.
 #[derive(Debug)]
 pub(crate) struct Spin {
     longest: Duration,

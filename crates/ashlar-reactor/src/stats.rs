@@ -21,7 +21,8 @@ pub struct Stats {
     pub spin_hits: u64,
     /// Shared receive buffers that connections, or those who keep what came on them, hold now.
     pub recv_held: u64,
-    /// Received chunks copied out of shared buffers, because their connection held its share already.
+    /// Received chunks copied out of shared buffers, because their connection held its share
+    /// already.
     pub recv_copies: u64,
     /// Times that a connection's receiving paused, because nobody took what had come.
     pub recv_pauses: u64,

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 pub(crate) type LocalFuture = Pin<Box<dyn Future<Output = ()>>>;
 
-/// A task of one reactor; outlives it harmlessly (a stale key names nothing, or wakes a stranger for
-/// nothing).
+/// A task of one reactor; outlives it harmlessly (a stale key names nothing, or wakes a stranger
+/// for nothing).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaskKey {
     pub(crate) index: u32,
@@ -19,7 +19,8 @@ pub(crate) struct TaskKey {
 impl TaskKey {
     /// Bits of an index: 16 million tasks per reactor.
     pub(crate) const INDEX_BITS: u32 = 24;
-    /// Bits of a generation. It wraps; the price is a needless poll, which every future must bear anyway.
+    /// Bits of a generation. It wraps; the price is a needless poll, which every future must bear
+    /// anyway.
     pub(crate) const GENERATION_BITS: u32 = 28;
 }
 
@@ -156,8 +157,8 @@ impl Tasks {
         None
     }
 
-    /// Ends the task without running it again. Its future is dropped at once, or, if it is just being
-    /// polled, when that poll returns.
+    /// Ends the task without running it again. Its future is dropped at once, or, if it is just
+    /// being polled, when that poll returns.
     pub(crate) fn abort(&self, key: TaskKey) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.slot(key) else { return };

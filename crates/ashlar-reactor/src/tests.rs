@@ -124,8 +124,9 @@ fn stand_still(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-// A daemon that was stopped for longer than its timeouts dropped a host in the middle of its handshake: the
-// timer was fired before the rest of the handshake, which had arrived meanwhile, was read to its end.
+// A daemon that was stopped for longer than its timeouts dropped a host in the middle of its
+// handshake: the timer was fired before the rest of the handshake, which had arrived meanwhile, was
+// read to its end.
 #[test]
 fn what_arrived_during_a_standstill_is_seen_to_its_end_before_a_timeout_fires() {
     let arrived = Rc::new(Cell::new(false));

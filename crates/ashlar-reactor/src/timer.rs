@@ -1,8 +1,9 @@
 //! Timers of one reactor.
 //!
-//! A timer mostly says that somebody else has been silent for too long. A reactor that stood still itself, because
-//! its process was stopped or got no processor, has not heard what they said: timers that it finds overdue
-//! are held back once, while it reads what has arrived and lets others answer.
+//! A timer mostly says that somebody else has been silent for too long. A reactor that stood still
+//! itself, because its process was stopped or got no processor, has not heard what they said:
+//! timers that it finds overdue are held back once, while it reads what has arrived and lets others
+//! answer.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -17,8 +18,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::reactor::{self, Reactor};
 
-/// Monotonic time, which goes on while the machine is suspended: what a lease allows has ended by then. The same on every thread; works
-/// without a reactor.
+/// Monotonic time, which goes on while the machine is suspended: what a lease allows has ended by
+/// then. The same on every thread; works without a reactor.
 pub fn now() -> Nanos {
     let time = clock_gettime(ClockId::Boottime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -82,8 +83,8 @@ impl Timers {
         }
     }
 
-    /// Whether overdue timers are held back now. Once for every standstill: a reactor that is late all the time
-    /// fires its timers all the same.
+    /// Whether overdue timers are held back now. Once for every standstill: a reactor that is late
+    /// all the time fires its timers all the same.
     fn holds(&self, now: Nanos) -> bool {
         if let Some(end) = self.hold_until.get() {
             self.hold_until.set(Some(end).filter(|end| now < *end));

@@ -13,7 +13,8 @@ use crate::timer::now;
 use crate::waker;
 
 impl Reactor {
-    /// Runs what is ready. Tasks that yielded go last, once; if they yield again, the ring comes first.
+    /// Runs what is ready. Tasks that yielded go last, once; if they yield again, the ring comes
+    /// first.
     pub(crate) fn run_tasks(&self) {
         self.counters.turns.add(1);
         self.read_letters();
@@ -53,7 +54,8 @@ impl Reactor {
         self.letters.replace(letters);
     }
 
-    /// Submits what the tasks began and takes what has completed; waits only if there is nothing to run.
+    /// Submits what the tasks began and takes what has completed; waits only if there is nothing to
+    /// run.
     pub(crate) fn look_at_ring(self: &Rc<Self>) {
         if self.tasks.has_ready() || self.inbox.gate().is_pending() {
             return self.enter_and_reap(Wait::No);

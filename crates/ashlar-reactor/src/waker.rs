@@ -1,8 +1,9 @@
 //! Wakers that are plain numbers: reactor, task and generation packed into the waker's data word.
 //!
-//! They need no memory and no reference counts. Waking on the task's own thread touches its queue and
-//! nothing else; from any other thread it goes through the reactor's [inbox](crate::inbox). A waker that
-//! outlives its task or its reactor wakes nothing, or, once numbers have wrapped, a stranger in vain.
+//! They need no memory and no reference counts. Waking on the task's own thread touches its queue
+//! and nothing else; from any other thread it goes through the reactor's [inbox](crate::inbox). A
+//! waker that outlives its task or its reactor wakes nothing, or, once numbers have wrapped, a
+//! stranger in vain.
 
 use std::sync::{Arc, RwLock};
 use std::task::{RawWaker, RawWakerVTable, Waker};

@@ -77,7 +77,8 @@ struct OpenSegment {
 #[derive(Default)]
 struct Stream {
     open: RefCell<Option<OpenSegment>>,
-    /// Held from the choice of a segment until the batch has its place: keeps the stream's batches in order.
+    /// Held from the choice of a segment until the batch has its place: keeps the stream's batches
+    /// in order.
     turn: Mutex<()>,
 }
 
@@ -148,8 +149,8 @@ impl<W: World> Pool<W> {
         stripe.data.min(self.homes_count().saturating_sub(stripe.parity)).max(1)
     }
 
-    /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be opened.
-    /// `None`: the pool has halted, or is being closed and has none.
+    /// Gives what `take` chooses a place and a number, waiting for a segment if there is none to be
+    /// opened. `None`: the pool has halted, or is being closed and has none.
     pub async fn append(
         &self,
         stream: StreamId,
@@ -172,8 +173,9 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Gives what `take` puts into the list for the room of a batch a place and a number, if a segment is at hand. `take`
-    /// gives nothing where nothing fits the rest of a segment, and something for the room of a fresh one.
+    /// Gives what `take` puts into the list for the room of a batch a place and a number, if a
+    /// segment is at hand. `take` gives nothing where nothing fits the rest of a segment, and
+    /// something for the room of a fresh one.
     pub async fn try_append(
         &self,
         stream: StreamId,
@@ -200,7 +202,8 @@ impl<W: World> Pool<W> {
             }
             let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
-            // Not before there is another: a checkpoint may have less to write than what was to be moved.
+            // Not before there is another: a checkpoint may have less to write than what was to be
+            // moved.
             self.seal_open(stream);
             self.segments.borrow_mut().get_mut(id).expect("just opened").hot = stream == StreamId::Hot;
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
@@ -254,7 +257,8 @@ impl<W: World> Pool<W> {
         Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns: Some(columns) }
     }
 
-    /// The number of the next batch, of so many records. Upkeep hears when they become too many to replay.
+    /// The number of the next batch, of so many records. Upkeep hears when they become too many to
+    /// replay.
     fn begin_batch(&self, records: usize) -> Lsn {
         let few = self.replay_records() <= self.replay_records_max();
         let lsn = self.log.begin(records);
@@ -270,8 +274,9 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Seals the open segments that have a column on a drive which takes nothing new, because it does not work or is leaving; and
-    /// those that have fewer parity columns than they could by now.
+    /// Seals the open segments that have a column on a drive which takes nothing new, because it
+    /// does not work or is leaving; and those that have fewer parity columns than they could by
+    /// now.
     pub fn seal_off_lost_drives(&self) {
         let homes = self.homes();
         let parity = self.segments.borrow().parity_on(homes.len());
@@ -289,8 +294,8 @@ impl<W: World> Pool<W> {
         StreamId::ALL.into_iter().for_each(|stream| self.seal_open(stream));
     }
 
-    /// Writes the batch. Returns the columns that are missing for want of a drive, when all others are on stable
-    /// media. `None`: the pool has halted, and nothing may rely on the batch.
+    /// Writes the batch. Returns the columns that are missing for want of a drive, when all others
+    /// are on stable media. `None`: the pool has halted, and nothing may rely on the batch.
     pub async fn write(&self, appended: &mut Appended) -> Option<ColumnMask> {
         let columns = appended.columns.take().expect("a batch is written once");
         let written = self.array.write_rows(&appended.geometry, appended.row, columns.iter()).await;
@@ -304,8 +309,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Writes the batch, and returns when it may be relied on: every column is on stable media, or its drive's
-    /// absence is in a durable root. `None`: the pool has halted.
+    /// Writes the batch, and returns when it may be relied on: every column is on stable media, or
+    /// its drive's absence is in a durable root. `None`: the pool has halted.
     pub async fn write_durably(&self, appended: &mut Appended) -> Option<()> {
         let missing = self.write(appended).await?;
         let drives = appended.drives_of(missing);
@@ -323,9 +328,10 @@ impl<W: World> Pool<W> {
         Some(())
     }
 
-    /// Writes the batch for a root that is yet to come, which alone makes it matter: it does not wait for one that names the
-    /// absence of a drive. But no header may say that the batch is durable before that root is: a start that finds the drive
-    /// there again would not look whether the drive has it. `None`: the pool has halted.
+    /// Writes the batch for a root that is yet to come, which alone makes it matter: it does not
+    /// wait for one that names the absence of a drive. But no header may say that the batch is
+    /// durable before that root is: a start that finds the drive there again would not look whether
+    /// the drive has it. `None`: the pool has halted.
     pub async fn write_for_root(&self, appended: &mut Appended) -> Option<()> {
         let missing = self.write(appended).await?;
         self.awaiting_root.borrow_mut().push((appended.lsn, appended.drives_of(missing)));
@@ -333,7 +339,8 @@ impl<W: World> Pool<W> {
         Some(())
     }
 
-    /// Batches that lack nothing but what is on drives whose absence is in the newest root are durable.
+    /// Batches that lack nothing but what is on drives whose absence is in the newest root are
+    /// durable.
     pub fn settle_awaiting_root(&self) {
         self.awaiting_root.borrow_mut().retain(|(lsn, drives)| {
             let is_durable = self.are_absent(drives);

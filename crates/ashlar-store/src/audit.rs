@@ -20,8 +20,8 @@ pub struct Audit {
     pub live: Occupancy,
     /// What is counted as living.
     pub counted: Occupancy,
-    /// Segments that are counted too low, or are named and do not exist, and what is named where they hold no batch: nobody would
-    /// move or restore it. Must be empty.
+    /// Segments that are counted too low, or are named and do not exist, and what is named where
+    /// they hold no batch: nobody would move or restore it. Must be empty.
     pub wrong: Vec<String>,
 }
 
@@ -52,7 +52,8 @@ impl<W: World> Pool<W> {
         Ok(Audit { live: all, counted: segments.live(), wrong })
     }
 
-    /// What a scrub looks at, in bytes of drives that work: rows, but for batches that may be on their way, and superblocks.
+    /// What a scrub looks at, in bytes of drives that work: rows, but for batches that may be on
+    /// their way, and superblocks.
     pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
         let (segments, floor) = (self.segments.borrow(), self.log.floor());
         let settled = segments.iter().map(|(_, segment)| segment);

@@ -20,30 +20,32 @@ use crate::types::{Incarnation, Key, Lsn};
 
 const SLOTS_PER_SECTOR: usize = SECTOR_BYTES / SLOT_BYTES;
 
-/// Batches of one stream that may be in flight. Part of the format: recovery's search depends on it.
+/// Batches of one stream that may be in flight. Part of the format: recovery's search depends on
+/// it.
 pub const IN_FLIGHT_MAX: usize = 8;
 
 /// Blocks of the largest write that is atomic.
 const ATOMIC_BLOCKS_MAX: usize = 64;
 
-/// Blocks of the largest unit, which is never split over two batches. A host's atomic write that does not begin at
-/// a block's first byte touches one block more than it has bytes for.
+/// Blocks of the largest unit, which is never split over two batches. A host's atomic write that
+/// does not begin at a block's first byte touches one block more than it has bytes for.
 pub const UNIT_BLOCKS_MAX: usize = ATOMIC_BLOCKS_MAX + 1;
 
 /// Rows that every batch may have, if its segment has them.
 const BATCH_ROWS_MIN: u32 = 32;
 
-/// Rows of the largest batch in segments of `data` columns and `segment_rows` rows. Part of the format, as
-/// [`IN_FLIGHT_MAX`] is.
+/// Rows of the largest batch in segments of `data` columns and `segment_rows` rows. Part of the
+/// format, as [`IN_FLIGHT_MAX`] is.
 ///
-/// A unit of [`unit_blocks_max`] blocks fits such a batch, whatever it holds: the second term makes room for
-/// [`UNIT_BLOCKS_MAX`] blocks, and where `segment_rows` cuts that off, [`unit_blocks_max`] is smaller.
+/// A unit of [`unit_blocks_max`] blocks fits such a batch, whatever it holds: the second term makes
+/// room for [`UNIT_BLOCKS_MAX`] blocks, and where `segment_rows` cuts that off, [`unit_blocks_max`]
+/// is smaller.
 pub fn batch_rows_max(data: usize, segment_rows: u32) -> u32 {
     Room::of_unit(UNIT_BLOCKS_MAX).rows_enough(data).max(BATCH_ROWS_MIN).min(segment_rows)
 }
 
-/// Blocks of the largest unit of a pool whose segments have `segment_rows` rows. One data column is the narrowest
-/// segment: what fits that fits every other.
+/// Blocks of the largest unit of a pool whose segments have `segment_rows` rows. One data column is
+/// the narrowest segment: what fits that fits every other.
 pub fn unit_blocks_max(segment_rows: u32) -> usize {
     let fits = |blocks: &usize| Room::of_unit(*blocks).rows_enough(1) <= segment_rows;
     (1..=UNIT_BLOCKS_MAX).rev().find(fits).expect("a segment has rows for one block and its header")
@@ -115,27 +117,29 @@ impl Room {
         self.records
     }
 
-    /// The most room that a unit of so many blocks can take: none of them is compressed, and each is placed like one
-    /// that is.
+    /// The most room that a unit of so many blocks can take: none of them is compressed, and each
+    /// is placed like one that is.
     const fn of_unit(blocks: usize) -> Self {
         Room { records: blocks, slots: blocks * SLOTS_PER_SECTOR, raw_sectors: 0 }
     }
 
-    /// Whether [`place`] places it in a batch of `rows_max` rows of `data` columns, whatever the order of fragments.
+    /// Whether [`place`] places it in a batch of `rows_max` rows of `data` columns, whatever the
+    /// order of fragments.
     pub fn surely_fits(self, data: usize, rows_max: u32) -> bool {
         self.records <= RECORDS_MAX && self.rows_enough(data) <= rows_max
     }
 
-    /// Rows of `data` columns in which [`place`] always finds a place for every fragment: the fewest that could hold
-    /// them, and one more if any fragment is smaller than a sector. Proof:
+    /// Rows of `data` columns in which [`place`] always finds a place for every fragment: the
+    /// fewest that could hold them, and one more if any fragment is smaller than a sector. Proof:
     ///
-    /// - *Sectors.* Fragments of a whole sector take sectors that the header leaves free. Header and fragments
-    ///   together are no larger than the fewest rows, so there are enough of these.
-    /// - *Slots.* Say that [`place`] finds no gap for a fragment of `s` slots. Then each gap has at most `s - 1` slots,
-    ///   and there are at most `data + 1` gaps: one behind the header and one at the end of each column. So at most
-    ///   `(data + 1) * (s - 1)` slots are free. But one row more than the fewest leaves at least one row's slots and the
-    ///   fragment's own free: `data * 64 + s`. The second less the first is `data * (65 - s) + 1`, which is above zero
-    ///   because no fragment has more than 64 slots: a contradiction.
+    /// - *Sectors.* Fragments of a whole sector take sectors that the header leaves free. Header
+    ///   and fragments together are no larger than the fewest rows, so there are enough of these.
+    /// - *Slots.* Say that [`place`] finds no gap for a fragment of `s` slots. Then each gap has at
+    ///   most `s - 1` slots, and there are at most `data + 1` gaps: one behind the header and one
+    ///   at the end of each column. So at most `(data + 1) * (s - 1)` slots are free. But one row
+    ///   more than the fewest leaves at least one row's slots and the fragment's own free: `data *
+    ///   64 + s`. The second less the first is `data * (65 - s) + 1`, which is above zero because
+    ///   no fragment has more than 64 slots: a contradiction.
     pub fn rows_enough(self, data: usize) -> u32 {
         self.rows_min(data) + u32::from(self.slots > 0)
     }
@@ -157,7 +161,8 @@ impl Room {
     }
 }
 
-/// Rows of `data` columns that fragments take which are written together, in batches of up to `rows_max` rows.
+/// Rows of `data` columns that fragments take which are written together, in batches of up to
+/// `rows_max` rows.
 pub fn rows_of(fragments: Occupancy, data: usize, rows_max: u32) -> f64 {
     let (row_bytes, count) = ((data * SECTOR_BYTES) as u64, fragments.fragments as f64);
     let each = fragments.bytes() as f64 / count;
@@ -215,8 +220,8 @@ pub struct Placement {
     gaps: Gaps,
 }
 
-/// Places `items` in the fewest rows that hold them, up to `rows_max`. Where [`Room::surely_fits`] says yes, it does;
-/// where that says no, it may still find a place, or return `None`.
+/// Places `items` in the fewest rows that hold them, up to `rows_max`. Where [`Room::surely_fits`]
+/// says yes, it does; where that says no, it may still find a place, or return `None`.
 pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geometry>) -> Option<Placement> {
     let room = Room::default().with(items);
     if room.records > RECORDS_MAX {
@@ -233,7 +238,8 @@ pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geome
 fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<Placement> {
     let header_sectors = header.div_ceil(SECTOR_BYTES);
     let mut places = smallvec![None; items.len()];
-    // Raw fragments first, in order, each on a sector: a range that was written together is read together.
+    // Raw fragments first, in order, each on a sector: a range that was written together is read
+    // together.
     let mut sectors = (0..data).flat_map(|column| {
         (if column == 0 { header_sectors } else { 0 }..rows).map(move |row| (column, row))
     });

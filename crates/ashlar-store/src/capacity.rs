@@ -14,7 +14,8 @@ const ROOM_POLL: Duration = Duration::from_millis(10);
 
 const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
 
-/// Segments that have to be left for a checkpoint: one that it may take, and one for the next start.
+/// Segments that have to be left for a checkpoint: one that it may take, and one for the next
+/// start.
 pub(crate) const CHECKPOINT_MIN: u64 = 2;
 
 /// What somebody wants a checkpoint for.
@@ -45,8 +46,8 @@ pub struct Space {
     pub usable: u64,
     /// What of `usable` may be live: the rest lets garbage collection work.
     pub limit: u64,
-    /// What lives: compressed data and the maps, each fragment with its record. May be too high for a while, never
-    /// too low.
+    /// What lives: compressed data and the maps, each fragment with its record. May be too high for
+    /// a while, never too low.
     pub live: u64,
     /// Written, no longer live, and not reclaimed yet.
     pub garbage: u64,
@@ -56,7 +57,8 @@ pub struct Space {
     pub safe_to_write: u64,
     /// New data is refused.
     pub full: bool,
-    /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that is released.
+    /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that
+    /// is released.
     pub reserve: u64,
     /// The reserve has been released, and is a part of `limit`.
     pub reserve_released: bool,
@@ -81,13 +83,14 @@ pub(crate) struct Marks {
     pub collect: u64,
 }
 
-/// Segments that collection has at a time: one victim fills at most one, and one is open for each of two streams of moves.
+/// Segments that collection has at a time: one victim fills at most one, and one is open for each
+/// of two streams of moves.
 pub(crate) const COLLECTION_SEGMENTS: u64 = 3;
 
 /// The marks of a pool that has room for `total` striped segments.
 pub(crate) fn marks(total: u64) -> Marks {
-    // One is open for metadata; an emergency checkpoint takes up to three, and the next start one. A drive that is lost takes some
-    // of those along, and what is open is begun anew.
+    // One is open for metadata; an emergency checkpoint takes up to three, and the next start one.
+    // A drive that is lost takes some of those along, and what is open is begun anew.
     let reserve = COLLECTION_SEGMENTS + 6;
     // The streams of hosts take the next ones while collection begins.
     Marks { reserve, collect: reserve + 3 + total / 100 }
@@ -101,18 +104,21 @@ fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 
 
 /// Bytes that can live at most, however hard garbage collection has to work.
 fn most(total: u64, segment_bytes: u64) -> u64 {
-    // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers take their part.
+    // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers
+    // take their part.
     let in_use = total.saturating_sub(marks(total).collect + OPEN_SEGMENTS);
     in_use * segment_bytes / 100 * DENSITY_PERCENT
 }
 
-/// What is kept for journals and repairs of file systems, of a pool with this `limit` in which `most` could live. It comes out
-/// of what garbage collection has to work with: tiny pools have none to give.
+/// What is kept for journals and repairs of file systems, of a pool with this `limit` in which
+/// `most` could live. It comes out of what garbage collection has to work with: tiny pools have
+/// none to give.
 fn reserve(limit: u64, most: u64) -> u64 {
     (limit / RESERVE_PART).min(RESERVE_BYTES_MAX).min(most.saturating_sub(limit))
 }
 
-/// The reserve is a part of the limit, and no more than this: the journals of a hundred large file systems.
+/// The reserve is a part of the limit, and no more than this: the journals of a hundred large file
+/// systems.
 const RESERVE_PART: u64 = 32;
 const RESERVE_BYTES_MAX: u64 = 16 << 30;
 
@@ -159,7 +165,8 @@ impl<W: World> Pool<W> {
             .sum();
         let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
         let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
-        // Without the drives that it has lost, a pool may have no segment left for what would be below the limit.
+        // Without the drives that it has lost, a pool may have no segment left for what would be
+        // below the limit.
         let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
         Space {
             raw: segments.chunks_total() * u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64,
@@ -189,8 +196,8 @@ impl<W: World> Pool<W> {
         Bounds { segment_bytes, usable: total * segment_bytes, limit, reserve }
     }
 
-    /// Lets hosts have what was kept for when the pool is full, until so much has been given back that it can be kept
-    /// again. Durable when it returns.
+    /// Lets hosts have what was kept for when the pool is full, until so much has been given back
+    /// that it can be kept again. Durable when it returns.
     ///
     /// # Errors
     /// The pool takes no writes, has no reserve, or does not need it.
@@ -217,8 +224,8 @@ impl<W: World> Pool<W> {
         })
     }
 
-    /// Keeps the reserve again once less lives than without it may, by the reserve once more: a pool at its end is not to
-    /// be full and not full by turns.
+    /// Keeps the reserve again once less lives than without it may, by the reserve once more: a
+    /// pool at its end is not to be full and not full by turns.
     pub fn keep_reserve_again(&self) {
         if !self.catalog.borrow().reserve_released {
             return;
@@ -244,9 +251,9 @@ impl<W: World> Pool<W> {
         self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
     }
 
-    /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than its last segments for them, and
-    /// nothing to collect that would give some back: what is left is for those that must be, when another drive is lost and at
-    /// starts.
+    /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than
+    /// its last segments for them, and nothing to collect that would give some back: what is left
+    /// is for those that must be, when another drive is lost and at starts.
     pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
         let segments = self.segments.borrow();
         let left = segments.usable_striped();
@@ -261,8 +268,8 @@ impl<W: World> Pool<W> {
 
     /// Returns when `bytes` more may be stored; an error if they may not.
     ///
-    /// What lives may be counted too high, so that a pool which seems full is first told to make its counts exact and
-    /// to reclaim.
+    /// What lives may be counted too high, so that a pool which seems full is first told to make
+    /// its counts exact and to reclaim.
     pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
         self.enough_drives()?;
         self.while_there_is_room(async {
@@ -285,7 +292,8 @@ impl<W: World> Pool<W> {
         self.running()
     }
 
-    /// Waits for `done`, but not while the file system under a file-backed drive is full: then nothing gets on.
+    /// Waits for `done`, but not while the file system under a file-backed drive is full: then
+    /// nothing gets on.
     pub async fn while_there_is_room(&self, done: impl Future<Output = ()>) -> Result<(), IoError> {
         if !self.array.out_of_room() {
             let lacks_room = pin!(self.array.lacks_room());
@@ -297,7 +305,8 @@ impl<W: World> Pool<W> {
         Err(IoError::new(Cause::CapacityExceeded, why))
     }
 
-    /// New data is to have the redundancy of the pool's level; with fewer drives than that takes, there is none.
+    /// New data is to have the redundancy of the pool's level; with fewer drives than that takes,
+    /// there is none.
     fn enough_drives(&self) -> Result<(), IoError> {
         let (left, needed) = (self.homes_count(), self.segments.borrow().stripe().parity + 1);
         if left >= needed {
@@ -307,8 +316,8 @@ impl<W: World> Pool<W> {
         Err(IoError::new(Cause::WriteProtected, why))
     }
 
-    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for them, and so few records
-    /// that a start replays them in time.
+    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for
+    /// them, and so few records that a start replays them in time.
     pub async fn wait_for_deltas(&self) {
         loop {
             let changed = self.root_changed.notified();

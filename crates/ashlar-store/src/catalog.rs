@@ -51,17 +51,19 @@ impl VolumeEntry {
 pub struct Settings {
     /// Part of the time that the rebuild of lost drives may have, in percent: 1 to 100.
     pub recon_prio: u8,
-    /// Instead of that: 99 of 100 answers to hosts are to come within this time, whatever it takes of the rebuild's. Whole
-    /// microseconds.
+    /// Instead of that: 99 of 100 answers to hosts are to come within this time, whatever it takes
+    /// of the rebuild's. Whole microseconds.
     pub recon_p99: Option<Duration>,
     /// Part of the time that scrubs may have, in percent: 1 to 100.
     pub scrub_prio: u8,
-    /// From the end of one scrub to the next. None: there is one only when it is asked for. Whole seconds.
+    /// From the end of one scrub to the next. None: there is one only when it is asked for. Whole
+    /// seconds.
     pub scrub_interval: Option<Duration>,
-    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up, where redundancy allows. None: never.
+    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up,
+    /// where redundancy allows. None: never.
     pub fault_threshold: Option<NonZeroU32>,
-    /// How long a drive may give no answer at all, though it owes some, before it is given up, where redundancy allows. None: for ever.
-    /// Whole milliseconds.
+    /// How long a drive may give no answer at all, though it owes some, before it is given up,
+    /// where redundancy allows. None: for ever. Whole milliseconds.
     pub io_timeout: Option<Duration>,
 }
 
@@ -87,8 +89,9 @@ const SCRUB_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 /// Faults for which a drive is given up of whose pool nobody has said anything else.
 const FAULT_THRESHOLD: Option<NonZeroU32> = NonZeroU32::new(10);
 
-/// How long a drive of a pool may be silent of which nobody has said anything else: longer than drives try to read what they cannot, or
-/// take to be reset, and shorter than hosts wait for an answer, which is 30 s with Linux.
+/// How long a drive of a pool may be silent of which nobody has said anything else: longer than
+/// drives try to read what they cannot, or take to be reset, and shorter than hosts wait for an
+/// answer, which is 30 s with Linux.
 const IO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The volume table.
@@ -124,17 +127,21 @@ impl Catalog {
         self.volumes.get(&VolumeId(family.0)).is_some_and(serves) || self.volumes.values().any(serves)
     }
 
-    /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression (1) | blocks (8) |
-    /// attribute bytes (4) | attributes`; `families (4)`, each `family (4) | blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) |
-    /// scrub interval in seconds, 0 for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) |
-    /// wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for none (8)`; `fault threshold, 0 for none
-    /// (4)`; `LSN below which what lives is being rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`; of the last scrub
-    /// `drives with findings (2)`, each `drive (2) | wrong (8) | unreadable (8) | repaired (8) | unrepaired (8)`, and `bytes rebuilt (8) |
-    /// bytes rebalanced (8)`; of the scrub that goes on `1 for one, 0 for none (1)`, and of one `start (8) | LSN that it ends before (8) |
-    /// next segment (4) | next row (4) | rows done (8) | rows in all (8) | bytes (8) | wrong (8) | unreadable (8) | repaired (8) |
-    /// unrepaired (8) | drives with findings (2)`, each as of the last scrub; `1 if the reserve is released, or 0 (1)`. What was written
-    /// before there were scrubs, or one of the last seven, ends before those.
-    /// Nothing at all for the catalog of a new pool: its first root is written before any segment can be.
+    /// `next id (4) | volumes (4)`, each `id (4) | family (4) | layer (4) | state (1) | compression
+    /// (1) | blocks (8) | attribute bytes (4) | attributes`; `families (4)`, each `family (4) |
+    /// blocks (8) | slots (8)`; `recon prio (1)`; `scrub prio (1) | scrub interval in seconds, 0
+    /// for none (8)`; of the last scrub `counted from (8) | start (8) | end (8) | bytes (8) | wrong
+    /// (8) | unreadable (8) | repaired (8) | unrepaired (8)`; `recon p99 in microseconds, 0 for
+    /// none (8)`; `fault threshold, 0 for none (4)`; `LSN below which what lives is being
+    /// rebalanced, 0 for none (8)`; `I/O timeout in milliseconds, 0 for none (8)`; of the last
+    /// scrub `drives with findings (2)`, each `drive (2) | wrong (8) | unreadable (8) | repaired
+    /// (8) | unrepaired (8)`, and `bytes rebuilt (8) | bytes rebalanced (8)`; of the scrub that
+    /// goes on `1 for one, 0 for none (1)`, and of one `start (8) | LSN that it ends before (8) |
+    /// next segment (4) | next row (4) | rows done (8) | rows in all (8) | bytes (8) | wrong (8) |
+    /// unreadable (8) | repaired (8) | unrepaired (8) | drives with findings (2)`, each as of the
+    /// last scrub; `1 if the reserve is released, or 0 (1)`. What was written before there were
+    /// scrubs, or one of the last seven, ends before those. Nothing at all for the catalog of a new
+    /// pool: its first root is written before any segment can be.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Catalog::default() {
             return Vec::new();

@@ -1,6 +1,7 @@
 //! Checkpoints: making durable what the maps say, and naming what may be reused.
 //!
-//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
+//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
+//! events".
 
 mod maps;
 
@@ -43,7 +44,8 @@ struct Noted {
     relocated_columns: usize,
 }
 
-/// What a root that frees `reclaimable` keeps of the table. What is lost of the others loses nothing.
+/// What a root that frees `reclaimable` keeps of the table. What is lost of the others loses
+/// nothing.
 fn kept<'a>(
     table: &'a BTreeMap<SegmentId, TableEntry>,
     reclaimable: &'a [SegmentId],
@@ -84,8 +86,8 @@ impl From<AppendError> for CheckpointError {
 }
 
 impl<W: World> Pool<W> {
-    /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who makes, opens or closes the
-    /// pool, may call it.
+    /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who makes, opens
+    /// or closes the pool, may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
         self.running()?;
         let quiet = self.log.floor() == self.log.next();
@@ -109,13 +111,14 @@ impl<W: World> Pool<W> {
         self.write_root(&noted, &root).await?;
         self.orders.now_does(before);
         self.install(noted, root, window);
-        // What it has itself written may lie on a drive that is to take nothing new: in an idle pool nothing else would ever seal it.
+        // What it has itself written may lie on a drive that is to take nothing new: in an idle
+        // pool nothing else would ever seal it.
         self.seal_off_lost_drives();
         self.settle_buffers().await;
         Ok(())
     }
 
-    // --- step 1 -------------------------------------------------------------------------------------------------
+    // --- step 1 ----------------------------------------------------------------------------------
 
     fn note(&self) -> Result<Noted, CheckpointError> {
         let generation = RootGeneration(self.root.borrow().generation.0 + 1);
@@ -148,8 +151,8 @@ impl<W: World> Pool<W> {
         })
     }
 
-    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is for that. Another checkpoint takes
-    /// it only if its root gives one back.
+    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is
+    /// for that. Another checkpoint takes it only if its root gives one back.
     fn claim_of_checkpoint(
         &self,
         segments: &Segments,
@@ -160,8 +163,9 @@ impl<W: World> Pool<W> {
         if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }
     }
 
-    /// The members as they are now; those that have become absent, since this root. Those that no segment of the root's table
-    /// counts on are released: of the others no more may be lost than the level survives.
+    /// The members as they are now; those that have become absent, since this root. Those that no
+    /// segment of the root's table counts on are released: of the others no more may be lost than
+    /// the level survives.
     fn members<'a>(
         &self,
         generation: RootGeneration,
@@ -205,7 +209,7 @@ impl<W: World> Pool<W> {
         root.members.iter().map(changed).map(made_good).chain(joins).collect()
     }
 
-    // --- step 3 (2 is in `maps`) ----------------------------------------------------------------------------------
+    // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
 
     /// The table of the new root, and the segments that it adds to the windows.
     fn form_table(&self, noted: &Noted) -> (Table, Window) {
@@ -269,9 +273,10 @@ impl<W: World> Pool<W> {
         line
     }
 
-    // --- steps 4 and 5 --------------------------------------------------------------------------------------------
+    // --- steps 4 and 5 ---------------------------------------------------------------------------
 
-    /// Writes the root to every drive that works. One that fails is given up; the next root will say so.
+    /// Writes the root to every drive that works. One that fails is given up; the next root will
+    /// say so.
     async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
         let offset = Superblock::root_offset(root.generation.0);
         self.root_begun.replace(root.clone());
@@ -283,7 +288,8 @@ impl<W: World> Pool<W> {
         if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(()) }
     }
 
-    /// Writes the pool's root to drives that do not have it: the power failed before it came to them.
+    /// Writes the pool's root to drives that do not have it: the power failed before it came to
+    /// them.
     pub async fn spread_root(&self, drives: &[DriveId]) {
         let root = self.root.borrow().clone();
         let offset = Superblock::root_offset(root.generation.0);
@@ -302,7 +308,7 @@ impl<W: World> Pool<W> {
         join_all(drives.iter().map(|drive| self.array.flush(*drive))).await;
     }
 
-    // --- step 6 -------------------------------------------------------------------------------------------------
+    // --- step 6 ----------------------------------------------------------------------------------
 
     fn install(&self, noted: Noted, root: Root, window: Window) {
         let absent = |member: &&MemberRecord| !member.state.takes_part();
@@ -334,7 +340,8 @@ impl<W: World> Pool<W> {
         self.root_changed.notify_waiters();
     }
 
-    /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in between.
+    /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in
+    /// between.
     async fn settle_buffers(&self) {
         for id in shard_ids() {
             self.with_shard(id, Shard::settle);
@@ -343,9 +350,10 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The members, if no segment of the root's table counts on them, and none has fewer than `parity` columns of parity, which would
-/// make it count on others more than it should: who is lost is released; who is `leaving`, or came back
-/// under another number, is none any more. What the root says is as of its note, its table included.
+/// The members, if no segment of the root's table counts on them, and none has fewer than `parity`
+/// columns of parity, which would make it count on others more than it should: who is lost is
+/// released; who is `leaving`, or came back under another number, is none any more. What the root
+/// says is as of its note, its table included.
 fn released<'a>(
     members: Vec<MemberRecord>,
     leaving: &BTreeSet<DriveId>,
@@ -377,8 +385,8 @@ fn released<'a>(
 }
 
 impl Noted {
-    /// What the root says of a segment. What hosts and moves have done since the note is not in it, except that
-    /// pages of the maps, which upkeep alone writes, are in it as they are now.
+    /// What the root says of a segment. What hosts and moves have done since the note is not in it,
+    /// except that pages of the maps, which upkeep alone writes, are in it as they are now.
     fn entry(&self, id: SegmentId, now: &Segment) -> TableEntry {
         match self.table.get(&id) {
             Some(noted) if now.kind != SegmentKind::Metadata => noted.clone(),

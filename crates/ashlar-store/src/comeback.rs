@@ -1,16 +1,18 @@
 //! A drive that comes back to an open pool which went on without it.
 //!
-//! Rows are never overwritten: what the drive held of segments that were complete before it was lost, it holds. It becomes
-//! a member under a new number, and those columns are its own from then on. What it missed stays on its old number, is
-//! restored like all that was lost, and then the old number is forgotten.
+//! Rows are never overwritten: what the drive held of segments that were complete before it was
+//! lost, it holds. It becomes a member under a new number, and those columns are its own from then
+//! on. What it missed stays on its old number, is restored like all that was lost, and then the old
+//! number is forgotten.
 //!
-//! What was complete is told by the drive's own newest root: it was written when all batches below its replay floor were on
-//! every drive that it names present. Where it was, is told by the table of that root: what was moved to the drive after it is not
-//! on a copy that was made before. A drive of which no root tells anything is not taken as long as something of it may be needed: what
-//! it holds would be overwritten. The new number comes first to the drive, which makes it nothing as long as no root names it, and
-//! then into a root, together with what is where.
-//! A crash between the two leaves a drive that is not
-//! believed: it can be added, and is then restored from scratch.
+//! What was complete is told by the drive's own newest root: it was written when all batches below
+//! its replay floor were on every drive that it names present. Where it was, is told by the table
+//! of that root: what was moved to the drive after it is not on a copy that was made before. A
+//! drive of which no root tells anything is not taken as long as something of it may be needed:
+//! what it holds would be overwritten. The new number comes first to the drive, which makes it
+//! nothing as long as no root names it, and then into a root, together with what is where. A crash
+//! between the two leaves a drive that is not believed: it can be added, and is then restored from
+//! scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +75,8 @@ pub enum ReturnError {
         seconds = OPEN_ANSWER_MAX.as_secs()
     )]
     NoAnswer(DriveId),
-    /// It cannot have a new number, or cannot be written; or the pool cannot, and may name it all the same.
+    /// It cannot have a new number, or cannot be written; or the pool cannot, and may name it all
+    /// the same.
     #[error("{0}")]
     Add(#[from] AddError),
 }
@@ -111,8 +114,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Lets go of the drives that a pool which has halted has given up, so that they can be opened again. What can be read without
-    /// them can be read still.
+    /// Lets go of the drives that a pool which has halted has given up, so that they can be opened
+    /// again. What can be read without them can be read still.
     pub fn forget_all_lost(&self) {
         assert!(
             self.halted().is_some(),
@@ -130,8 +133,8 @@ impl<W: World> Pool<W> {
         self.root.borrow().members.iter().any(|member| member.drive == drive)
     }
 
-    /// Whether a pool that has halted could be opened with those of its drives that work and the ones that are `back`. One that its
-    /// root calls lost does not count: it has missed something.
+    /// Whether a pool that has halted could be opened with those of its drives that work and the
+    /// ones that are `back`. One that its root calls lost does not count: it has missed something.
     pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
         could_open(self, &self.root.borrow(), back)?;
         // It may have come to some drives.
@@ -154,7 +157,8 @@ impl<W: World> Pool<W> {
         let held = self.claim(&record, &found).await?;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
-        // Where it fails or is not waited for it may be written all the same, and the drive then has the new identity.
+        // Where it fails or is not waited for it may be written all the same, and the drive then
+        // has the new identity.
         self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
@@ -190,7 +194,8 @@ impl<W: World> Pool<W> {
         kept
     }
 
-    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it holds.
+    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it
+    /// holds.
     async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Held, ReturnError> {
         let no_answer = || ReturnError::NoAnswer(member.drive);
         let held = async || {
@@ -211,8 +216,9 @@ impl<W: World> Pool<W> {
         Ok(held)
     }
 
-    /// Erases roots of a start that did not come to its end, because the power failed when its first root had come to this drive
-    /// alone: of a member they are taken for those of another machine that goes on with the pool.
+    /// Erases roots of a start that did not come to its end, because the power failed when its
+    /// first root had come to this drive alone: of a member they are taken for those of another
+    /// machine that goes on with the pool.
     async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
         for stray in read_roots(device, self.identity.pool).await {
             if !self.root.borrow().descends_from(stray.incarnation(), stray.generation) {
@@ -225,7 +231,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Whether the superblock is that of the member, or one that it was given when it was to come back before.
+    /// Whether the superblock is that of the member, or one that it was given when it was to come
+    /// back before.
     fn is_it(&self, superblock: &Superblock, member: &MemberRecord) -> bool {
         // Whoever does not know the pool's secret cannot have written the label.
         if superblock.secret != self.identity.secret {
@@ -235,7 +242,8 @@ impl<W: World> Pool<W> {
         is_unchanged || self.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
     }
 
-    /// The member, once a root says that it is lost: before that, what was written without it may not be durable.
+    /// The member, once a root says that it is lost: before that, what was written without it may
+    /// not be durable.
     async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, ReturnError> {
         let record = || self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
         let known = record().ok_or(ReturnError::NotMember(drive))?;
@@ -249,7 +257,8 @@ impl<W: World> Pool<W> {
         record().filter(|member| !member.state.takes_part()).ok_or(ReturnError::Works(drive))
     }
 
-    /// What the drive holds as it should be, by its own newest root on the pool's line of which there is a table.
+    /// What the drive holds as it should be, by its own newest root on the pool's line of which
+    /// there is a table.
     async fn held_by(
         &self,
         member: &MemberRecord,
@@ -329,8 +338,8 @@ impl Held {
         }
     }
 
-    /// Whether the drive that was lost as `member` may have lost what it had said it had written, rather than be an old copy: it lacks
-    /// more than the root that was on its way then.
+    /// Whether the drive that was lost as `member` may have lost what it had said it had written,
+    /// rather than be an old copy: it lacks more than the root that was on its way then.
     fn is_doubtful(&self, member: &MemberRecord) -> bool {
         self.generation.0 + 2 < member.since.0
     }
@@ -344,7 +353,8 @@ impl Held {
     }
 }
 
-/// Whether `root` lets the pool be opened with those of its drives that work and the ones that are `back`.
+/// Whether `root` lets the pool be opened with those of its drives that work and the ones that are
+/// `back`.
 fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
     let parity = pool.identity.level.parity();
     let is_there = |member: &MemberRecord| {

@@ -39,7 +39,8 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 }
 
 impl<W: World> Pool<W> {
-    /// Commits `items`, at most [`crate::batch::unit_blocks_max`], as one: durable and in the maps when it returns.
+    /// Commits `items`, at most [`crate::batch::unit_blocks_max`], as one: durable and in the maps
+    /// when it returns.
     pub async fn commit(&self, items: Recycled<Item>) -> Answer {
         self.running()?;
         let room = Room::default().with(&items);
@@ -58,7 +59,8 @@ impl<W: World> Pool<W> {
         answer.await
     }
 
-    /// Begins to submit what hosts write. A task for each batch that may be in flight: none is spawned for a batch.
+    /// Begins to submit what hosts write. A task for each batch that may be in flight: none is
+    /// spawned for a batch.
     pub fn start_committing(self: &Rc<Self>) {
         (0..HOST_IN_FLIGHT_MAX).for_each(|_| self.spawn(self.clone().commit_loop()));
     }
@@ -81,8 +83,9 @@ impl<W: World> Pool<W> {
         self.commit.ring();
     }
 
-    /// Returns at the end of the turn: what other tasks of this turn have to write joins the batch. What is so little that
-    /// it would go to the journal waits for further turns, as long as each of them brings more.
+    /// Returns at the end of the turn: what other tasks of this turn have to write joins the batch.
+    /// What is so little that it would go to the journal waits for further turns, as long as each
+    /// of them brings more.
     async fn gather(&self) {
         for _ in 0..GATHER_TURNS_MAX {
             let before = self.commit.waiting_room.get();
@@ -120,7 +123,8 @@ impl<W: World> Pool<W> {
         self.ring_if_more();
     }
 
-    /// While space is short, batches come at the pace of collection. What gives space back does not wait.
+    /// While space is short, batches come at the pace of collection. What gives space back does not
+    /// wait.
     async fn keep_pace(&self) {
         let wait = self.pace.wait(self.world.now());
         if !wait.is_zero() && self.commit.claim() == Claim::Host && !self.commit.is_stopping() {
@@ -135,8 +139,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused or done otherwise,
-    /// or the pool has halted.
+    /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused
+    /// or done otherwise, or the pool has halted.
     async fn append_next(&self) -> Option<(Submitted, Appended)> {
         loop {
             let window_formed = self.root_changed.notified();
@@ -173,7 +177,8 @@ impl<W: World> Pool<W> {
         let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
         let mut appended = self.try_append(stream, claim, &mut take).await;
         if appended.is_err() && stream == StreamId::Journal {
-            // In a pool that is nearly full there may be no journal: then small batches are striped, too.
+            // In a pool that is nearly full there may be no journal: then small batches are
+            // striped, too.
             stream = StreamId::of_hosts(hot);
             appended = self.try_append(stream, claim, &mut take).await;
         }
@@ -181,11 +186,12 @@ impl<W: World> Pool<W> {
         Ok((Submitted { lsn: appended.lsn, stream, hot, tickets, done: None }, appended))
     }
 
-    /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which there is no segment
-    /// left for records can be emptied this way.
+    /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which
+    /// there is no segment left for records can be emptied this way.
     async fn zero_by_checkpoint(&self) {
-        // What was begun before comes before it, moves included: as long as one of them is on its way, the root's floor
-        // lies below what has been published since, and a replay would bring that back over zeros which have no record.
+        // What was begun before comes before it, moves included: as long as one of them is on its
+        // way, the root's floor lies below what has been published since, and a replay would bring
+        // that back over zeros which have no record.
         let halted = self.halt_rung.notified();
         if self.running().is_err() {
             return;
@@ -242,8 +248,9 @@ impl<W: World> Pool<W> {
         self.commit.pending_bytes.set(pending);
         self.commit.drained.notify_waiters();
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
-            // Its host did not wait for it, or was told that it failed, and the volume has been deleted since: a purge
-            // that has begun looks at no block twice, and after it nobody would ever discard this one.
+            // Its host did not wait for it, or was told that it failed, and the volume has been
+            // deleted since: a purge that has begun looks at no block twice, and after it nobody
+            // would ever discard this one.
             if !self.catalog.borrow().serves(item.key.family) {
                 continue;
             }

@@ -10,8 +10,8 @@ use lz4_flex::block::{CompressTable, compress_into_with_table};
 use crate::format::codec::crc32c;
 use crate::format::location::{Codec, SLOT_BYTES};
 
-/// A compressed block must be at least this much smaller than the raw one: below that it would save little space
-/// and cost a decompression at every read.
+/// A compressed block must be at least this much smaller than the raw one: below that it would save
+/// little space and cost a decompression at every read.
 const SAVED_BYTES_MIN: usize = BLOCK_BYTES / 8;
 const COMPRESSED_BYTES_MAX: usize = BLOCK_BYTES - SAVED_BYTES_MIN;
 
@@ -52,8 +52,8 @@ impl Fragment {
         self.bytes.len().div_ceil(SLOT_BYTES)
     }
 
-    /// The same in memory of its own. Who keeps a fragment after its write was answered must not keep what a host's data
-    /// was received in from others.
+    /// The same in memory of its own. Who keeps a fragment after its write was answered must not
+    /// keep what a host's data was received in from others.
     pub fn detached(self) -> Self {
         match self.bytes {
             FragmentBytes::Shared(bytes) => {
@@ -70,7 +70,8 @@ impl Fragment {
     }
 }
 
-/// What is stored for the blocks of one command, one after the other. `None` stands for a block of zeros.
+/// What is stored for the blocks of one command, one after the other. `None` stands for a block of
+/// zeros.
 pub fn compress_blocks(data: &Bytes, compression: bool) -> impl Iterator<Item = Option<Fragment>> {
     assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
     let blocks = (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES));
@@ -88,7 +89,8 @@ fn compress_block(block: Bytes, compression: bool) -> Fragment {
 /// Room that the codec wants for one block, whatever comes of it.
 const CODEC_ROOM: usize = lz4_flex::block::get_maximum_output_size(BLOCK_BYTES);
 
-/// What the codec works with: its memory of what it has seen, cleared for each block, and its output.
+/// What the codec works with: its memory of what it has seen, cleared for each block, and its
+/// output.
 struct Workbench {
     table: CompressTable,
     out: [u8; CODEC_ROOM],
@@ -126,7 +128,8 @@ pub mod codec {
     pub struct Stored(Vec<Fragment>);
 
     impl Stored {
-        /// Compresses whole blocks, if `compression`, and computes their checksums. Blocks of zeros are left out.
+        /// Compresses whole blocks, if `compression`, and computes their checksums. Blocks of zeros
+        /// are left out.
         pub fn of(data: &Bytes, compression: bool) -> Self {
             Stored(compress_blocks(data, compression).flatten().collect())
         }
@@ -136,7 +139,8 @@ pub mod codec {
             self.0.iter().map(|fragment| fragment.bytes.len()).sum()
         }
 
-        /// Checks every block, and decompresses those that are compressed into `out`. Whether all were right.
+        /// Checks every block, and decompresses those that are compressed into `out`. Whether all
+        /// were right.
         pub fn read(&self, out: &mut [u8; BLOCK_BYTES]) -> bool {
             self.0.iter().all(|fragment| {
                 let is_right = crc32c(&fragment.bytes) == fragment.crc;
@@ -172,8 +176,8 @@ pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes the block that a stored fragment holds to `out`, which is one block long. False if the fragment, though
-/// its checksum is right, is not one.
+/// Writes the block that a stored fragment holds to `out`, which is one block long. False if the
+/// fragment, though its checksum is right, is not one.
 pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
     match codec {
         Codec::Raw if stored.len() == out.len() => {

@@ -52,7 +52,8 @@ pub struct NewPool {
     pub level: Level,
     /// Bytes of a chunk, a power of two; chosen by the size of the drives if not given.
     pub chunk_bytes: Option<u32>,
-    /// Numbers that segments are named from, a multiple of four; as many as there can be if not given.
+    /// Numbers that segments are named from, a multiple of four; as many as there can be if not
+    /// given.
     pub segment_numbers: Option<u32>,
 }
 
@@ -152,8 +153,8 @@ pub(crate) fn drive_bytes_min(chunk_bytes: u64, table_bytes: u64) -> u64 {
     chunks_start(chunk_bytes, table_bytes) + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes
 }
 
-/// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there would be more
-/// segments than numbers for them.
+/// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there
+/// would be more segments than numbers for them.
 fn chunk_bytes(smallest_bytes: u64, segments_max: impl Fn(u64) -> u64) -> u64 {
     let part = (smallest_bytes / CHUNKS_PER_DRIVE).max(1);
     let mut chunk_bytes = (1 << part.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_USUAL_MAX);
@@ -164,8 +165,8 @@ fn chunk_bytes(smallest_bytes: u64, segments_max: impl Fn(u64) -> u64) -> u64 {
     chunk_bytes
 }
 
-/// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves drives that belong
-/// to no pool, or to one that cannot be opened without all of them.
+/// Makes a pool of `drives` and everything that they held is lost. A stop before the end leaves
+/// drives that belong to no pool, or to one that cannot be opened without all of them.
 pub async fn create<W: World>(
     world: &W,
     new: &NewPool,
@@ -236,8 +237,9 @@ pub fn random_uuid<W: World>(world: &W) -> [u8; 16] {
     bytes
 }
 
-/// Takes away whatever makes a drive a member of a pool, or of anything else that keeps its labels where others do
-/// (GPT, MD, ZFS, LUKS, LVM): superblocks, roots, and what lies near the start and the end.
+/// Takes away whatever makes a drive a member of a pool, or of anything else that keeps its labels
+/// where others do (GPT, MD, ZFS, LUKS, LVM): superblocks, roots, and what lies near the start and
+/// the end.
 pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceError> {
     let whole = size_bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
     let head = WIPED_BYTES.min(whole);

@@ -1,7 +1,8 @@
 //! Garbage collection: emptying segments of which little lives.
 //!
-//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a rebalance is emptied in parts
-//! ([`emptying`]), and between them hosts have their share of the time.
+//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a
+//! rebalance is emptied in parts ([`emptying`]), and between them hosts have their share of the
+//! time.
 
 pub(crate) mod emptying;
 pub(crate) mod policy;
@@ -127,8 +128,8 @@ impl Unread {
 }
 
 impl<W: World> Pool<W> {
-    /// A pool that has lost a drive may have no more room than checkpoints need, and each of them takes some of that. Were it
-    /// not for collection, the last would find none, and halt the pool.
+    /// A pool that has lost a drive may have no more room than checkpoints need, and each of them
+    /// takes some of that. Were it not for collection, the last would find none, and halt the pool.
     fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
         let is_sparse = self.candidate(victim).is_some_and(|candidate| candidate.is_sparse());
         let is_cornered = || self.segments.borrow().is_cornered(&self.homes());
@@ -226,10 +227,10 @@ impl<W: World> Pool<W> {
         }
     }
 
-    // --- metadata ---------------------------------------------------------------------------------------------
+    // --- metadata --------------------------------------------------------------------------------
 
-    /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the directories of the deltas,
-    /// the next checkpoint writes; the catalog, every one does.
+    /// Writes the map's pages that lie in the segment elsewhere. Those of the index and the
+    /// directories of the deltas, the next checkpoint writes; the catalog, every one does.
     async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
         let claim = self.claim_for_collecting(victim);
         let mut unread = Unread::none(rest);
@@ -273,7 +274,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory, and goes into runs.
+    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory,
+    /// and goes into runs.
     async fn read_to_move(&self, page: &MapPage) -> Result<Option<Vec<u8>>, IoError> {
         match (self.read_page(page.at).await, page.owner) {
             (Err(error), PageOwner::Deltas) => {

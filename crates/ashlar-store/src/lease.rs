@@ -1,18 +1,24 @@
-//! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that are shared.
+//! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that
+//! are shared.
 //!
-//! On every drive there is a [`Beat`]. Who has the pool open looks at it and writes it anew every [`BEAT_INTERVAL`], and begins no
-//! write later than [`LEASE`] after the begin of a look that found nobody else's. Who wants a pool that another machine had last
-//! watches for [`WATCH`] whether that still beats, unless it has handed the pool back; then it writes a beat of its own, of the next
-//! epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has begun no write for long enough to know that it
-//! must look first. Of two that want it at once at least one finds the other's beat after that.
+//! On every drive there is a [`Beat`]. Who has the pool open looks at it and writes it anew every
+//! [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that found
+//! nobody else's. Who wants a pool that another machine had last watches for [`WATCH`] whether that
+//! still beats, unless it has handed the pool back; then it writes a beat of its own, of the next
+//! epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has begun no
+//! write for long enough to know that it must look first. Of two that want it at once at least one
+//! finds the other's beat after that.
 //!
-//! A process that was stopped between a look and a write may write its beat over another's, and then finds its own. So whoever may
-//! have done that looks for [`DOUBT`] without writing: whoever beats is seen then. One that is stopped itself by that time is not; but
-//! it has written a root before anything else that counts, of an incarnation of its own, so that in the end the roots decide. They
-//! also tell whose beat such a late one came over that the pool is still its own, and that it may write it anew.
+//! A process that was stopped between a look and a write may write its beat over another's, and
+//! then finds its own. So whoever may have done that looks for [`DOUBT`] without writing: whoever
+//! beats is seen then. One that is stopped itself by that time is not; but it has written a root
+//! before anything else that counts, of an incarnation of its own, so that in the end the roots
+//! decide. They also tell whose beat such a late one came over that the pool is still its own, and
+//! that it may write it anew.
 //!
-//! What this cannot prevent: a write that was begun in time and reaches the drive after all that, because something in between has
-//! kept it. The scheme is that of a lease on a disk; ZFS calls its own multihost.
+//! What this cannot prevent: a write that was begun in time and reaches the drive after all that,
+//! because something in between has kept it. The scheme is that of a lease on a disk; ZFS calls its
+//! own multihost.
 
 mod keep;
 mod looks;
@@ -37,13 +43,14 @@ use crate::pool::Pool;
 const BEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// How long after the begin of a look writes may begin.
 const LEASE: Duration = Duration::from_secs(6);
-/// How long a beat is watched before it is taken for that of a machine that has stopped. Longer than [`LEASE`], by what clocks and
-/// drives may differ.
+/// How long a beat is watched before it is taken for that of a machine that has stopped. Longer
+/// than [`LEASE`], by what clocks and drives may differ.
 const WATCH: Duration = Duration::from_secs(8);
-/// How long is looked without writing: whoever is not seen by then may write nothing any more without a look of its own.
+/// How long is looked without writing: whoever is not seen by then may write nothing any more
+/// without a look of its own.
 const DOUBT: Duration = WATCH;
-/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt, writes nothing for [`WATCH`], and then
-/// with the next beat but one.
+/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt,
+/// writes nothing for [`WATCH`], and then with the next beat but one.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
@@ -129,7 +136,8 @@ impl<W: World> Pool<W> {
         *self.lease.standing.borrow_mut() = Standing::Ours(Ours { beat: taken.own, looks: Looks::default() });
     }
 
-    /// An answer to a host may be given: the pool is still this machine's. Waits while that is not certain.
+    /// An answer to a host may be given: the pool is still this machine's. Waits while that is not
+    /// certain.
     ///
     /// # Errors
     /// Another machine has opened the pool.
@@ -180,7 +188,8 @@ impl<W: World> Pool<W> {
         wait_for(&self.halt_rung, || self.lease.loss()).await
     }
 
-    /// Returns once it has not been certain for `longest` whose the pool is, with that as the reason.
+    /// Returns once it has not been certain for `longest` whose the pool is, with that as the
+    /// reason.
     pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
         if self.lease.own().is_none() {
             std::future::pending::<()>().await;

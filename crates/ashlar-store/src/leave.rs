@@ -1,8 +1,9 @@
 //! Drives that leave an open pool: given up at once, or emptied first.
 //!
-//! What lives on a drive that is to be removed is moved by rebuild as if the drive were lost, except that it is still read. Once
-//! no segment lies on it a root names it no more; then, and not before, its owner may wipe its label. A crash between the two
-//! leaves a drive that is not believed.
+//! What lives on a drive that is to be removed is moved by rebuild as if the drive were lost,
+//! except that it is still read. Once no segment lies on it a root names it no more; then, and not
+//! before, its owner may wipe its label. A crash between the two leaves a drive that is not
+//! believed.
 
 use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 use ashlar_raid::Failure;
@@ -103,8 +104,9 @@ impl<W: World> Pool<W> {
         Ok(self.checkpoint_unless_hung().await?)
     }
 
-    /// These drives are not there any more, which the array alone cannot tell from a drive that refuses. One that
-    /// works is given up. The next root notes that they were away, so that they may come back by themselves.
+    /// These drives are not there any more, which the array alone cannot tell from a drive that
+    /// refuses. One that works is given up. The next root notes that they were away, so that they
+    /// may come back by themselves.
     pub async fn drives_are_gone(&self, drives: &[DriveId]) -> Result<(), IoError> {
         self.gone.borrow_mut().extend(drives);
         drives.iter().for_each(|drive| self.array.give_up(*drive, DeviceError::Gone));
@@ -116,8 +118,8 @@ impl<W: World> Pool<W> {
         self.gone.borrow().contains(&drive)
     }
 
-    /// Whether a root that is the first to name the drive absent notes that it was given up: it was there when the
-    /// pool was opened, and nobody has found it gone.
+    /// Whether a root that is the first to name the drive absent notes that it was given up: it was
+    /// there when the pool was opened, and nobody has found it gone.
     pub fn gives_up(&self, drive: DriveId) -> bool {
         self.array.member(drive).is_some() && !self.is_gone(drive)
     }
@@ -130,8 +132,8 @@ impl<W: World> Pool<W> {
         losses(&self.root.borrow(), is_lost, geometries, self.identity.level.parity())
     }
 
-    /// A drive that has had too many faults, if nothing is lost by giving it up: all others are there, all that lives has its
-    /// redundancy, and new data will have it, too.
+    /// A drive that has had too many faults, if nothing is lost by giving it up: all others are
+    /// there, all that lives has its redundancy, and new data will have it, too.
     pub fn faulty_drive(&self) -> Option<DriveId> {
         let parity = self.identity.level.parity();
         let drive = self.array.faulty_drive().filter(|_| parity > 0)?;
@@ -141,8 +143,9 @@ impl<W: World> Pool<W> {
         (all_there && self.unreleased().is_empty() && remaining > parity).then_some(drive)
     }
 
-    /// Removes a drive: nothing new goes to it, and once all that lives on it is on others it is no member any more. One that
-    /// was lost and released is forgotten. Returns when that is decided for good, not when it is done.
+    /// Removes a drive: nothing new goes to it, and once all that lives on it is on others it is no
+    /// member any more. One that was lost and released is forgotten. Returns when that is decided
+    /// for good, not when it is done.
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         let _adding = self.adding.lock().await;
         self.running()?;
@@ -186,7 +189,8 @@ impl<W: World> Pool<W> {
         if live > limit {
             return Err(RemoveError::NoRoom { drive, live, limit });
         }
-        // Garbage has room only with the drive, too: without it there has to be enough to collect it.
+        // Garbage has room only with the drive, too: without it there has to be enough to collect
+        // it.
         let (free, kept) = (segments.free_on(&left), marks(segments.placeable_when_empty(&left).0).reserve);
         if free < kept {
             self.orders.make_room();

@@ -1,4 +1,5 @@
-//! Who counts what lives: every fragment that the maps name is counted once, in its segment and its family.
+//! Who counts what lives: every fragment that the maps name is counted once, in its segment and its
+//! family.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +10,8 @@ use crate::format::table::Occupancy;
 use crate::segments::Segments;
 use crate::types::Family;
 
-/// What a family stores. Like live counts, it may be too high until the groups concerned have merged.
+/// What a family stores. Like live counts, it may be too high until the groups concerned have
+/// merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// Blocks that hold data.
@@ -18,8 +20,8 @@ pub struct Usage {
     pub slots: u64,
 }
 
-/// Fragments of one family that are no longer named, by the segments that they lie in: counted one by one while there is time,
-/// discarded in one turn.
+/// Fragments of one family that are no longer named, by the segments that they lie in: counted one
+/// by one while there is time, discarded in one turn.
 #[derive(Default)]
 pub struct Discards(BTreeMap<SegmentId, Occupancy>);
 

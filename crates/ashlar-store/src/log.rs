@@ -90,7 +90,8 @@ impl Log {
         }
     }
 
-    /// For what must be kept by a root alone: the root's floor lies above everything that came before it.
+    /// For what must be kept by a root alone: the root's floor lies above everything that came
+    /// before it.
     pub fn assert_quiet(&self) {
         assert_eq!(self.floor(), self.next.get(), "a batch is still on its way");
     }

@@ -19,8 +19,8 @@ use crate::types::{Family, GroupKey, Key, Layer, ShardId};
 /// Pages that a lookup of several blocks needs and that are listed without an allocation.
 const NEEDED_INLINE: usize = 4;
 
-/// The cache, and the pages that one lookup has read: those must be at hand at its last looks, even if the cache has
-/// thrown them out by then.
+/// The cache, and the pages that one lookup has read: those must be at hand at its last looks, even
+/// if the cache has thrown them out by then.
 struct AtHand<'a> {
     cache: &'a PageCache,
     own: RefCell<BTreeMap<Pointer, Rc<Vec<PageEntry>>>>,
@@ -53,8 +53,9 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Fills `found` with what `with` makes of the newest values of `count` blocks from `first` on, all of them in the same turn: of
-    /// a write that is published between two turns all is seen, or nothing.
+    /// Fills `found` with what `with` makes of the newest values of `count` blocks from `first` on,
+    /// all of them in the same turn: of a write that is published between two turns all is seen, or
+    /// nothing.
     pub async fn lookup_all<T>(
         &self,
         first: Key,
@@ -104,7 +105,8 @@ impl<W: World> Pool<W> {
     async fn read_needed(&self, key: &Key, pointer: Pointer, pages: &AtHand<'_>) -> Result<(), IoError> {
         match self.read_map_page(pointer).await {
             Ok(page) => drop(pages.own.borrow_mut().insert(pointer, page)),
-            // With the pages that it has, or one that the cache has thrown out would pass for a change.
+            // With the pages that it has, or one that the cache has thrown out would pass for a
+            // change.
             Err(error) if self.look(key, pages) == Look::Needs(pointer) => return Err(error),
             Err(_) => {}
         }
@@ -132,7 +134,8 @@ impl<W: World> Pool<W> {
         self.shards.borrow().iter().any(|shard| shard.is_crowded(group))
     }
 
-    /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup itself.
+    /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup
+    /// itself.
     pub async fn prefetch(&self, key: &Key) {
         let _ = self.lookup(key, |_| ()).await;
     }

@@ -31,7 +31,8 @@ struct Merged {
 }
 
 impl Merged {
-    /// Hides what is `known` to have a newer value in the buffer: the next root has that in its deltas.
+    /// Hides what is `known` to have a newer value in the buffer: the next root has that in its
+    /// deltas.
     fn hide(&mut self, known: impl Fn(&Key) -> bool, group: GroupKey) {
         let hidden = &mut self.hidden;
         self.values.retain(|(block, layer), value| {
@@ -97,15 +98,16 @@ impl<W: World> Pool<W> {
             shard.buffer.unsettle(&kept);
             shard.buffer.distributed(&entries)
         });
-        // The runs name again what was displaced while they were written; their merge will discard it.
+        // The runs name again what was displaced while they were written; their merge will discard
+        // it.
         for (key, value) in displaced {
             value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
         }
         Ok(())
     }
 
-    /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has room for what is written
-    /// again.
+    /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has
+    /// room for what is written again.
     pub async fn compact(&self, id: ShardId) {
         let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
         let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
@@ -132,7 +134,8 @@ impl<W: World> Pool<W> {
         self.with_shard(id, |shard| shard.deltas.spoil());
     }
 
-    /// Merges the groups of `entries` that have no room for another run. Returns those that cannot be merged.
+    /// Merges the groups of `entries` that have no room for another run. Returns those that cannot
+    /// be merged.
     async fn merge_crowded(
         &self,
         id: ShardId,

@@ -27,15 +27,15 @@ pub struct FoundDrive<D> {
 pub enum OpenPolicy {
     /// None: somebody brings the drives to another machine, and may have forgotten one.
     Whole,
-    /// Those whose absence is known, and of the others fewer than half: no two machines have so many. For who had the pool
-    /// before.
+    /// Those whose absence is known, and of the others fewer than half: no two machines have so
+    /// many. For who had the pool before.
     Most,
     /// As many as the level survives.
     Degraded,
 }
 
-/// How long a drive that is to be opened may take for each thing that is asked of it. Disks that have to spin up answer within half
-/// of it.
+/// How long a drive that is to be opened may take for each thing that is asked of it. Disks that
+/// have to spin up answer within half of it.
 pub const OPEN_ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// The valid roots of one drive, newest last.
@@ -50,7 +50,8 @@ pub async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
     roots
 }
 
-/// Whether a drive has never had a root since it was wiped. What cannot be read, or is damaged, may be one.
+/// Whether a drive has never had a root since it was wiped. What cannot be read, or is damaged, may
+/// be one.
 pub(crate) async fn has_never_had_a_root<D: Device>(device: &D) -> bool {
     let slots = (0..SLOT_COUNT).map(|slot| async move {
         let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
@@ -75,7 +76,8 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else {
         return Standing::Stale;
     };
-    // A drive without any valid root has lost them; what else it holds is checked wherever it is read.
+    // A drive without any valid root has lost them; what else it holds is checked wherever it is
+    // read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
     let is_current = own.is_none_or(|own| has_kept_up(own, root, record));
     match (on_line, record.state) {
@@ -86,15 +88,16 @@ fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standin
     }
 }
 
-/// Whether a member on whose drive `own` is the newest may have missed no more than the power failure in which `root` was written. It
-/// gets each root before the next one is begun, or is named as lost by that: who lacks two has an old content, such as a copy that was
-/// put in its place.
+/// Whether a member on whose drive `own` is the newest may have missed no more than the power
+/// failure in which `root` was written. It gets each root before the next one is begun, or is named
+/// as lost by that: who lacks two has an old content, such as a copy that was put in its place.
 fn has_kept_up(own: &Root, root: &Root, member: &MemberRecord) -> bool {
     own.generation.0 + 1 >= root.generation.0 || member.since >= root.generation
 }
 
-/// Whether `own` may have acknowledged writes that `root` does not know. For that it had to name a drive absent that is present
-/// in `root`, or may have been until it was removed; one that does not is the root of a checkpoint that did not come to its end.
+/// Whether `own` may have acknowledged writes that `root` does not know. For that it had to name a
+/// drive absent that is present in `root`, or may have been until it was removed; one that does not
+/// is the root of a checkpoint that did not come to its end.
 fn went_on_without(own: &Root, root: &Root) -> bool {
     let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
     own.members.iter().any(|member| match member.state {
@@ -107,24 +110,25 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
     root.members.iter().any(|member| member.drive == drive && member.state.takes_part())
 }
 
-/// Whether the line of `own` could have opened the pool with `others`, none of which is on the newest root's line. If it
-/// could not, nothing was ever acknowledged on it: its root came to few drives, and the power failed before it came to
-/// the others. A drive that `own` names absent was never on its line again. Without its table anything may be.
+/// Whether the line of `own` could have opened the pool with `others`, none of which is on the
+/// newest root's line. If it could not, nothing was ever acknowledged on it: its root came to few
+/// drives, and the power failed before it came to the others. A drive that `own` names absent was
+/// never on its line again. Without its table anything may be.
 fn could_have_opened(own: &Root, table: Option<&Table>, others: &[DriveId], parity: usize) -> bool {
     let is_lost = |drive: DriveId| !(others.contains(&drive) && takes_part_in(own, drive));
     let geometries = table.iter().flat_map(|table| &table.entries).map(|entry| &*entry.geometry);
     losses(own, is_lost, geometries, parity) <= parity
 }
 
-/// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged something under `own`, whose table
-/// this is if it is known.
+/// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged
+/// something under `own`, whose table this is if it is known.
 pub(crate) fn has_gone_another_way(own: &Root, table: Option<&Table>, root: &Root, parity: usize) -> bool {
     let elsewhere: Vec<DriveId> = own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
     went_on_without(own, root) && could_have_opened(own, table, &elsewhere, parity)
 }
 
-/// How many drives a pool with this root and such segments has lost as far as its level counts, to be compared with the `parity` of
-/// that.
+/// How many drives a pool with this root and such segments has lost as far as its level counts, to
+/// be compared with the `parity` of that.
 pub(crate) fn losses<'a>(
     root: &Root,
     is_lost: impl Fn(DriveId) -> bool,
@@ -156,9 +160,9 @@ impl Loss {
         }
     }
 
-    /// More than the level survives are no more than that if every segment has as many columns left as it needs: they were lost one
-    /// after the other, each once what the one before had was on others. Not if so many are missed: they might have gone on as
-    /// the pool by themselves.
+    /// More than the level survives are no more than that if every segment has as many columns left
+    /// as it needs: they were lost one after the other, each once what the one before had was on
+    /// others. Not if so many are missed: they might have gone on as the pool by themselves.
     pub fn as_level_counts<'a>(
         &self,
         mut geometries: impl Iterator<Item = &'a Geometry>,
@@ -192,7 +196,8 @@ pub(crate) struct Chosen<D> {
     pub missing: Vec<DriveId>,
 }
 
-/// Finds the newest root with its table, and who belongs to it. A drive that does not answer is as good as not given.
+/// Finds the newest root with its table, and who belongs to it. A drive that does not answer is as
+/// good as not given.
 pub(crate) async fn choose<D: Device>(
     clock: &impl Clock,
     drives: Vec<FoundDrive<D>>,
@@ -244,8 +249,9 @@ fn own_roots<'a, D>(drives: &[FoundDrive<D>], roots: &'a [Vec<Root>]) -> Vec<Own
     last.flatten().collect()
 }
 
-/// The newest root. Of two of the same generation, one is of a checkpoint that did not come to its end: the one that counts on
-/// a drive which has gone another way, else the one that came to fewer drives.
+/// The newest root. Of two of the same generation, one is of a checkpoint that did not come to its
+/// end: the one that counts on a drive which has gone another way, else the one that came to fewer
+/// drives.
 fn newest_root<'a>(own_roots: &[OwnRoot<'a>]) -> Option<&'a Root> {
     let has_never_got = |root: &Root, (drive, own): &OwnRoot<'_>| {
         takes_part_in(root, *drive) && !root.descends_from(own.incarnation(), own.generation)
@@ -302,7 +308,8 @@ fn agree<D>(
     let elsewhere: Vec<DriveId> =
         chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
     let too_many = chosen.losses(table, parity) > parity;
-    // What lines there are is certain once all drives are given; nobody is to give up one of them before.
+    // What lines there are is certain once all drives are given; nobody is to give up one of them
+    // before.
     if too_many && elsewhere.len() > lines.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
@@ -325,7 +332,8 @@ fn agree<D>(
 }
 
 impl<D> Chosen<D> {
-    /// What the pool is without. Where no drive has the table, every drive that is missing may be of one segment.
+    /// What the pool is without. Where no drive has the table, every drive that is missing may be
+    /// of one segment.
     fn losses(&self, table: Option<&Table>, parity: usize) -> usize {
         let is_missing = |drive: DriveId| self.missing.contains(&drive);
         let Some(table) = table else { return self.root.identities(self.missing.iter().copied()) };

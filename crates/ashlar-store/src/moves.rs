@@ -1,5 +1,6 @@
-//! Moves: fragments that are copied elsewhere while hosts go on. They apply only where the map still names the old
-//! place, and there what was copied: a place may have come to hold the block again, written anew.
+//! Moves: fragments that are copied elsewhere while hosts go on. They apply only where the map
+//! still names the old place, and there what was copied: a place may have come to hold the block
+//! again, written anew.
 
 use ashlar_block::World;
 

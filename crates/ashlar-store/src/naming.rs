@@ -1,13 +1,14 @@
 //! The name of a pool, and giving it another one while it is open.
 //!
-//! The superblock of each drive says the name. A rename writes all of them, one after the other, and a drive that is
-//! away keeps the old name: so the name counts that the superblock with the highest generation says. The upper half of
-//! a generation counts renames, so that no other change of a superblock outdoes them. Whoever opens a pool of which
-//! some drives say an older name writes the newer one to those.
+//! The superblock of each drive says the name. A rename writes all of them, one after the other,
+//! and a drive that is away keeps the old name: so the name counts that the superblock with the
+//! highest generation says. The upper half of a generation counts renames, so that no other change
+//! of a superblock outdoes them. Whoever opens a pool of which some drives say an older name writes
+//! the newer one to those.
 //!
-//! Each attempt has a generation above all that are on a drive or have been attempted, so that no two names have the same
-//! one. After an attempt that no drive has taken the old name is written anew: what a drive refused to take may be on it all
-//! the same.
+//! Each attempt has a generation above all that are on a drive or have been attempted, so that no
+//! two names have the same one. After an attempt that no drive has taken the old name is written
+//! anew: what a drive refused to take may be on it all the same.
 
 use std::cell::{Cell, RefCell};
 
@@ -102,7 +103,8 @@ impl Naming {
         label
     }
 
-    /// What a look at superblocks is compared with: copies may differ if it has changed meanwhile, or `None` is the answer.
+    /// What a look at superblocks is compared with: copies may differ if it has changed meanwhile,
+    /// or `None` is the answer.
     pub fn settled(&self) -> Option<u64> {
         (!self.is_changing.get()).then(|| self.label.borrow().generation)
     }
@@ -118,8 +120,8 @@ enum Copies {
 }
 
 impl<W: World> Pool<W> {
-    /// Gives the pool another name. It has that once one copy on one drive says so; drives that do not take it now get it when the
-    /// pool is opened next.
+    /// Gives the pool another name. It has that once one copy on one drive says so; drives that do
+    /// not take it now get it when the pool is opened next.
     pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
         check_name(name)?;
         let _adding = self.adding.lock().await;
@@ -149,7 +151,8 @@ impl<W: World> Pool<W> {
         is_said
     }
 
-    /// Notes the generations that are on the drives: one that came back may have a higher one than the others.
+    /// Notes the generations that are on the drives: one that came back may have a higher one than
+    /// the others.
     async fn look_at_labels(&self, drives: &[DriveId]) {
         let one = |drive: DriveId| async move {
             let uuid = self.uuid_of(drive)?;
@@ -159,8 +162,8 @@ impl<W: World> Pool<W> {
         superblocks.for_each(|superblock| self.identity.naming.note(superblock.generation));
     }
 
-    /// Gives the pool's name to those of the drives that say an older one: they were away, or whoever renamed the pool was
-    /// stopped.
+    /// Gives the pool's name to those of the drives that say an older one: they were away, or
+    /// whoever renamed the pool was stopped.
     pub async fn settle_name(&self, superblocks: &[Superblock]) {
         let _adding = self.adding.lock().await;
         let label = self.identity.naming.label();

@@ -28,8 +28,9 @@ pub(crate) enum Fragments {
 }
 
 impl<W: World> Pool<W> {
-    /// What neighbours hold: read at once, or one by one where that fails, for each may be readable in a way of its own, where all
-    /// together are not. `geometry` is that of their segment; where a column has gone elsewhere since, it is read there.
+    /// What neighbours hold: read at once, or one by one where that fails, for each may be readable
+    /// in a way of its own, where all together are not. `geometry` is that of their segment; where
+    /// a column has gone elsewhere since, it is read there.
     pub async fn read_fragments(
         &self,
         geometry: &Geometry,
@@ -56,7 +57,8 @@ impl<W: World> Pool<W> {
         group.len() == 1 && !has_moved()
     }
 
-    /// The sectors of neighbours, from the first one's first on. `geometry` is that of their segment.
+    /// The sectors of neighbours, from the first one's first on. `geometry` is that of their
+    /// segment.
     pub async fn read_neighbours(
         &self,
         geometry: &Geometry,
@@ -77,8 +79,8 @@ impl<W: World> Pool<W> {
         Ok(read)
     }
 
-    /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a drive that does so does it
-    /// often.
+    /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a
+    /// drive that does so does it often.
     fn tell_of_lie(&self, drive: DriveId) {
         let lies = self.array.member(drive).map_or(0, |member| member.lies());
         if lies.is_power_of_two() {

@@ -3,24 +3,26 @@
 /// Settings of an open pool.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Memory for the map: half for updates that are not in runs yet, half for pages read from the drives.
+    /// Memory for the map: half for updates that are not in runs yet, half for pages read from the
+    /// drives.
     pub map_memory_bytes: usize,
     /// Part of the post-parity capacity that is kept for garbage collection, in percent.
     pub over_provisioning_percent: u64,
-    /// Bytes that hosts may have written since the last checkpoint before the next one begins: bounds the time
-    /// that recovery takes.
+    /// Bytes that hosts may have written since the last checkpoint before the next one begins:
+    /// bounds the time that recovery takes.
     pub replay_bytes_max: u64,
-    /// Records that may have been written since then, likewise. Each takes some 96 bytes while it is replayed, and
-    /// all together take no more than the map may, unless that is very little.
+    /// Records that may have been written since then, likewise. Each takes some 96 bytes while it
+    /// is replayed, and all together take no more than the map may, unless that is very little.
     pub replay_records_max: u64,
     /// Bytes of writes that may be admitted and not yet answered.
     pub pending_bytes_max: usize,
-    /// Fewest striped segments of a pool in which what is written is sorted by how soon it will be overwritten: in
-    /// smaller ones half-filled segments would cost more than that saves.
+    /// Fewest striped segments of a pool in which what is written is sorted by how soon it will be
+    /// overwritten: in smaller ones half-filled segments would cost more than that saves.
     pub sorted_segments_min: u64,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
-    /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others away.
+    /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others
+    /// away.
     pub holder: Option<Holder>,
 }
 
@@ -45,8 +47,8 @@ impl Default for Options {
             map_memory_bytes: 256 << 20,
             over_provisioning_percent: 23,
             replay_bytes_max: 4 << 30,
-            // Half a million take half a second (docs/performance.md), and a start is to take two, of which one is spent
-            // otherwise.
+            // Half a million take half a second (docs/performance.md), and a start is to take two,
+            // of which one is spent otherwise.
             replay_records_max: 1 << 20,
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,

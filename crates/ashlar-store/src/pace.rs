@@ -1,6 +1,6 @@
-//! The pace of hosts while space is short: they write as fast as collection gives back, each batch after a short wait. Without
-//! it they would write a segment as fast as they can, and then wait until collection has made room for the next, which
-//! takes seconds where segments are large.
+//! The pace of hosts while space is short: they write as fast as collection gives back, each batch
+//! after a short wait. Without it they would write a segment as fast as they can, and then wait
+//! until collection has made room for the next, which takes seconds where segments are large.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -16,12 +16,12 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 /// How much of what was known of collection counts still when it has collected another segment.
 const REMEMBERED: f64 = 0.75;
 
-/// How far one look moves what the pressure is taken for: collection and checkpoints give back in steps, and hosts should not
-/// go by them.
+/// How far one look moves what the pressure is taken for: collection and checkpoints give back in
+/// steps, and hosts should not go by them.
 const PRESSURE_STEP: f64 = 0.1;
 
-/// At a pressure of so much hosts may write nothing, so that below 1 there is always one at which they get what collection gives
-/// back, less what checkpoints and striping take of it.
+/// At a pressure of so much hosts may write nothing, so that below 1 there is always one at which
+/// they get what collection gives back, less what checkpoints and striping take of it.
 const STANDSTILL: f64 = 1.2;
 
 /// How fast collection gives back, and when hosts may write next.
@@ -29,7 +29,8 @@ const STANDSTILL: f64 = 1.2;
 pub(crate) struct Pace {
     /// 0: there is enough; 1: hosts have to wait for segments.
     pressure: Cell<f64>,
-    /// Bytes that collection has given back, and the nanoseconds that it took; both forgotten little by little.
+    /// Bytes that collection has given back, and the nanoseconds that it took; both forgotten
+    /// little by little.
     gained_bytes: Cell<f64>,
     took_nanos: Cell<f64>,
     /// Since when collection has been at it.

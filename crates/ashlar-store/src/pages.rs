@@ -77,7 +77,8 @@ impl<W: World> Pool<W> {
         decompress_page(&stored, pointer.location.codec()).ok_or_else(damaged)
     }
 
-    /// What `read` makes of each of the pages: a few are read in a turn, so that hosts go on in between.
+    /// What `read` makes of each of the pages: a few are read in a turn, so that hosts go on in
+    /// between.
     pub async fn read_pages<P, T, E>(
         &self,
         pages: &[P],
@@ -135,8 +136,8 @@ impl<W: World> Pool<W> {
         items
     }
 
-    /// Appends pages and returns where they are, once they are written. They count as named from then on; only
-    /// a root makes them matter.
+    /// Appends pages and returns where they are, once they are written. They count as named from
+    /// then on; only a root makes them matter.
     pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
         let mut pointers = Vec::with_capacity(pages.len());
         let mut items = self.page_items(pages).await;

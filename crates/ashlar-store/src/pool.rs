@@ -151,9 +151,11 @@ pub(crate) struct Pool<W: World> {
     pub absent: RefCell<BTreeSet<DriveId>>,
     /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
     pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
-    /// Drives that work and that are to be members no more: nothing new goes to them. See `leave.rs`.
+    /// Drives that work and that are to be members no more: nothing new goes to them. See
+    /// `leave.rs`.
     pub leaving: RefCell<BTreeSet<DriveId>>,
-    /// Identities that drives were to come back under, with those that they had: they may have them although they did not come back.
+    /// Identities that drives were to come back under, with those that they had: they may have them
+    /// although they did not come back.
     pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
     /// Drives that were lost because they were away. See `leave.rs`.
     pub gone: RefCell<BTreeSet<DriveId>>,
@@ -182,7 +184,8 @@ pub(crate) struct Pool<W: World> {
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
     pub empty_at_start: RefCell<Vec<SegmentId>>,
-    /// The last root of which the writing has begun: it may have come to some drives, though this start does not know it.
+    /// The last root of which the writing has begun: it may have come to some drives, though this
+    /// start does not know it.
     pub root_begun: RefCell<Root>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
@@ -325,8 +328,9 @@ impl<W: World> Pool<W> {
         self.array.working_count() - leave
     }
 
-    /// Whether a start of the pool came to a root, as far as the newest one tells. One that was cut before its root used
-    /// segments and LSNs that the next one used again: what is left of it counts nowhere, even where a drive has lost a write.
+    /// Whether a start of the pool came to a root, as far as the newest one tells. One that was cut
+    /// before its root used segments and LSNs that the next one used again: what is left of it
+    /// counts nowhere, even where a drive has lost a write.
     pub fn is_of_a_root(&self, incarnation: Incarnation) -> bool {
         let line = &self.root.borrow().line;
         let is_named = line.iter().any(|(named, _)| *named == incarnation);
@@ -340,7 +344,8 @@ impl<W: World> Pool<W> {
         members.any(|member| self.array.working(member.drive).is_none())
     }
 
-    /// Stops all writes for good: something happened after which going on would endanger data. Reads go on.
+    /// Stops all writes for good: something happened after which going on would endanger data.
+    /// Reads go on.
     pub fn halt(&self, why: impl std::fmt::Display) {
         if self.halted.borrow().is_some() {
             return;
@@ -361,7 +366,8 @@ impl<W: World> Pool<W> {
         wait_for(&self.release_rung, || self.is_closed().then_some(())).await;
     }
 
-    /// The pool has been closed: nothing may be written behind its last root. Its tasks end where they are, as in a crash.
+    /// The pool has been closed: nothing may be written behind its last root. Its tasks end where
+    /// they are, as in a crash.
     pub fn close(&self) {
         if self.halted().is_none() {
             self.take_no_more("it has been closed".to_owned());

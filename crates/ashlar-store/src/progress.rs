@@ -22,13 +22,15 @@ pub struct Progress {
     pub bytes_done: u64,
     /// Bytes of columns that are to be.
     pub bytes_left: u64,
-    /// When it will be done if it goes on as in the last half minute. None: it has only begun, or does not go on.
+    /// When it will be done if it goes on as in the last half minute. None: it has only begun, or
+    /// does not go on.
     pub remaining: Option<Duration>,
     /// Met since the last bytes were written.
     pub obstacle: Option<Obstacle>,
 }
 
-/// Over how much of the last time the pace is measured: it changes with what a rebuild may have of the time.
+/// Over how much of the last time the pace is measured: it changes with what a rebuild may have of
+/// the time.
 const PACE_WINDOW: Duration = Duration::from_secs(30);
 
 /// The longest time that is told, in seconds: a hundred years.
@@ -41,7 +43,8 @@ const MARK_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Done {
     bytes: Cell<u64>,
-    /// How much that was at some times of late. The first is as long ago as the pace is measured over, once it has gone on so long.
+    /// How much that was at some times of late. The first is as long ago as the pace is measured
+    /// over, once it has gone on so long.
     marks: RefCell<VecDeque<(Nanos, u64)>>,
     obstacle: Cell<Option<Obstacle>>,
 }
@@ -104,7 +107,8 @@ impl Done {
         Progress { bytes_done: self.bytes.get(), bytes_left, remaining, obstacle }
     }
 
-    /// How fast it goes, by what was done of late. Where so little is done that there are hardly marks, they may be older.
+    /// How fast it goes, by what was done of late. Where so little is done that there are hardly
+    /// marks, they may be older.
     fn bytes_per_second(&self, now: Nanos) -> Option<f64> {
         let marks = self.marks.borrow();
         let all_but_last = marks.iter().rev().skip(1);

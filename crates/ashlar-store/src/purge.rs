@@ -1,5 +1,5 @@
-//! The blocks of deleted volumes are discarded, some groups of the map at a time: a large volume has a great many, and hosts
-//! need upkeep for other things meanwhile.
+//! The blocks of deleted volumes are discarded, some groups of the map at a time: a large volume
+//! has a great many, and hosts need upkeep for other things meanwhile.
 //!
 //! Where it is, is in memory only. A start begins it anew, and finds nothing where it has been.
 
@@ -36,8 +36,8 @@ impl Purge {
 }
 
 impl<W: World> Pool<W> {
-    /// Discards some of the blocks of a deleted volume, and forgets it after the last. If a part of its map cannot be read
-    /// it stays, until the pool is opened again or a drive returns.
+    /// Discards some of the blocks of a deleted volume, and forgets it after the last. If a part of
+    /// its map cannot be read it stays, until the pool is opened again or a drive returns.
     pub async fn purge_step(&self, id: VolumeId) -> Result<(), AppendError> {
         let begun = self.purge.get().filter(|purge| purge.volume == id);
         let purge = begun.unwrap_or_else(|| Purge::new(id));
@@ -60,7 +60,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Hides what the shard has of the volume. Returns the groups that are to be merged next, which discards what is hidden.
+    /// Hides what the shard has of the volume. Returns the groups that are to be merged next, which
+    /// discards what is hidden.
     fn hide_in_shard(&self, purge: &Purge) -> Vec<GroupKey> {
         let (family, layer) = {
             let catalog = self.catalog.borrow();

@@ -1,10 +1,12 @@
-//! Rebalance: what was written when the pool had fewer drives is spread over all that it has, in stripes as wide as they allow.
+//! Rebalance: what was written when the pool had fewer drives is spread over all that it has, in
+//! stripes as wide as they allow.
 //!
-//! New data goes to the drives with most room by itself; what is there stays until somebody asks for this. Segments whose stripes
-//! are narrower than new ones would be are emptied, as by collection, and so are written anew; then columns go from fuller drives
-//! to emptier ones ([`relocation`](crate::relocation)) until all are equally full. The wish is in the catalog: it survives
-//! restarts, and looks at what is there, not at a list. It yields to hosts, to space and to rebuilds, and has the same share of the
-//! time as those.
+//! New data goes to the drives with most room by itself; what is there stays until somebody asks
+//! for this. Segments whose stripes are narrower than new ones would be are emptied, as by
+//! collection, and so are written anew; then columns go from fuller drives to emptier ones
+//! ([`relocation`](crate::relocation)) until all are equally full. The wish is in the catalog: it
+//! survives restarts, and looks at what is there, not at a list. It yields to hosts, to space and
+//! to rebuilds, and has the same share of the time as those.
 
 pub(crate) mod policy;
 
@@ -31,7 +33,8 @@ use policy::{ColumnMove, best_move, chunks_beyond};
 /// When it is looked again whether more can be done.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Checkpoints that may replace what is reserved by something wider: they replace most of it each time.
+/// Checkpoints that may replace what is reserved by something wider: they replace most of it each
+/// time.
 const RENEWALS: u8 = 8;
 
 /// What is to be done next for a rebalance.
@@ -39,7 +42,8 @@ const RENEWALS: u8 = 8;
 pub(crate) enum RebalanceTask {
     /// Write what lives of a segment anew, in wider stripes.
     Widen(SegmentId),
-    /// Let a column of a segment go to a drive that is emptier; none: go on with what is on its way.
+    /// Let a column of a segment go to a drive that is emptier; none: go on with what is on its
+    /// way.
     Move(SegmentId, Option<ColumnMove>),
     /// Have a root say where columns are, and free what nothing needs any more.
     Settle,
@@ -53,8 +57,8 @@ pub(crate) struct Rebalance {
     share: TimeShare,
     /// The segment that is written anew.
     widening: InParts,
-    /// Segments that stay as they are, because something of them cannot be read; with the LSN of their first batch, for numbers
-    /// come round.
+    /// Segments that stay as they are, because something of them cannot be read; with the LSN of
+    /// their first batch, for numbers come round.
     stay: RefCell<BTreeSet<(SegmentId, Lsn)>>,
     /// Checkpoints that may yet find that what is reserved could be wider.
     renewals_left: Cell<u8>,
@@ -70,8 +74,8 @@ impl Rebalance {
 }
 
 impl<W: World> Pool<W> {
-    /// Begins to spread over all drives what lives by now, also if that goes on already for what lived before. Durable when it
-    /// returns.
+    /// Begins to spread over all drives what lives by now, also if that goes on already for what
+    /// lived before. Durable when it returns.
     pub async fn start_rebalance(&self) -> Result<(), IoError> {
         self.running()?;
         if !self.is_rebalancing() {
@@ -84,8 +88,8 @@ impl<W: World> Pool<W> {
         self.checkpoint_now().await
     }
 
-    /// What could be wider of the window is being replaced, but for a few. What has been written into those since the last time is
-    /// to be spread as well.
+    /// What could be wider of the window is being replaced, but for a few. What has been written
+    /// into those since the last time is to be spread as well.
     pub fn window_renewed(&self, was_narrow: bool) {
         let left = self.rebalance.renewals_left.get() - 1;
         self.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
@@ -93,7 +97,8 @@ impl<W: World> Pool<W> {
         *below = below.map(|_| self.log.next());
     }
 
-    /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when it returns.
+    /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when
+    /// it returns.
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
         self.running()?;
         self.end_rebalance();
@@ -151,7 +156,8 @@ impl<W: World> Pool<W> {
         self.rebalance_is_wanted() && self.rebalance.share.has_come(self.world.now())
     }
 
-    /// Whether there is one, or a column on its way that one has left behind when it was stopped. What rebuilds move is theirs.
+    /// Whether there is one, or a column on its way that one has left behind when it was stopped.
+    /// What rebuilds move is theirs.
     fn rebalance_is_wanted(&self) -> bool {
         let is_wanted = self.is_rebalancing() || self.relocation.segment().is_some();
         is_wanted && self.unreleased().is_empty()
@@ -227,8 +233,8 @@ impl<W: World> Pool<W> {
         self.free_segments() > self.marks().collect
     }
 
-    /// The segment to be written anew next, and whether it may be now: the one that has begun, or else that of which least lives, so
-    /// that it gives its space to the others.
+    /// The segment to be written anew next, and whether it may be now: the one that has begun, or
+    /// else that of which least lives, so that it gives its space to the others.
     fn next_to_widen(
         &self,
         segments: &Segments,
@@ -245,7 +251,8 @@ impl<W: World> Pool<W> {
         next.map(|(id, segment)| (segment.last_lsn < floor, id))
     }
 
-    /// The column to go elsewhere next, and whether it may now: the one for which the two drives differ most, of the oldest segment.
+    /// The column to go elsewhere next, and whether it may now: the one for which the two drives
+    /// differ most, of the oldest segment.
     fn next_to_move(
         &self,
         segments: &Segments,

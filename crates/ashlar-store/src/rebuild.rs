@@ -1,8 +1,8 @@
-//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level says; and what lives on
-//! drives that are leaving is moved there in the same way.
+//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level
+//! says; and what lives on drives that are leaving is moved there in the same way.
 //!
-//! A segment's columns are restored where they lie ([`relocation`](crate::relocation)) as long as other drives have room; else what
-//! lives of it is written anew, in narrower stripes.
+//! A segment's columns are restored where they lie ([`relocation`](crate::relocation)) as long as
+//! other drives have room; else what lives of it is written anew, in narrower stripes.
 
 mod latency;
 mod looks;
@@ -49,14 +49,16 @@ pub(crate) struct Rebuild {
     /// Segments that cannot be restored as a whole. What can be read of them is written anew.
     not_whole: RefCell<BTreeSet<SegmentId>>,
     share: TimeShare,
-    /// What hosts wait for their answers, where that decides how much of the time a rebuild may have.
+    /// What hosts wait for their answers, where that decides how much of the time a rebuild may
+    /// have.
     holding: Holding,
     /// What has been restored since the first loss that is not made good.
     pub done: Done,
 }
 
 impl<W: World> Pool<W> {
-    /// Drives that segments still lie on and are not to: those that are lost, and those that are leaving.
+    /// Drives that segments still lie on and are not to: those that are lost, and those that are
+    /// leaving.
     pub fn unreleased(&self) -> Vec<DriveId> {
         let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
         let is_to_go =
@@ -64,8 +66,8 @@ impl<W: World> Pool<W> {
         root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
     }
 
-    /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is on lost drives would only
-    /// lose the chance that they come back.
+    /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is
+    /// on lost drives would only lose the chance that they come back.
     pub fn could_restore(&self) -> bool {
         self.homes_count() > self.identity.level.parity()
     }
@@ -101,7 +103,8 @@ impl<W: World> Pool<W> {
         Some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
     }
 
-    /// What is to be done about drives that are lost or leaving. `drives`: where to it may be moved.
+    /// What is to be done about drives that are lost or leaving. `drives`: where to it may be
+    /// moved.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let unreleased = self.unreleased();
         if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {
@@ -165,8 +168,8 @@ impl<W: World> Pool<W> {
             && !segments.iter().any(|(_, segment)| segment.geometry.parity() < self.identity.level.parity())
     }
 
-    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes. `is_held_back`: something could have
-    /// been restored a moment ago, and was not.
+    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
+    /// `is_held_back`: something could have been restored a moment ago, and was not.
     pub fn rebuild_waits(&self, is_held_back: bool) -> Option<Duration> {
         let unreleased = self.unreleased();
         if unreleased.is_empty() || !self.could_restore() {
@@ -190,7 +193,8 @@ impl<W: World> Pool<W> {
         looks.wait(self.world.now())
     }
 
-    /// Does a part of what is to be done about lost drives, and leaves the others their share of the time.
+    /// Does a part of what is to be done about lost drives, and leaves the others their share of
+    /// the time.
     pub async fn rebuild_step(&self, task: RebuildTask) -> Result<(), AppendError> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
@@ -209,7 +213,8 @@ impl<W: World> Pool<W> {
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
     pub async fn answer<T>(&self, work: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
         let done = self.timed(work).await;
-        // An error, too: what cannot be read here may be because of what another machine has done since.
+        // An error, too: what cannot be read here may be because of what another machine has done
+        // since.
         if done.is_ok() || self.halted().is_none() || self.lease.is_lost() {
             self.holds().await?;
         }
@@ -281,14 +286,16 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Something of it cannot be read from what is left. It may be later: a drive may read it after all, or come back.
+    /// Something of it cannot be read from what is left. It may be later: a drive may read it after
+    /// all, or come back.
     fn postpone_unreadable(&self, id: SegmentId) {
         self.rebuild.done.meets(Obstacle::Unreadable);
         let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
         self.rebuild.postponed.borrow_mut().insert(id, until);
     }
 
-    /// What a rebuild has to write for a segment: columns that lie where they are not to, and parity that it lacks.
+    /// What a rebuild has to write for a segment: columns that lie where they are not to, and
+    /// parity that it lacks.
     pub fn bytes_to_restore(&self, segment: &Segment, unreleased: &[DriveId]) -> u64 {
         let lacking = self.identity.level.parity().saturating_sub(segment.geometry.parity());
         segment.bytes_of_columns(segment.columns_on(unreleased) + lacking)
@@ -303,7 +310,8 @@ impl<W: World> Pool<W> {
         segments.reserve_columns(id, &columns, &homes)
     }
 
-    /// The rebuild's share of the time has changed: what was to be waited for by the old one is not.
+    /// The rebuild's share of the time has changed: what was to be waited for by the old one is
+    /// not.
     pub fn rebuild_at_once(&self) {
         self.rebuild.share.at_once(self.world.now());
         self.rebuild.looks.at_once(self.world.now());

@@ -1,6 +1,7 @@
 //! Opening a pool: the newest root, what was written since, and a new root that decides it.
 //!
-//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of events".
+//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
+//! events".
 
 mod judge;
 
@@ -105,7 +106,8 @@ pub enum OpenError {
         /// What people call it.
         holder: String,
     },
-    /// Another machine has closed the pool, or may have gone on with it, while it was to be opened here.
+    /// Another machine has closed the pool, or may have gone on with it, while it was to be opened
+    /// here.
     #[error("another machine may have had it open meanwhile: open it once more")]
     Unsure,
     /// Too few drives say whose the pool is.
@@ -241,8 +243,8 @@ impl Replay {
 }
 
 impl<W: World> Pool<W> {
-    /// A start that stops here has decided nothing but that its root is the newest. Its drives stay locked until what it had begun
-    /// to write is done.
+    /// A start that stops here has decided nothing but that its root is the newest. Its drives stay
+    /// locked until what it had begun to write is done.
     async fn recover_if_possible(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
         let recovered = pin!(self.watching_drives(self.recover(behind, opened)));
         let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost()));
@@ -257,8 +259,8 @@ impl<W: World> Pool<W> {
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
     async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
         let root = self.root.borrow().clone();
-        // First: what it writes may lie where the root before still has something. A start after a crash must not choose that one,
-        // whichever drives are away then.
+        // First: what it writes may lie where the root before still has something. A start after a
+        // crash must not choose that one, whichever drives are away then.
         self.spread_root(behind).await;
         self.load_catalog(&root).await?;
         self.load_shards(&root).await?;
@@ -279,12 +281,14 @@ impl<W: World> Pool<W> {
         tracing::debug!(generation = root.generation.0, floor = root.replay_floor.0, "replaying");
         let found = self.scan(root).await;
         let complete = complete_through(found.values().flatten());
-        // The torn ones count, too: what is left of them must not be taken for one that gets the same number and place.
+        // The torn ones count, too: what is left of them must not be taken for one that gets the
+        // same number and place.
         let newest = found.values().flatten().map(|found| found.header.lsn).max();
         self.begin_numbers_above(newest.map_or(root.next_lsn, |newest| newest.max(root.next_lsn)));
         let mut replays = Vec::new();
-        // What holds nothing is opened first: pages of an unfinished checkpoint are named by a root after all, if it came to a
-        // drive that is away now, and that may be back at the next start.
+        // What holds nothing is opened first: pages of an unfinished checkpoint are named by a root
+        // after all, if it came to a drive that is away now, and that may be back at the next
+        // start.
         let mut found: Vec<(SegmentId, Vec<Found>)> = found.into_iter().collect();
         found.sort_by_key(|(_, batches)| !batches.is_empty());
         for (id, batches) in found {
@@ -299,8 +303,9 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Batches of this start are above `newest`, and not those that another start from the same root has written or will write: what
-    /// one leaves behind, cut before it came to a root, lies where the next one writes.
+    /// Batches of this start are above `newest`, and not those that another start from the same
+    /// root has written or will write: what one leaves behind, cut before it came to a root, lies
+    /// where the next one writes.
     fn begin_numbers_above(&self, newest: Lsn) {
         let skipped = self.world.random_u64() % SKIPPED_BATCHES_MAX;
         self.log.skip_past(Lsn(newest.0 + skipped * Lsn::REACTORS));
@@ -363,8 +368,8 @@ impl<W: World> Pool<W> {
                 RecordKind::Metadata => {}
                 RecordKind::Move { .. } => {
                     let pointer = pointer.expect("a move has a fragment");
-                    // If the map cannot be read the move is refused: its source is still there, because the root
-                    // that is being replayed names it.
+                    // If the map cannot be read the move is refused: its source is still there,
+                    // because the root that is being replayed names it.
                     self.apply_move(&item, pointer).await;
                 }
                 RecordKind::Write | RecordKind::ZeroRange { .. } => self.publish_item(&item, pointer),
@@ -378,10 +383,11 @@ impl<W: World> Pool<W> {
         self.root.borrow().incarnation() != self.incarnation
     }
 
-    /// Makes segments usable that no durable root names. False if this start has a root already, or there is no room for any.
+    /// Makes segments usable that no durable root names. False if this start has a root already, or
+    /// there is no room for any.
     ///
-    /// Recovery alone may: what it writes counts from its own root on, which names them. Until then what it was made of is where
-    /// it was, and a start after another crash finds that.
+    /// Recovery alone may: what it writes counts from its own root on, which names them. Until then
+    /// what it was made of is where it was, and a start after another crash finds that.
     pub fn extend_window(&self) -> bool {
         if !self.is_recovering() {
             return false;

@@ -1,8 +1,9 @@
 //! Relocation: columns of a segment go to other drives while the segment stays.
 //!
-//! What a column holds is read from it, or restored from the others where its drive is lost. Only rows that hold batches are
-//! read. Each batch is checked by its header's and its fragments' checksums before anything is made of it, so that what a drive
-//! lies about is never copied. A column is in no root at its new place until it is whole there: after a crash before that, it is
+//! What a column holds is read from it, or restored from the others where its drive is lost. Only
+//! rows that hold batches are read. Each batch is checked by its header's and its fragments'
+//! checksums before anything is made of it, so that what a drive lies about is never copied. A
+//! column is in no root at its new place until it is whole there: after a crash before that, it is
 //! where it was.
 
 use std::cell::{Cell, RefCell};
@@ -18,8 +19,9 @@ use crate::types::Lsn;
 /// Rows that are written before somebody else has a turn; fewer where chunks are small.
 const STEP_ROWS_MAX: u32 = 256;
 
-/// Columns that are relocated until a root says where they are: what no root knows is done again after a crash, and until then
-/// a restored column does not count as that when another drive is lost.
+/// Columns that are relocated until a root says where they are: what no root knows is done again
+/// after a crash, and until then a restored column does not count as that when another drive is
+/// lost.
 const UNSETTLED_COLUMNS_MAX: usize = 64;
 
 /// The columns of a segment that are on their way.
@@ -107,8 +109,8 @@ pub(crate) enum Relocated {
 }
 
 impl<W: World> Pool<W> {
-    /// Writes some rows of the segment's columns that are on their way, or of those that `choose` reserves places for. Returns how
-    /// many bytes those were, too.
+    /// Writes some rows of the segment's columns that are on their way, or of those that `choose`
+    /// reserves places for. Returns how many bytes those were, too.
     pub async fn relocate(
         &self,
         id: SegmentId,

@@ -1,9 +1,11 @@
-//! Memory for the rows of batches: used again, with what counts its references, once drives have let go of it.
+//! Memory for the rows of batches: used again, with what counts its references, once drives have
+//! let go of it.
 
 use ashlar_block::SECTOR_BYTES;
 use bytes::{Bytes, BytesMut};
 
-/// What a pool keeps, in bytes: enough for all full batches of one stream that may be in flight, of stripes of 4+1.
+/// What a pool keeps, in bytes: enough for all full batches of one stream that may be in flight, of
+/// stripes of 4+1.
 const KEPT_BYTES_MAX: usize = 8 << 20;
 
 /// Buffers for rows.

@@ -22,10 +22,12 @@ const HEADER_COLUMN: usize = 0;
 /// Rows that are read at a time where nobody waits, at a start for instance.
 const ROWS_AT_A_TIME: u32 = 64;
 
-/// Likewise while hosts are served: what they ask for waits behind them, in the drives' queues and in the reactor's turn.
+/// Likewise while hosts are served: what they ask for waits behind them, in the drives' queues and
+/// in the reactor's turn.
 const ROWS_AT_A_TIME_SERVING: u32 = 16;
 
-/// A segment's rows in memory, read front to back as they are needed. Unreadable sectors are `None`.
+/// A segment's rows in memory, read front to back as they are needed. Unreadable sectors are
+/// `None`.
 pub(crate) struct Image<'a, W: World> {
     pool: &'a Pool<W>,
     geometry: &'a Geometry,
@@ -69,8 +71,8 @@ impl<'a, W: World> Image<'a, W> {
         self.geometry
     }
 
-    /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a segment may be larger
-    /// than there is memory for.
+    /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a
+    /// segment may be larger than there is memory for.
     pub async fn load(&mut self, first: u32, end: u32) {
         self.pieces = self.pieces.split_off(&(first / self.rows_at_a_time));
         for piece in first / self.rows_at_a_time..end.min(self.rows).div_ceil(self.rows_at_a_time) {
@@ -147,8 +149,9 @@ impl<'a, W: World> Image<'a, W> {
         self.header_ways(rows).find(|rest| is_header(&whole(rest))).map(|rest| whole(&rest))
     }
 
-    /// All batches of the expected incarnation, in order. After the last one that is found the search goes on for as
-    /// long as batches could have been in flight behind torn ones. What those below `floor` hold is not kept.
+    /// All batches of the expected incarnation, in order. After the last one that is found the
+    /// search goes on for as long as batches could have been in flight behind torn ones. What those
+    /// below `floor` hold is not kept.
     pub async fn batches(&mut self, expected: &Expected<'_>, floor: Lsn) -> Vec<Found> {
         let search_rows = IN_FLIGHT_MAX as u32 * batch_rows_max(self.geometry.data(), self.rows);
         let mut found = Vec::new();
@@ -190,7 +193,8 @@ impl<'a, W: World> Image<'a, W> {
         None
     }
 
-    /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there gives it back.
+    /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there
+    /// gives it back.
     pub async fn examine(&mut self, found: &Found) -> Option<Examined> {
         let (content, suspects) = self.content(found).await;
         let content = content?;
@@ -230,8 +234,8 @@ impl<'a, W: World> Image<'a, W> {
         WrongSector { column, row, is_unreadable: self.sector(column, row).is_none() }
     }
 
-    /// The data columns of a batch, unless no combination of what is there gives them; and which sectors could not be
-    /// right as they were.
+    /// The data columns of a batch, unless no combination of what is there gives them; and which
+    /// sectors could not be right as they were.
     async fn content<'f>(&mut self, found: &'f Found) -> (Option<Content<'f>>, Vec<(usize, u32)>) {
         let header = &found.header;
         self.load(header.row, header.row + header.rows).await;
@@ -245,8 +249,8 @@ impl<'a, W: World> Image<'a, W> {
         (is_whole.then_some(content), suspects)
     }
 
-    /// The data columns where drives are lost, and what is left is right: columns are reconstructed whole, all at once, which is
-    /// much less work than sector by sector.
+    /// The data columns where drives are lost, and what is left is right: columns are reconstructed
+    /// whole, all at once, which is much less work than sector by sector.
     fn content_without_lost_drives<'f>(&self, found: &'f Found) -> Option<Content<'f>> {
         let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
         let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
@@ -287,8 +291,8 @@ impl<'a, W: World> Image<'a, W> {
         bytes
     }
 
-    /// Replaces the suspect sectors by what the others make of them, in every way until all is right: with all parities,
-    /// and then with each choice of them that is taken last.
+    /// Replaces the suspect sectors by what the others make of them, in every way until all is
+    /// right: with all parities, and then with each choice of them that is taken last.
     fn repair(&self, content: &mut Content<'_>, suspects: &[(usize, u32)]) -> bool {
         let before = content.columns.clone();
         (0..1u32 << self.geometry.parity()).map(ColumnMask).any(|last| {
@@ -301,7 +305,8 @@ impl<'a, W: World> Image<'a, W> {
         })
     }
 
-    /// One suspect sector from the columns of its row that are not suspect, with the parities in `last` behind the others.
+    /// One suspect sector from the columns of its row that are not suspect, with the parities in
+    /// `last` behind the others.
     fn rebuild(
         &self,
         content: &Content<'_>,
@@ -359,11 +364,12 @@ pub(crate) struct Expected<'a> {
     pub secret: &'a Secret,
 }
 
-/// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost a write.
+/// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost
+/// a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Generation {
-    /// That which this start of the pool began, with this batch or a later one. A start may come round to a number again, and
-    /// what it wrote there before is its own, too.
+    /// That which this start of the pool began, with this batch or a later one. A start may come
+    /// round to a number again, and what it wrote there before is its own, too.
     Begun { by: Incarnation, since: Lsn },
     /// That whose first batch this was.
     Since(Lsn),

@@ -2,12 +2,13 @@
 //!
 //! The same goes for the superblocks of each drive, at the end.
 //!
-//! A batch says itself what each byte of it should be: its header has a MAC, its fragments have checksums, what is between
-//! them is zeros, and parity follows from those. So only sectors that are wrong are written, with the bytes that were there
-//! before; rows never change their meaning, and a power cut in the middle leaves a sector that is as wrong as it was. What must
-//! not happen is that such a write comes into a chunk that belongs to another segment by then. Upkeep alone frees segments and
-//! moves their columns, and does one thing at a time; where a segment lies is looked up anew in each step, and it is pinned
-//! until the step ends.
+//! A batch says itself what each byte of it should be: its header has a MAC, its fragments have
+//! checksums, what is between them is zeros, and parity follows from those. So only sectors that
+//! are wrong are written, with the bytes that were there before; rows never change their meaning,
+//! and a power cut in the middle leaves a sector that is as wrong as it was. What must not happen
+//! is that such a write comes into a chunk that belongs to another segment by then. Upkeep alone
+//! frees segments and moves their columns, and does one thing at a time; where a segment lies is
+//! looked up anew in each step, and it is pinned until the step ends.
 
 mod heal;
 mod repair;
@@ -56,7 +57,8 @@ struct Pass {
     next: (SegmentId, u32),
     rows_done: u64,
     rows_total: u64,
-    /// The last segment of which the log says that something is lost: a drive may have a million such sectors.
+    /// The last segment of which the log says that something is lost: a drive may have a million
+    /// such sectors.
     told_of: Option<SegmentId>,
 }
 
@@ -178,7 +180,8 @@ impl<W: World> Pool<W> {
         self.scrub.kept_at.set(begun);
     }
 
-    /// Stops the scrub that is under way. False: none is. The next one is due when as much time has passed as after a whole one.
+    /// Stops the scrub that is under way. False: none is. The next one is due when as much time has
+    /// passed as after a whole one.
     pub fn stop_scrub(&self) -> bool {
         self.end_pass(ScrubState::Stopped)
     }
@@ -210,7 +213,8 @@ impl<W: World> Pool<W> {
             pool, bytes, wrong, unreadable, repaired, unrepaired, drives = ?report.drives, "scrub: {state:?}"
         );
         self.scrub.last.replace(Some(report));
-        // What it has found is to be known after a power cut, and an idle pool has no other reason for a checkpoint.
+        // What it has found is to be known after a power cut, and an idle pool has no other reason
+        // for a checkpoint.
         self.checkpoint_soon();
         true
     }
@@ -221,7 +225,7 @@ impl<W: World> Pool<W> {
         running.or_else(|| self.scrub.last.borrow().clone()).or_else(|| self.catalog.borrow().scrub.report())
     }
 
-    // --- when -----------------------------------------------------------------------------------------------------
+    // --- when ------------------------------------------------------------------------------------
 
     /// How long it is until the next scrub is due by the schedule. `None`: there is none.
     fn scrub_due_in(&self) -> Option<Duration> {
@@ -261,7 +265,7 @@ impl<W: World> Pool<W> {
         self.orders.ring();
     }
 
-    // --- a step ---------------------------------------------------------------------------------------------------
+    // --- a step ----------------------------------------------------------------------------------
 
     /// Looks at some rows, and leaves the others their share of the time.
     pub async fn scrub_step(&self) {
@@ -343,7 +347,8 @@ impl<W: World> Pool<W> {
                 if row >= stretch.rows.end {
                     return (stretch.id, row);
                 }
-                // What is behind a batch that is on its way was begun later still: the next scrub comes to it.
+                // What is behind a batch that is on its way was begun later still: the next scrub
+                // comes to it.
                 let Some(rows) = self.scrub_batch(stretch, &mut image, row).await else { break 'extents };
                 row += rows;
             }
@@ -351,8 +356,8 @@ impl<W: World> Pool<W> {
         (SegmentId(stretch.id.0 + 1), 0)
     }
 
-    /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that settles; `None` if its header may
-    /// be on its way.
+    /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that
+    /// settles; `None` if its header may be on its way.
     async fn scrub_batch(&self, stretch: &Stretch, image: &mut Image<'_, W>, row: u32) -> Option<u32> {
         let (segment, generation) = (stretch.id, self.generation(stretch.id));
         let expected = Expected { segment, generation, secret: &self.identity.secret };

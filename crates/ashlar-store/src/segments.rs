@@ -38,18 +38,20 @@ pub enum Claim {
     Host,
     /// What is moved to make room, and the map's own upkeep: leaves what a checkpoint needs.
     Upkeep,
-    /// Collection of a segment that gives back more than it takes, when there is nothing else left: leaves one for the checkpoint
-    /// that frees it, and one for a start.
+    /// Collection of a segment that gives back more than it takes, when there is nothing else left:
+    /// leaves one for the checkpoint that frees it, and one for a start.
     LastResort,
     /// A checkpoint: without it there is no new window. Leaves one.
     Checkpoint,
-    /// A start, which ends in a checkpoint: without it nothing of the pool can be had. And a checkpoint whose root gives one back.
+    /// A start, which ends in a checkpoint: without it nothing of the pool can be had. And a
+    /// checkpoint whose root gives one back.
     Last,
 }
 
 /// Segments of the window that only starts may take, and who gives one back.
 const LAST_SEGMENTS: usize = 1;
-/// Segments of the window that only checkpoints may take, and but for one of them collection as a last resort.
+/// Segments of the window that only checkpoints may take, and but for one of them collection as a
+/// last resort.
 const CHECKPOINT_SEGMENTS: usize = LAST_SEGMENTS + 3;
 
 /// One segment.
@@ -149,7 +151,8 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// What a level makes of that many members; of fewer than it needs, what it makes of as many as that.
+    /// What a level makes of that many members; of fewer than it needs, what it makes of as many as
+    /// that.
     pub fn of(level: Level, members: usize) -> Self {
         let data = level.data_columns(members.max(level.drives_min())).expect("as many as it needs");
         Stripe { data, parity: level.parity() }
@@ -266,7 +269,8 @@ impl Segments {
         self.numbers.try_sweep_again();
     }
 
-    /// A drive with that many chunks is part of the pool, whose stripes have this shape from now on.
+    /// A drive with that many chunks is part of the pool, whose stripes have this shape from now
+    /// on.
     pub fn add_drive(&mut self, drive: DriveId, chunks: u32, stripe: Stripe) {
         assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
         self.free_chunks.insert(drive, (0..chunks).rev().collect());
@@ -278,7 +282,7 @@ impl Segments {
         self.stripe
     }
 
-    // --- what lives ---------------------------------------------------------------------------------------
+    // --- what lives ------------------------------------------------------------------------------
 
     /// The maps name one more fragment.
     pub fn credit(&mut self, location: Location) {
@@ -290,7 +294,8 @@ impl Segments {
         }
     }
 
-    /// The maps name so much less of a segment. A stale name of one that is gone counts for nothing.
+    /// The maps name so much less of a segment. A stale name of one that is gone counts for
+    /// nothing.
     pub fn discard(&mut self, id: SegmentId, part: Occupancy) {
         if let Some(segment) = self.entries.get_mut(&id)
             && segment.state != SegmentState::Condemned
@@ -314,7 +319,7 @@ impl Segments {
         segment.state = SegmentState::Condemned;
     }
 
-    // --- opening and closing ------------------------------------------------------------------------------
+    // --- opening and closing ---------------------------------------------------------------------
 
     /// Takes a segment out of the window.
     pub fn open(
@@ -355,7 +360,8 @@ impl Segments {
         self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS
     }
 
-    /// There is nothing left to open, and no room on `drives` for another window: every checkpoint takes some of what it needs.
+    /// There is nothing left to open, and no room on `drives` for another window: every checkpoint
+    /// takes some of what it needs.
     pub fn is_cornered(&self, drives: &[DriveId]) -> bool {
         self.window_is_empty() && self.placeable(drives) == 0
     }
@@ -365,7 +371,7 @@ impl Segments {
         (0..2).any(|shape| self.usable[shape].len() * 2 < self.window_when_formed[shape])
     }
 
-    // --- reserving ----------------------------------------------------------------------------------------
+    // --- reserving -------------------------------------------------------------------------------
 
     /// Reserves segments on `drives` until the window of `shape` has `wanted`, or there is no room.
     pub fn form_window(
@@ -402,7 +408,8 @@ impl Segments {
         journal.into_iter().for_each(|id| drop(self.free(id)));
     }
 
-    /// Gives back reserved segments that lie on a drive which is not in `drives`, or have fewer parity columns than they could.
+    /// Gives back reserved segments that lie on a drive which is not in `drives`, or have fewer
+    /// parity columns than they could.
     pub fn drop_window_off(&mut self, drives: &[DriveId]) {
         for shape in 0..2 {
             let parity = self.parity_on(drives.len());
@@ -416,8 +423,9 @@ impl Segments {
         }
     }
 
-    /// Gives back reserved segments that could be wider, because there is a chunk beside them on a drive that has one more free.
-    /// As many as a checkpoint needs stay, in case there are no numbers for others. Returns whether there were any.
+    /// Gives back reserved segments that could be wider, because there is a chunk beside them on a
+    /// drive that has one more free. As many as a checkpoint needs stay, in case there are no
+    /// numbers for others. Returns whether there were any.
     pub fn drop_narrow_window(&mut self, drives: &[DriveId]) -> bool {
         let full = self.stripe.columns(Shape::Striped).min(drives.len());
         let mut free: BTreeMap<DriveId, usize> =
@@ -436,7 +444,7 @@ impl Segments {
         !narrow.is_empty()
     }
 
-    // --- freeing ------------------------------------------------------------------------------------------
+    // --- freeing ---------------------------------------------------------------------------------
 
     /// Segments that nothing needs.
     pub fn reclaimable(&self, floor: Lsn) -> Vec<SegmentId> {
@@ -453,7 +461,7 @@ impl Segments {
         segment
     }
 
-    // --- figures ------------------------------------------------------------------------------------------
+    // --- figures ---------------------------------------------------------------------------------
 
     /// Reserved striped segments that may be opened.
     pub fn usable_striped(&self) -> u64 {

@@ -22,7 +22,8 @@ impl TimeShare {
         self.next_step_at.get().since(now)
     }
 
-    /// The next step may begin now: what was to be waited for was by another share, or for another reason.
+    /// The next step may begin now: what was to be waited for was by another share, or for another
+    /// reason.
     pub fn at_once(&self, now: Nanos) {
         self.next_step_at.set(now);
     }
@@ -33,8 +34,8 @@ impl TimeShare {
         self.next_step_at.set(self.next_step_at.get().max(until));
     }
 
-    /// A step is done; the others' share of the time is next, so that such steps have so many thousandths of it. One that came late
-    /// is not to have less for it.
+    /// A step is done; the others' share of the time is next, so that such steps have so many
+    /// thousandths of it. One that came late is not to have less for it.
     pub fn stepped(&self, begun: Nanos, ended: Nanos, share: u16) {
         let late = begun.since(self.next_step_at.get()).min(LATE_COUNTED_MAX);
         let step_and_pause = ended.since(begun) + pause_after(ended.since(begun), share);
@@ -43,11 +44,13 @@ impl TimeShare {
     }
 }
 
-/// How late a step may be and still make up for it: what comes at once then is to be short for hosts.
+/// How late a step may be and still make up for it: what comes at once then is to be short for
+/// hosts.
 const LATE_COUNTED_MAX: Duration = Duration::from_millis(50);
 
-/// What a step takes at most of what is counted. One that takes longer has waited for a drive, for which hosts had all the time that
-/// there was; counted whole, a drive that hangs for its 20 s would hold up a rebuild for half an hour.
+/// What a step takes at most of what is counted. One that takes longer has waited for a drive, for
+/// which hosts had all the time that there was; counted whole, a drive that hangs for its 20 s
+/// would hold up a rebuild for half an hour.
 const STEP_COUNTED_MAX: Duration = Duration::from_millis(500);
 
 /// A share that an operator has chosen in percent.
@@ -55,7 +58,8 @@ pub(crate) fn thousandths(percent: u8) -> u16 {
     u16::from(percent) * 10
 }
 
-/// How long to leave the drives to others after a step, so that steps have so many thousandths of the time, and one in a hundred at least.
+/// How long to leave the drives to others after a step, so that steps have so many thousandths of
+/// the time, and one in a hundred at least.
 fn pause_after(step: Duration, share: u16) -> Duration {
     let share = u32::from(share.clamp(10, 1000));
     step.min(STEP_COUNTED_MAX) * (1000 - share) / share

@@ -1,9 +1,10 @@
 //! Drives that do not answer: whoever can do without them does, and in the end the pool.
 //!
-//! A drive that owes answers and gives none is silent within two seconds. Reads are then answered from the others; writes wait for
-//! it, because to acknowledge them without it costs redundancy. Once it has been silent for as long as the operator allows, it is
-//! given up as if it had been pulled, if nothing is lost by that. What it was asked for last it may do yet, at any time: it can be
-//! opened again only when all of that has ended, which the lock on it sees to.
+//! A drive that owes answers and gives none is silent within two seconds. Reads are then answered
+//! from the others; writes wait for it, because to acknowledge them without it costs redundancy.
+//! Once it has been silent for as long as the operator allows, it is given up as if it had been
+//! pulled, if nothing is lost by that. What it was asked for last it may do yet, at any time: it
+//! can be opened again only when all of that has ended, which the lock on it sees to.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -48,7 +49,8 @@ impl<W: World> Pool<W> {
                     pool,
                     "{drive} does not answer: what others can read is read from them, writes wait for it"
                 );
-                // The others, too: whatever connects them all may have stopped, and no more than this drive is asked now.
+                // The others, too: whatever connects them all may have stopped, and no more than
+                // this drive is asked now.
                 probes.extend(self.array.working_drives().into_iter().map(|drive| self.array.probe(drive)));
             }
             if let Some((drive, lasts)) = self.too_silent_drive() {
@@ -57,15 +59,16 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Returns once a drive has been silent for longer than whoever closes the pool waits for it, with the reason. By then it would
-    /// have been given up, if that is allowed and the pool could do without it.
+    /// Returns once a drive has been silent for longer than whoever closes the pool waits for it,
+    /// with the reason. By then it would have been given up, if that is allowed and the pool could
+    /// do without it.
     pub async fn hangs(&self) -> IoError {
         let (hangs, uncertain) = (pin!(self.drive_hangs()), pin!(self.stays_uncertain(OPEN_ANSWER_MAX)));
         select(hangs, uncertain).await.factor_first().0
     }
 
-    /// Whether the pool is this machine's, before anything is written to a drive that is none of its members yet: another machine that
-    /// has the pool by now may have that drive, too.
+    /// Whether the pool is this machine's, before anything is written to a drive that is none of
+    /// its members yet: another machine that has the pool by now may have that drive, too.
     pub async fn is_still_held(&self) -> Result<(), IoError> {
         match select(pin!(self.holds()), pin!(self.hangs())).await {
             Either::Left((holds, _)) => holds,
@@ -92,9 +95,11 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are left as its redundancy and new
-    /// data need; or new data are not to be had anyway, because those that answer are too few to say whose the pool is, and reads wait
-    /// as well. If more drives answer nothing than may be lost, it is not they: whatever connects them is waited for.
+    /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are
+    /// left as its redundancy and new data need; or new data are not to be had anyway, because
+    /// those that answer are too few to say whose the pool is, and reads wait as well. If more
+    /// drives answer nothing than may be lost, it is not they: whatever connects them is waited
+    /// for.
     fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
         let timeout = self.catalog.borrow().settings.io_timeout?;
         let silent = self.array.silent_drives();

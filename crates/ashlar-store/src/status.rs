@@ -37,12 +37,13 @@ pub struct DriveStatus {
     pub uuid: DriveUuid,
     /// How it is.
     pub condition: DriveCondition,
-    /// Why it was given up, also once all that lived on it has been restored; until the pool is opened anew.
+    /// Why it was given up, also once all that lived on it has been restored; until the pool is
+    /// opened anew.
     pub failure: Option<Failure>,
     /// It was lost, and another drive was added for it.
     pub is_made_good: bool,
-    /// It was lost because somebody asked for that or because of its faults, and not because it was away: it comes
-    /// back only when somebody asks for that, too.
+    /// It was lost because somebody asked for that or because of its faults, and not because it was
+    /// away: it comes back only when somebody asks for that, too.
     pub is_given_up: bool,
     /// Reads that it refused.
     pub read_errors: u64,
@@ -85,7 +86,8 @@ pub struct PoolStatus {
     pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one.
     pub scrub: Option<ScrubReport>,
-    /// A drive was released for which none was added: nothing lacks redundancy, and there is less room than there was.
+    /// A drive was released for which none was added: nothing lacks redundancy, and there is less
+    /// room than there was.
     pub is_reduced: bool,
     /// What an operator has chosen.
     pub settings: Settings,
@@ -112,8 +114,9 @@ fn is_reduced(members: &[MemberRecord]) -> bool {
     members.iter().any(|member| member.state == MemberState::Released && !member.made_good)
 }
 
-/// The number that a drive has now of which `record` is an old one. Who came back more than once has several old ones, all of them
-/// with its identity: the number that it has now is the one that takes part, or else the one that was lost last.
+/// The number that a drive has now of which `record` is an old one. Who came back more than once
+/// has several old ones, all of them with its identity: the number that it has now is the one that
+/// takes part, or else the one that was lost last.
 fn came_back_as(members: &[MemberRecord], record: &MemberRecord) -> Option<DriveId> {
     let is_it = |member: &&MemberRecord| member.uuid == record.uuid && member.state != MemberState::Released;
     let newest =

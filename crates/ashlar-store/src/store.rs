@@ -55,7 +55,8 @@ impl<W: World> Store<W> {
         policy: OpenPolicy,
     ) -> Result<(Self, Opened), OpenError> {
         let (pool, opened) = recover::open(world, drives, options, policy).await?;
-        // Not before: what a start finds is many faults at once, and it needs every drive that there is.
+        // Not before: what a start finds is many faults at once, and it needs every drive that
+        // there is.
         pool.array.set_fault_threshold(pool.catalog.borrow().settings.fault_threshold);
         pool.start_committing();
         pool.spawn(pool.clone().upkeep_loop());
@@ -66,7 +67,7 @@ impl<W: World> Store<W> {
         Ok((store, opened))
     }
 
-    // --- volumes ------------------------------------------------------------------------------------------------
+    // --- volumes ---------------------------------------------------------------------------------
 
     /// The volumes, those that are being deleted included.
     pub fn volumes(&self) -> BTreeMap<VolumeId, VolumeEntry> {
@@ -98,8 +99,8 @@ impl<W: World> Store<W> {
         Ok(id)
     }
 
-    /// Takes a drive into the pool; what it held is lost. It is a member when this returns. `instead_of`: the member that it is
-    /// for; without that it makes up for any that is lost.
+    /// Takes a drive into the pool; what it held is lost. It is a member when this returns.
+    /// `instead_of`: the member that it is for; without that it makes up for any that is lost.
     ///
     /// # Errors
     /// [`AddError`]; the pool is as it was, unless it cannot be written itself.
@@ -119,7 +120,8 @@ impl<W: World> Store<W> {
         self.pool.fail_drive(drive, force).await
     }
 
-    /// These drives are not there any more. They may come back by themselves: see [`DriveStatus::is_given_up`].
+    /// These drives are not there any more. They may come back by themselves: see
+    /// [`DriveStatus::is_given_up`].
     ///
     /// # Errors
     /// When the pool cannot be written.
@@ -137,12 +139,14 @@ impl<W: World> Store<W> {
         self.pool.check_size(size_bytes)
     }
 
-    /// Whether a drive with this superblock was being added when the daemon was killed, so that it holds nothing.
+    /// Whether a drive with this superblock was being added when the daemon was killed, so that it
+    /// holds nothing.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         self.pool.was_about_to_be_added(superblock, device).await
     }
 
-    /// Removes a drive: what lives on it is moved to the others, and then it is no member any more. Returns when it is decided.
+    /// Removes a drive: what lives on it is moved to the others, and then it is no member any more.
+    /// Returns when it is decided.
     ///
     /// # Errors
     /// [`RemoveError`]; nothing has changed then, unless the pool cannot be written.
@@ -150,7 +154,8 @@ impl<W: World> Store<W> {
         self.pool.remove_drive(drive).await
     }
 
-    /// Lets go of what is left of a drive that was lost, so that it can be opened again for [`Self::return_drive`].
+    /// Lets go of what is left of a drive that was lost, so that it can be opened again for
+    /// [`Self::return_drive`].
     ///
     /// # Errors
     /// [`ReturnError`]; nothing has changed then.
@@ -158,7 +163,8 @@ impl<W: World> Store<W> {
         self.pool.forget_lost(drive).await
     }
 
-    /// Whether a pool that has halted could be opened with those of its drives that work and the ones of these identities.
+    /// Whether a pool that has halted could be opened with those of its drives that work and the
+    /// ones of these identities.
     ///
     /// # Errors
     /// [`OpenError::TooManyMissing`].
@@ -166,13 +172,14 @@ impl<W: World> Store<W> {
         self.pool.could_open_with(back)
     }
 
-    /// Lets go of what is left of the drives that were lost, so that they can be opened again. Of a pool that has halted only.
+    /// Lets go of what is left of the drives that were lost, so that they can be opened again. Of a
+    /// pool that has halted only.
     pub fn forget_all_lost(&self) {
         self.pool.forget_all_lost();
     }
 
-    /// Takes a drive back that was lost as `drive`. What it has missed is restored; it is a member, under a new number, when
-    /// this returns.
+    /// Takes a drive back that was lost as `drive`. What it has missed is restored; it is a member,
+    /// under a new number, when this returns.
     ///
     /// # Errors
     /// [`ReturnError`]; the pool is as it was, unless it cannot be written itself.
@@ -197,8 +204,9 @@ impl<W: World> Store<W> {
         self.pool.keep_drive(drive).await
     }
 
-    /// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already:
-    /// [`PoolStatus::rebalance`] tells how far it is. Returns when it is decided for good, not when it is done.
+    /// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that
+    /// goes on already: [`PoolStatus::rebalance`] tells how far it is. Returns when it is decided
+    /// for good, not when it is done.
     ///
     /// # Errors
     /// When the pool takes no writes.
@@ -216,7 +224,8 @@ impl<W: World> Store<W> {
         self.pool.stop_rebalance().await
     }
 
-    /// Lets hosts have what was kept for when the pool is full: [`PoolStatus::space`] tells how much that is.
+    /// Lets hosts have what was kept for when the pool is full: [`PoolStatus::space`] tells how
+    /// much that is.
     ///
     /// # Errors
     /// When the pool takes no writes, or has no reserve.
@@ -267,7 +276,8 @@ impl<W: World> Store<W> {
         self.change(id, Request::Change, |volume| volume.attributes = attributes).await
     }
 
-    /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it returns.
+    /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it
+    /// returns.
     pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
         check_size(blocks)?;
         let _turn = self.pool.resizing.lock().await;
@@ -283,7 +293,8 @@ impl<W: World> Store<W> {
         self.change(id, Request::Change, |volume| volume.blocks = blocks).await
     }
 
-    /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made smaller.
+    /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made
+    /// smaller.
     async fn zero_tails(self) {
         let _turn = self.pool.resizing.lock().await;
         for (id, volume) in self.volumes() {
@@ -293,8 +304,8 @@ impl<W: World> Store<W> {
         }
     }
 
-    /// Gives back what lies beyond the end of a volume. What cannot be given back now is when the volume grows, or at the next
-    /// start: nobody can read it until then.
+    /// Gives back what lies beyond the end of a volume. What cannot be given back now is when the
+    /// volume grows, or at the next start: nobody can read it until then.
     async fn zero_tail(&self, id: VolumeId, tail: Range<Lba>) {
         match self.zero_range(id, tail).await {
             Ok(()) => {}
@@ -322,7 +333,8 @@ impl<W: World> Store<W> {
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
         let done = self.pool.checkpoint_now().await;
         if done.is_err() && self.pool.halted().is_some() {
-            // It may or may not be in a root, which the next start sees. Until then the volume is read as it was.
+            // It may or may not be in a root, which the next start sees. Until then the volume is
+            // read as it was.
             self.pool.catalog.borrow_mut().volumes.insert(id, before);
         }
         done
@@ -334,13 +346,14 @@ impl<W: World> Store<W> {
         volume.cloned().ok_or_else(|| Cause::NoSuchVolume.into())
     }
 
-    /// What a volume stores: blocks that hold data, and slots that their fragments take. May be too high for a while.
+    /// What a volume stores: blocks that hold data, and slots that their fragments take. May be too
+    /// high for a while.
     pub fn usage(&self, id: VolumeId) -> Usage {
         let family = self.pool.catalog.borrow().volumes.get(&id).map(|volume| volume.family);
         family.map(|family| self.pool.ledger.usage(family)).unwrap_or_default()
     }
 
-    // --- blocks -------------------------------------------------------------------------------------------------
+    // --- blocks ----------------------------------------------------------------------------------
 
     /// Reads `count` blocks. What was never written reads as zeros.
     pub async fn read(&self, id: VolumeId, lba: Lba, count: usize) -> Result<AlignedBuf, IoError> {
@@ -350,8 +363,8 @@ impl<W: World> Store<W> {
 
     /// Writes whole blocks; durable when it returns.
     ///
-    /// Up to [`Store::atomic_write_bytes`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of a larger write a crash
-    /// may leave any part.
+    /// Up to [`Store::atomic_write_bytes`] within [`ATOMIC_BOUNDARY_BYTES`] are written as one; of
+    /// a larger write a crash may leave any part.
     pub async fn write(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         self.pool.answer(self.write_blocks(id, lba, data)).await
     }
@@ -374,15 +387,17 @@ impl<W: World> Store<W> {
         if units.is_empty() {
             return self.pool.commit(last).await;
         }
-        // All of them are awaited, also after one has failed: what a host was told has failed must not come later.
+        // All of them are awaited, also after one has failed: what a host was told has failed must
+        // not come later.
         let units = units.into_iter().chain([last]);
         join_all(units.map(|unit| self.pool.commit(unit))).await.into_iter().collect()
     }
 
-    /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a crash or not at all:
-    /// 256 KiB, less where chunks are small.
+    /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a
+    /// crash or not at all: 256 KiB, less where chunks are small.
     pub fn atomic_write_bytes(&self) -> u32 {
-        // Not all of a unit: a write that does not begin at a block's first byte touches one block more.
+        // Not all of a unit: a write that does not begin at a block's first byte touches one block
+        // more.
         ((self.unit_blocks_max() - 1) * BLOCK_BYTES) as u32
     }
 
@@ -415,7 +430,7 @@ impl<W: World> Store<W> {
         }
     }
 
-    // --- figures ------------------------------------------------------------------------------------------------
+    // --- figures ---------------------------------------------------------------------------------
 
     /// Why the pool takes no writes, if it does not.
     pub fn halted(&self) -> Option<String> {
@@ -430,7 +445,8 @@ impl<W: World> Store<W> {
         self.pool.holds().await
     }
 
-    /// The machine that has opened the pool since, if one has: nothing of it may be written here any more.
+    /// The machine that has opened the pool since, if one has: nothing of it may be written here
+    /// any more.
     pub fn taken_by(&self) -> Option<String> {
         self.pool.taken_by()
     }
@@ -440,12 +456,14 @@ impl<W: World> Store<W> {
         self.pool.status()
     }
 
-    /// Makes everything durable in the maps now, so that a start after a crash has little to replay.
+    /// Makes everything durable in the maps now, so that a start after a crash has little to
+    /// replay.
     pub async fn checkpoint(&self) -> Result<(), IoError> {
         self.pool.checkpoint_now().await
     }
 
-    /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be written meanwhile.
+    /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be
+    /// written meanwhile.
     pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
         self.pool.audit_now().await
     }

@@ -1,4 +1,5 @@
-//! From the journal into stripes: what small commits left in the journal is kept in memory until it makes full batches.
+//! From the journal into stripes: what small commits left in the journal is kept in memory until it
+//! makes full batches.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +16,8 @@ use crate::pool::Pool;
 use crate::segments::Claim;
 use crate::types::ShardId;
 
-/// Blocks of each temperature that are kept, at most: several batches. Each takes 4 KiB of memory, however well it is compressed.
+/// Blocks of each temperature that are kept, at most: several batches. Each takes 4 KiB of memory,
+/// however well it is compressed.
 const KEPT_MOVES_MAX: usize = 2048;
 
 const _: () = assert!(KEPT_MOVES_MAX > RECORDS_MAX, "a full batch must come together");
@@ -49,8 +51,8 @@ pub(crate) struct Striping {
 }
 
 impl Striping {
-    /// Keeps what is in the journal until it is moved; unless so much is kept that hosts are faster than the moves. The rest is
-    /// left to garbage collection.
+    /// Keeps what is in the journal until it is moved; unless so much is kept that hosts are faster
+    /// than the moves. The rest is left to garbage collection.
     pub fn keep(&self, hot: bool, item: Item) {
         if self.kept[usize::from(hot)].borrow().moves.len() >= KEPT_MOVES_MAX {
             return;
@@ -86,19 +88,22 @@ impl<W: World> Pool<W> {
         self.striping.ended.notify_one();
     }
 
-    /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any more.
+    /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any
+    /// more.
     pub async fn finish_striping(&self) {
         while self.striping.running.get() {
             self.striping.ended.notified().await;
         }
         for hot in [false, true] {
-            // `None`: there is no segment, or the pool has halted, which the checkpoint that follows says.
+            // `None`: there is no segment, or the pool has halted, which the checkpoint that
+            // follows says.
             let _ = self.stripe_kept(hot).await;
         }
     }
 
-    /// Moves what is kept of the journal into stripes, so that the journal's segments become free. What it
-    /// leaves behind stays in the journal, where garbage collection finds it. `None`: the pool has halted, or is being closed and has no segment for it.
+    /// Moves what is kept of the journal into stripes, so that the journal's segments become free.
+    /// What it leaves behind stays in the journal, where garbage collection finds it. `None`: the
+    /// pool has halted, or is being closed and has no segment for it.
     async fn stripe_kept(&self, hot: bool) -> Option<()> {
         let mut items = self.striping.kept[usize::from(hot)].take().moves;
         items.retain(|item| self.is_where_it_was(item));
@@ -112,7 +117,8 @@ impl<W: World> Pool<W> {
         Some(())
     }
 
-    /// Whether the map still names the place from where the item would be moved, and what it holds there.
+    /// Whether the map still names the place from where the item would be moved, and what it holds
+    /// there.
     fn is_where_it_was(&self, item: &Item) -> bool {
         let shard = ShardId::of(item.key.family, item.key.lba);
         let value = self.with_shard(shard, |shard| shard.buffer.get(&item.key));

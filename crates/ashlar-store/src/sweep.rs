@@ -1,8 +1,9 @@
-//! The sweep: merges every group of which anything may be hidden, by another of its runs or by the buffer.
+//! The sweep: merges every group of which anything may be hidden, by another of its runs or by the
+//! buffer.
 //!
-//! It makes the count of what lives exact, which a pool that seems full needs; and it must end before segment numbers
-//! come back (`segments/numbers.rs` says why): what comes meanwhile hides only names of segments that lived when the sweep
-//! began.
+//! It makes the count of what lives exact, which a pool that seems full needs; and it must end
+//! before segment numbers come back (`segments/numbers.rs` says why): what comes meanwhile hides
+//! only names of segments that lived when the sweep began.
 
 use std::time::Duration;
 
@@ -57,7 +58,8 @@ impl Sweep {
     }
 }
 
-/// Whether a sweep that has got this far is needed, when so much of the numbers before it has been used.
+/// Whether a sweep that has got this far is needed, when so much of the numbers before it has been
+/// used.
 fn need(progress: u64, used: u64) -> SweepNeed {
     if progress < used { SweepNeed::Behind } else { SweepNeed::Idle }
 }
@@ -74,7 +76,8 @@ impl<W: World> Pool<W> {
         need(progress, numbers.used_of_half(PROGRESS_PARTS))
     }
 
-    /// How long it is until hosts have been quiet for so long that a sweep is worth its while. `None`: it is not.
+    /// How long it is until hosts have been quiet for so long that a sweep is worth its while.
+    /// `None`: it is not.
     pub fn sweep_waits(&self) -> Option<Duration> {
         if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
             return None;

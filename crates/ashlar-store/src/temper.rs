@@ -1,9 +1,9 @@
-//! Temperature: which stream a fragment goes to, so that what is overwritten together lies together, and segments are
-//! nearly empty when they are collected.
+//! Temperature: which stream a fragment goes to, so that what is overwritten together lies
+//! together, and segments are nearly empty when they are collected.
 //!
-//! A block that is overwritten soon after it was written is hot, and so, most likely, is its next version. What survives
-//! a collection is young, what survives another one is old. Small pools have one stream of each sort: half-filled
-//! segments would cost more than the sorting saves.
+//! A block that is overwritten soon after it was written is hot, and so, most likely, is its next
+//! version. What survives a collection is young, what survives another one is old. Small pools have
+//! one stream of each sort: half-filled segments would cost more than the sorting saves.
 
 use std::cell::Cell;
 
@@ -23,7 +23,8 @@ const MEAN_PARTS: u64 = 16;
 pub(crate) struct Temper {
     /// The pool is large enough to be sorted.
     sorts: Cell<bool>,
-    /// Mean life of hot segments that were emptied: batches from their sealing on. 0 until the first one.
+    /// Mean life of hot segments that were emptied: batches from their sealing on. 0 until the
+    /// first one.
     hot_life: Cell<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! Upkeep: one task that does everything which is not an answer to a host. Look, choose ([`policy`]), do, repeat.
+//! Upkeep: one task that does everything which is not an answer to a host. Look, choose
+//! ([`policy`]), do, repeat.
 
 pub(crate) mod activity;
 mod bounds;
@@ -145,8 +146,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether there would be segments to open after a checkpoint. One that makes no room takes some: repeated, it takes
-    /// the last of them, and the pool halts.
+    /// Whether there would be segments to open after a checkpoint. One that makes no room takes
+    /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
         let segments = self.segments.borrow();
         segments.placeable(&self.homes()) > 0 || !segments.reclaimable(self.log.floor()).is_empty()
@@ -207,8 +208,8 @@ impl<W: World> Pool<W> {
         Ok(is_quiet().then_some(audit))
     }
 
-    /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts must be quiet; what is moved out
-    /// of the journal is waited for.
+    /// Compares what is counted as live with what is, while nothing else is done to the maps. Hosts
+    /// must be quiet; what is moved out of the journal is waited for.
     pub async fn audit_now(&self) -> Result<Audit, IoError> {
         loop {
             let halted = self.halt_rung.notified();
@@ -239,8 +240,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Repeats writes that found no room under a file-backed drive, until the pool halts. A task of its own: upkeep may be
-    /// one of those that wait.
+    /// Repeats writes that found no room under a file-backed drive, until the pool halts. A task of
+    /// its own: upkeep may be one of those that wait.
     pub async fn room_loop(self: Rc<Self>) {
         while self.halted().is_none() {
             select(pin!(self.array.lacks_room()), pin!(self.halts())).await;
@@ -278,8 +279,9 @@ impl<W: World> Pool<W> {
         self.pace.rested(self.world.now());
     }
 
-    /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it does. Meanwhile the work goes on:
-    /// drives whose answers to it nobody took would look as if they gave none.
+    /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it
+    /// does. Meanwhile the work goes on: drives whose answers to it nobody took would look as if
+    /// they gave none.
     pub async fn guarding<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
@@ -306,8 +308,9 @@ impl<W: World> Pool<W> {
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
-    /// The same for a change of the pool's drives, behind which other changes wait, of other pools as well: where drives hang that the
-    /// pool cannot do without, it ends with an error, and the checkpoint may still come.
+    /// The same for a change of the pool's drives, behind which other changes wait, of other pools
+    /// as well: where drives hang that the pool cannot do without, it ends with an error, and the
+    /// checkpoint may still come.
     pub async fn checkpoint_unless_hung(&self) -> Result<(), IoError> {
         match select(pin!(self.checkpoint_now()), pin!(self.hangs())).await {
             Either::Left((done, _)) => done,
@@ -404,14 +407,15 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some of the segments that are left,
-    /// until what it has hidden gives some back.
+    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some
+    /// of the segments that are left, until what it has hidden gives some back.
     fn purge_has_room(&self, usable: u64) -> bool {
         let few = self.fresh_entries() < self.fresh_entries_max() / 2;
         usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
     }
 
-    /// Whether there would be more to free or collect if every batch had been published and every read had ended.
+    /// Whether there would be more to free or collect if every batch had been published and every
+    /// read had ended.
     fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
         segments.iter().any(|(_, segment)| segment.is_empty())
             || self.victim(segments, drives, self.log.next()).is_some()
@@ -429,7 +433,8 @@ impl<W: World> Pool<W> {
         if !segments.is_cornered(drives) {
             return choose_victim(movable.filter_map(candidate), self.world.unix_seconds());
         }
-        // No segment can be opened but for the checkpoint that follows: pages go to the one that is open, if they fit.
+        // No segment can be opened but for the checkpoint that follows: pages go to the one that is
+        // open, if they fit.
         let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
         let could_go =
             |(_, segment): &(SegmentId, &Segment)| !only_pages || segment.kind == SegmentKind::Metadata;

@@ -1,7 +1,8 @@
 //! Taking a drive into an open pool.
 //!
-//! The order matters: first the drive has a superblock, which makes it nothing as long as no root names it; then a root
-//! names it. A crash between the two leaves a drive that is not believed, and a pool that does not know it.
+//! The order matters: first the drive has a superblock, which makes it nothing as long as no root
+//! names it; then a root names it. A crash between the two leaves a drive that is not believed, and
+//! a pool that does not know it.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ pub enum AddError {
     /// The pool cannot be written. It is as it was.
     #[error("{0}")]
     Pool(#[from] IoError),
-    /// The pool cannot be written, and a root that names the drive may have come to some of its drives.
+    /// The pool cannot be written, and a root that names the drive may have come to some of its
+    /// drives.
     #[error(
         "{error}. The drive may be {drive} of the pool all the same, and is left as it is: give it with the others when the pool is \
          opened again"
@@ -79,16 +81,17 @@ async fn label<D: Device>(device: &D, superblock: &Superblock) -> Result<(), Dev
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joining {
     pub record: MemberRecord,
-    /// The identity that the drive had before it was lost. What it missed under its old numbers has the new one from then on.
+    /// The identity that the drive had before it was lost. What it missed under its old numbers has
+    /// the new one from then on.
     pub was: Option<DriveUuid>,
     /// The identity of the lost member for which there is a drive more with this one.
     pub makes_good: Option<DriveUuid>,
 }
 
 impl<W: World> Pool<W> {
-    /// Makes the drive a member, and everything that it held is lost. What is written from now on is spread over it as
-    /// well, and rebuilds go to it. `instead_of`: the member that it is for. Without that it makes up for one that is lost, if one
-    /// is, and no other drive does yet.
+    /// Makes the drive a member, and everything that it held is lost. What is written from now on
+    /// is spread over it as well, and rebuilds go to it. `instead_of`: the member that it is for.
+    /// Without that it makes up for one that is lost, if one is, and no other drive does yet.
     pub async fn add_drive(
         &self,
         device: W::Device,
@@ -119,8 +122,9 @@ impl<W: World> Pool<W> {
         self.joining.get().map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
     }
 
-    /// Whether the drive carries the pool's label and nothing else of it: it was being added when the daemon was killed, and no
-    /// root came to name it. Of any other that is no member, another line of the pool may know more.
+    /// Whether the drive carries the pool's label and nothing else of it: it was being added when
+    /// the daemon was killed, and no root came to name it. Of any other that is no member, another
+    /// line of the pool may know more.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         let uuid = superblock.drive_uuid;
         let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
@@ -129,7 +133,8 @@ impl<W: World> Pool<W> {
         superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
-    /// Members that are lost and for which no drive was added. First those that are released: the others may come back yet.
+    /// Members that are lost and for which no drive was added. First those that are released: the
+    /// others may come back yet.
     pub fn open_losses(&self) -> Vec<MemberRecord> {
         let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
         let is_open = |lost: &&MemberRecord| {
@@ -141,8 +146,8 @@ impl<W: World> Pool<W> {
         open
     }
 
-    /// A number that no member has: a new one, as long as there are any. Who still reads of a drive that has gone is not to find
-    /// another by its number.
+    /// A number that no member has: a new one, as long as there are any. Who still reads of a drive
+    /// that has gone is not to find another by its number.
     pub fn next_drive(&self) -> Result<DriveId, AddError> {
         let root = self.root.borrow();
         let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
@@ -213,8 +218,9 @@ impl<W: World> Pool<W> {
         members.max(self.identity.level.drives_min()) as u16
     }
 
-    /// The next root names the drive, and may have segments on it. `was`: the identity that it had, if it comes back.
-    /// `makes_good`: that of the lost member for which there is a drive more with this one.
+    /// The next root names the drive, and may have segments on it. `was`: the identity that it had,
+    /// if it comes back. `makes_good`: that of the lost member for which there is a drive more with
+    /// this one.
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
         let since = RootGeneration(root.generation.0 + 1);

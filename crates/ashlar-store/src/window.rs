@@ -1,4 +1,5 @@
-//! The windows: segments that a root names before anything is written into them, so that recovery knows where to look.
+//! The windows: segments that a root names before anything is written into them, so that recovery
+//! knows where to look.
 
 use ashlar_block::{DriveId, World};
 
@@ -24,7 +25,8 @@ pub(crate) struct Window {
 }
 
 impl<W: World> Pool<W> {
-    /// Reserves what the next root adds to the windows, on these drives. What is reserved elsewhere is given back.
+    /// Reserves what the next root adds to the windows, on these drives. What is reserved elsewhere
+    /// is given back.
     pub fn form_windows(&self, segments: &mut Segments, homes: &[DriveId]) -> Window {
         segments.drop_window_off(homes);
         if self.rebalance.renews_window() {
@@ -41,7 +43,8 @@ impl<W: World> Pool<W> {
             let rest = wanted - striped.len();
             striped.extend(segments.form_window(Shape::Striped, rest, homes, next_lsn));
         }
-        // In a pool that is nearly full small commits go to the stripes, and no room is spent on a journal.
+        // In a pool that is nearly full small commits go to the stripes, and no room is spent on a
+        // journal.
         let roomy = segments.placeable(homes) > marks(total).collect;
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
         let journal = segments.form_window(Shape::Journal, journal_wanted, homes, next_lsn);

@@ -1,9 +1,10 @@
 //! Zeros: what hosts deallocate or zero, as records of ranges.
 //!
-//! A record is small, but what it says of a block that the map's buffer knows is an update of its own, which the next checkpoint
-//! writes. So a large range is done in portions, with a checkpoint between them where that is needed, and all that are on their way
-//! make no more updates than one portion may: a checkpoint that had more to write than there are segments for would halt the pool,
-//! and so would each start after it.
+//! A record is small, but what it says of a block that the map's buffer knows is an update of its
+//! own, which the next checkpoint writes. So a large range is done in portions, with a checkpoint
+//! between them where that is needed, and all that are on their way make no more updates than one
+//! portion may: a checkpoint that had more to write than there are segments for would halt the
+//! pool, and so would each start after it.
 
 use std::ops::Range;
 
@@ -22,7 +23,8 @@ const GIBS_AT_A_TIME: usize = 32;
 /// Blocks of a range that is not cut any more: some in each shard.
 const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
 
-/// Ranges of up to so many blocks count as an update for each: what the buffer knows of larger ones is looked up.
+/// Ranges of up to so many blocks count as an update for each: what the buffer knows of larger ones
+/// is looked up.
 const LOOK_UP_BLOCKS: usize = 4096;
 
 /// Updates of all zeros on their way: they may be applied in one turn, in which hosts wait.
@@ -40,7 +42,8 @@ impl Updates {
         Updates { max, left: Semaphore::new(max as usize) }
     }
 
-    /// Returns when so many, or as many as there may be, are nobody else's. They are its own until the result is dropped.
+    /// Returns when so many, or as many as there may be, are nobody else's. They are its own until
+    /// the result is dropped.
     async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
         let wanted = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
         self.left.acquire_many(wanted).await.expect("it is never closed")
@@ -60,8 +63,9 @@ impl<W: World> Pool<W> {
     pub async fn zero_range(&self, key: Key, blocks: Range<Lba>) -> Result<(), IoError> {
         let mut rest = blocks;
         if !self.commit.is_idle() && rest.start < rest.end {
-            // A write that is on its way, though its host was told that it failed, must not come after the zeros: one
-            // record goes behind it, and when that is done, the maps tell of it.
+            // A write that is on its way, though its host was told that it failed, must not come
+            // after the zeros: one record goes behind it, and when that is done, the maps tell of
+            // it.
             let first = next_piece(&mut rest);
             self.zero_pieces(key, vec![first]).await?;
         }
@@ -101,7 +105,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Returns when zeros that make so many updates of the map may be committed. Others may wait until the result is dropped.
+    /// Returns when zeros that make so many updates of the map may be committed. Others may wait
+    /// until the result is dropped.
     pub async fn admit_zeros(&self, updates: usize) -> Result<SemaphorePermit<'_>, IoError> {
         let taken = self.zero_updates().take(updates).await;
         self.while_there_is_room(self.wait_for_deltas()).await?;
@@ -126,7 +131,8 @@ impl<W: World> Pool<W> {
             if self.room() >= bytes {
                 return Ok(Some(taken));
             }
-            // Others have taken the room meanwhile. Nothing is held while it waits for room: zeros give room back.
+            // Others have taken the room meanwhile. Nothing is held while it waits for room: zeros
+            // give room back.
             drop(taken);
         }
     }
@@ -139,7 +145,8 @@ impl<W: World> Pool<W> {
         self.fresh_entries_max().min(UPDATES_MAX)
     }
 
-    /// The pieces, cut and put together so that each portion makes no more updates than all zeros on their way may.
+    /// The pieces, cut and put together so that each portion makes no more updates than all zeros
+    /// on their way may.
     fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
         let updates_max = self.zero_updates_max();
         let updates = |part: &Range<Lba>| self.updates_of_zeros(key, part);
@@ -156,8 +163,8 @@ impl<W: World> Pool<W> {
         portions
     }
 
-    /// Updates of the map that zeros in `part`, which lies in one GiB, make at most: one for each block that the buffer knows,
-    /// or for each block at all where a group of the map is crowded.
+    /// Updates of the map that zeros in `part`, which lies in one GiB, make at most: one for each
+    /// block that the buffer knows, or for each block at all where a group of the map is crowded.
     fn updates_of_zeros(&self, key: Key, part: &Range<Lba>) -> usize {
         let blocks = (part.end.0 - part.start.0) as usize;
         if blocks <= LOOK_UP_BLOCKS || self.is_crowded(GroupKey::of(key.family, part.start)) {
@@ -168,7 +175,8 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// Halves a range until each part makes at most `updates_max` updates, or is small. Returns the parts with their updates, in order.
+/// Halves a range until each part makes at most `updates_max` updates, or is small. Returns the
+/// parts with their updates, in order.
 fn cut(
     range: Range<Lba>,
     updates_max: usize,
@@ -184,7 +192,8 @@ fn cut(
     parts
 }
 
-/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn stays short.
+/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn
+/// stays short.
 fn next_piece(range: &mut Range<Lba>) -> Range<Lba> {
     let end = Lba((range.start.0 / GIB_BLOCKS + 1) * GIB_BLOCKS).min(range.end);
     let piece = range.start..end;

@@ -1,8 +1,9 @@
 //! Serves volumes in memory over NVMe/TCP: for trying hosts against the target without a store.
 //!
-//! `cargo run -p ashlar-target --example memory_target -- 127.0.0.1:4420 64` listens on that address, with
-//! two volumes of 64 MiB, of 4096 and 512 bytes per sector, that every host may see. Lines on the standard
-//! input change the volumes while hosts are connected: `add NSID MIB`, `resize NSID MIB`, `remove NSID`.
+//! `cargo run -p ashlar-target --example memory_target -- 127.0.0.1:4420 64` listens on that
+//! address, with two volumes of 64 MiB, of 4096 and 512 bytes per sector, that every host may see.
+//! Lines on the standard input change the volumes while hosts are connected: `add NSID MIB`,
+//! `resize NSID MIB`, `remove NSID`.
 
 use std::error::Error;
 use std::net::SocketAddr;

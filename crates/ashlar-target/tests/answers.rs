@@ -1,5 +1,5 @@
-//! What answers cost that nobody reads, from many connections at once. The tests take turns, for what they weigh is all that
-//! the process has allocated.
+//! What answers cost that nobody reads, from many connections at once. The tests take turns, for
+//! what they weigh is all that the process has allocated.
 
 mod support;
 
@@ -31,7 +31,8 @@ const LOG_PAGE_BYTES: u32 = 1 << 20;
 const BUDGET: u64 = 16 << 20;
 /// When nothing was taken for so long, the hosts are stopped.
 const STOPPED_FOR: Duration = Duration::from_secs(1);
-/// What the target holds in its socket for a host that does not read, at most, and a host in its own.
+/// What the target holds in its socket for a host that does not read, at most, and a host in its
+/// own.
 const SOCKET_BYTES: usize = 32 << 10;
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -77,7 +78,8 @@ impl Deaf {
     }
 }
 
-/// Makes that many hosts, which send until all of them are stopped. Returns the bytes that were allocated meanwhile.
+/// Makes that many hosts, which send until all of them are stopped. Returns the bytes that were
+/// allocated meanwhile.
 fn flood(host: impl Fn() -> Deaf) -> (usize, Vec<Deaf>) {
     let before = allocations::live().bytes;
     let mut hosts: Vec<_> = (0..CONNECTIONS).map(|_| host()).collect();

@@ -1,6 +1,6 @@
-//! The behaviours that blktests checks of a target (tests nvme/002 to nvme/063), each by its number. Which have no case here,
-//! and why, is in docs/known-defects.md. With several clients of the kernel's own, `tests/linux` runs the same
-//! against the daemon.
+//! The behaviours that blktests checks of a target (tests nvme/002 to nvme/063), each by its
+//! number. Which have no case here, and why, is in docs/known-defects.md. With several clients of
+//! the kernel's own, `tests/linux` runs the same against the daemon.
 
 mod support;
 
@@ -353,8 +353,8 @@ fn nvme_055_a_write_in_flight_while_its_namespace_goes_and_one_just_after() {
     assert_eq!(io.read(0, 1).1, [0; 4096], "the next one has nothing of it");
 }
 
-/// Sends writes of the first eight blocks, whose content is `first` and so on, and does not await them. Returns what they are
-/// called.
+/// Sends writes of the first eight blocks, whose content is `first` and so on, and does not await
+/// them. Returns what they are called.
 fn send_eight_writes(io: &mut Queue, first: u8) -> [Cid; 8] {
     [0, 1, 2, 3, 4, 5, 6, 7].map(|lba| {
         let sqe = io.write_sqe(lba, SglDescriptor::in_capsule(4096));
@@ -411,7 +411,8 @@ fn nvme_058_a_number_that_is_another_volume_at_once() {
     }
 }
 
-/// Blocks that are written as one, and blocks between the boundaries that such a write must not cross.
+/// Blocks that are written as one, and blocks between the boundaries that such a write must not
+/// cross.
 fn atomic_blocks(rig: &Rig) -> (u32, u32) {
     let data = rig.admin().identify(cns::NAMESPACE, 1).1;
     let data = IdentifyNamespace::read_from_bytes(&data).unwrap();

@@ -1,5 +1,5 @@
-//! Memory that commands take in their volume, weighed: whatever hosts send at once, it stays within the budget, and every
-//! command is answered.
+//! Memory that commands take in their volume, weighed: whatever hosts send at once, it stays within
+//! the budget, and every command is answered.
 
 mod support;
 
@@ -83,7 +83,8 @@ fn blocks(offset: u64, bytes: u64) -> u64 {
     buffer((offset + bytes).next_multiple_of(BLOCK) - offset / BLOCK * BLOCK)
 }
 
-/// A volume that has in memory what a real one may have, until it is released: what it returns is zeros.
+/// A volume that has in memory what a real one may have, until it is released: what it returns is
+/// zeros.
 #[derive(Clone)]
 struct WeighedVolume(Arc<Scale>);
 
@@ -275,7 +276,8 @@ fn everything(queue: &mut Queue) -> Vec<Sqe> {
     [reads, writes, compares, pairs, verifies, zeros].iter().flat_map(|commands| commands(queue)).collect()
 }
 
-/// Waits until the volume has as much work as the budget lets in: nothing changes while others are served.
+/// Waits until the volume has as much work as the budget lets in: nothing changes while others are
+/// served.
 fn settle(scale: &Scale, probe: &mut Queue) {
     let (mut last, mut rounds) = (0, 0);
     eventually("the volume has work", || {

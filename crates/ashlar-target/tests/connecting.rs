@@ -1,4 +1,5 @@
-//! Connections on their way to a finished Connect: how long they have, what they wait for, and what they may join.
+//! Connections on their way to a finished Connect: how long they have, what they wait for, and what
+//! they may join.
 
 mod support;
 
@@ -15,7 +16,8 @@ use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_target::nvme_tcp::Limits;
 use support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried};
 
-/// Between two bytes of a host that trickles: many of them are within the timeout, and all of a PDU's are far beyond.
+/// Between two bytes of a host that trickles: many of them are within the timeout, and all of a
+/// PDU's are far beyond.
 const TRICKLE: Duration = Duration::from_millis(50);
 const HANDSHAKE: Duration = Duration::from_millis(500);
 

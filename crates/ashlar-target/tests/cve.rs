@@ -1,5 +1,5 @@
-//! What brought other targets down, case by case: docs/known-defects.md names the test of each, some of which are in other
-//! files.
+//! What brought other targets down, case by case: docs/known-defects.md names the test of each,
+//! some of which are in other files.
 
 mod support;
 
@@ -59,8 +59,8 @@ fn first_bytes() -> Vec<u8> {
     bytes
 }
 
-// CVE-2023-5178: a queue that failed while it was set up was freed twice. It fails here after every byte, by a reset and in
-// order, and where the set-up itself is refused.
+// CVE-2023-5178: a queue that failed while it was set up was freed twice. It fails here after every
+// byte, by a reset and in order, and where the set-up itself is refused.
 #[test]
 fn cve_2023_5178_connections_torn_down_at_every_step_of_their_setup() {
     let rig =
@@ -86,8 +86,8 @@ fn cve_2023_5178_connections_torn_down_at_every_step_of_their_setup() {
     still_serves(&rig);
 }
 
-// CVE-2023-6356, CVE-2023-6535, CVE-2023-6536: lengths and offsets of H2CData beyond the transfer, or for
-// a command that expects no data, led to wild pointers in the kernel's target.
+// CVE-2023-6356, CVE-2023-6535, CVE-2023-6536: lengths and offsets of H2CData beyond the transfer,
+// or for a command that expects no data, led to wild pointers in the kernel's target.
 #[test]
 fn cve_2023_6356_data_beyond_the_transfer() {
     let rig = Rig::start();
@@ -129,8 +129,8 @@ fn cve_2023_6536_data_at_a_wrong_offset() {
     still_serves(&rig);
 }
 
-// CVE-2026-22998: H2CData before any command was set up, and for one that has not been asked for its data, because it waits
-// for memory.
+// CVE-2026-22998: H2CData before any command was set up, and for one that has not been asked for
+// its data, because it waits for memory.
 #[test]
 fn cve_2026_22998_data_before_any_command() {
     let rig = Rig::with_limits(Limits { connection_bytes_max: 4 << 20, ..Limits::default() });
@@ -182,8 +182,8 @@ fn spdk_1546_connect_with_data_by_r2t() {
     queue.enable();
 }
 
-// "nvmet-tcp: add bounds checks in nvmet_tcp_build_pdu_iovec": offset and length that exceed the transfer
-// only together, by one sector, by one byte, or by overflowing 32 bits.
+// "nvmet-tcp: add bounds checks in nvmet_tcp_build_pdu_iovec": offset and length that exceed the
+// transfer only together, by one sector, by one byte, or by overflowing 32 bits.
 #[test]
 fn commit_52a0a985_offsets_and_lengths_that_exceed_the_transfer_together() {
     let rig = Rig::start();
@@ -232,7 +232,8 @@ const OVERLAPPING: u16 = 16;
 /// Answers that each of them has, before it is not sent again.
 const ROUNDS: u32 = 200;
 
-/// The command that has this identifier, for the `round`th time: writes in their capsules, writes by R2T, reads.
+/// The command that has this identifier, for the `round`th time: writes in their capsules, writes
+/// by R2T, reads.
 fn overlapping(cid: u16, round: u32) -> (Sqe, Vec<u8>) {
     let range = BlockRange { start: u64::from(cid), count: 1 };
     let write = IoCommand::Write { range, force_unit_access: false };
@@ -246,8 +247,9 @@ fn overlapping(cid: u16, round: u32) -> (Sqe, Vec<u8>) {
     (sqe, if round.is_multiple_of(3) { vec![round as u8; 4096] } else { Vec::new() })
 }
 
-// CVE-2026-23148: an answer made the host send the same command again while the old one was being released. Each command is
-// sent again, as another one, the moment its answer is there, while the others are at any point of theirs.
+// CVE-2026-23148: an answer made the host send the same command again while the old one was being
+// released. Each command is sent again, as another one, the moment its answer is there, while the
+// others are at any point of theirs.
 #[test]
 fn cve_2026_23148_an_identifier_is_free_as_soon_as_its_answer_is_sent() {
     let rig = Rig::start();
@@ -318,8 +320,8 @@ fn auth(length: u32) -> AuthTransfer {
     }
 }
 
-// nvmet-auth: lengths within authentication messages were believed. None is offered here: whatever length a
-// message has, it is consumed and refused, on every kind of queue, and the stream goes on.
+// nvmet-auth: lengths within authentication messages were believed. None is offered here: whatever
+// length a message has, it is consumed and refused, on every kind of queue, and the stream goes on.
 #[test]
 fn nvmet_auth_messages_of_any_length_are_refused_and_consumed() {
     let rig = Rig::start();
@@ -334,7 +336,8 @@ fn nvmet_auth_messages_of_any_length_are_refused_and_consumed() {
     }
 }
 
-// The same where the data are to be asked for: they are not, whatever length there is, before Connect neither.
+// The same where the data are to be asked for: they are not, whatever length there is, before
+// Connect neither.
 #[test]
 fn nvmet_auth_messages_that_would_come_by_r2t_are_refused_and_not_asked_for() {
     let rig = Rig::start();

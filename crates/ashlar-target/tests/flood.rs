@@ -1,4 +1,5 @@
-//! Connections that come, say nothing and stay, as many as they like: whoever has something to say is served all the same.
+//! Connections that come, say nothing and stay, as many as they like: whoever has something to say
+//! is served all the same.
 
 mod support;
 

@@ -1,5 +1,6 @@
-//! The target stands still for longer than every timeout, as when its process is stopped or its machine gives
-//! it no processor: hosts that were alive meanwhile are kept, and those that were not are dropped.
+//! The target stands still for longer than every timeout, as when its process is stopped or its
+//! machine gives it no processor: hosts that were alive meanwhile are kept, and those that were not
+//! are dropped.
 
 mod support;
 
@@ -13,8 +14,8 @@ use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
 
-/// The handshake's timeout, and that of data on their way. A keep alive's is a second, and another one for its
-/// granularity.
+/// The handshake's timeout, and that of data on their way. A keep alive's is a second, and another
+/// one for its granularity.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the target stands still.
 const FREEZE: Duration = Duration::from_secs(3);
@@ -73,7 +74,8 @@ fn a_handshake_that_a_freeze_has_interrupted_goes_on() {
 
 #[test]
 fn a_freeze_up_to_its_deadline_leaves_a_handshake_time() {
-    // Whoever is late by a moment is held back for a moment only: that is not enough for a host to answer.
+    // Whoever is late by a moment is held back for a moment only: that is not enough for a host to
+    // answer.
     let timeout = 2 * TIMEOUT;
     let mut rig = Rig::with_limits(hurried(timeout));
     let mut queue = Queue::shaken(rig.io, Digests::NONE);

@@ -1,4 +1,5 @@
-//! What the fuzz target of connections checks, on its seeds and on mutations of them: see `docs/fuzzing.md`.
+//! What the fuzz target of connections checks, on its seeds and on mutations of them: see
+//! `docs/fuzzing.md`.
 
 #[path = "../../../fuzz/src/connection.rs"]
 mod connection;

@@ -1,4 +1,5 @@
-//! Hosts that break the protocol, by mistake or on purpose. None may harm the target or other hosts.
+//! Hosts that break the protocol, by mistake or on purpose. None may harm the target or other
+//! hosts.
 
 mod support;
 

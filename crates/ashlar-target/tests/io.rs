@@ -129,7 +129,8 @@ fn write_zeroes_and_deallocation_make_zeros() {
     assert_eq!(zero, [2, 3, 5, 8, 9, 10]);
 }
 
-// blktests 019. Linux sends room for 256 ranges with every Dataset Management, however many there are.
+// blktests 019. Linux sends room for 256 ranges with every Dataset Management, however many there
+// are.
 #[test]
 fn ranges_come_with_as_much_room_as_linux_sends() {
     let rig = Rig::start();
@@ -182,7 +183,8 @@ fn flush_takes_one_namespace_or_all() {
     }
 }
 
-/// Sends Compare and Write as one fused pair, and returns both statuses in the order of their answers.
+/// Sends Compare and Write as one fused pair, and returns both statuses in the order of their
+/// answers.
 fn fused(io: &mut Queue, in_capsule: bool, expected: &[u8], data: &[u8]) -> [(u16, Status); 2] {
     let count = (data.len() / 4096) as u32;
     let length = data.len() as u32;
@@ -273,7 +275,8 @@ fn reads_wait_for_memory_and_all_are_answered() {
     }
 }
 
-// More than a connection may keep in shared receive buffers, so that some data stay there and others are copied.
+// More than a connection may keep in shared receive buffers, so that some data stay there and
+// others are copied.
 #[test]
 fn writes_that_wait_keep_their_data_and_let_others_be_served() {
     const WRITES: u64 = 120;

@@ -1,6 +1,7 @@
-//! What connections take at most and what is left of them, counted for the whole process: file descriptors, memory,
-//! and the budgets that a leak would use up. The tests take turns, for they share the counters. (`recorded.rs` counts
-//! what is left of recorded sessions to the byte; here the host waits for no answer.)
+//! What connections take at most and what is left of them, counted for the whole process: file
+//! descriptors, memory, and the budgets that a leak would use up. The tests take turns, for they
+//! share the counters. (`recorded.rs` counts what is left of recorded sessions to the byte; here
+//! the host waits for no answer.)
 
 mod support;
 
@@ -68,8 +69,8 @@ fn write_command(cid: u16, lba: u64, sgl: SglDescriptor) -> Sqe {
     sqe
 }
 
-/// An I/O session as a host sends it that waits for no answer: Connect, two writes within their capsules, a
-/// read, a flush.
+/// An I/O session as a host sends it that waits for no answer: Connect, two writes within their
+/// capsules, a read, a flush.
 fn session(queue: &mut Queue, controller_id: u16, queue_id: u16, value: u8) -> Vec<u8> {
     let digests = Digests { header: true, data: true };
     let request = IcReq { format_version: 0, data_alignment_bytes: 4, digests, r2t_max: 1 };
@@ -97,7 +98,8 @@ fn budgets_are_whole(rig: &Rig) {
     }
 }
 
-// blktests 040: reset and disconnect during I/O. The last byte completes the write, so every cut is before it.
+// blktests 040: reset and disconnect during I/O. The last byte completes the write, so every cut is
+// before it.
 #[test]
 fn an_io_session_reset_after_every_byte_leaves_nothing_and_applies_nothing() {
     let _turn = turn();
@@ -154,7 +156,8 @@ fn data_reset_after_every_byte_are_not_applied_and_give_their_memory_back() {
     rig.shutdown();
 }
 
-/// Ends a session with a keep alive timeout and, in the same segment, the word that the host ends the connection.
+/// Ends a session with a keep alive timeout and, in the same segment, the word that the host ends
+/// the connection.
 fn leave_with_keep_alive(rig: &Rig) {
     let mut admin = rig.admin();
     let keep_alive =
@@ -166,7 +169,8 @@ fn leave_with_keep_alive(rig: &Rig) {
     while admin.receive().is_some() {}
 }
 
-// The command was executed after the connection had ended, and began a watch that kept the controller for as long as it said.
+// The command was executed after the connection had ended, and began a watch that kept the
+// controller for as long as it said.
 #[test]
 fn a_keep_alive_in_the_last_words_of_a_host_keeps_nothing_of_it() {
     const SESSIONS: u64 = 64;
@@ -267,13 +271,15 @@ fn connections_reset_before_they_are_accepted_hold_up_nobody() {
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
 }
 
-/// What a command of which nothing is taken may have the target and its host allocate, the answer and, before Connect, its
-/// connection included. The least length that is too long asks for sixteen times as much.
+/// What a command of which nothing is taken may have the target and its host allocate, the answer
+/// and, before Connect, its connection included. The least length that is too long asks for sixteen
+/// times as much.
 const REFUSED_BYTES_MAX: u64 = 64 << 10;
 /// How often each length is tried.
 const REFUSALS: u64 = 20;
 
-// "nvmet-tcp: bound the SGL data length before allocating": a command may name 4 GiB of data, before a host is known, too.
+// "nvmet-tcp: bound the SGL data length before allocating": a command may name 4 GiB of data,
+// before a host is known, too.
 #[test]
 fn sgl_lengths_that_are_refused_take_no_memory() {
     let _turn = turn();

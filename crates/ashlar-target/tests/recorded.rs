@@ -1,9 +1,11 @@
-//! The recorded sessions of a Linux host, each reset after every one of its bytes: nothing is left of them, counted to the
-//! byte and to the descriptor, and nothing of what was not whole is applied, then or later.
+//! The recorded sessions of a Linux host, each reset after every one of its bytes: nothing is left
+//! of them, counted to the byte and to the descriptor, and nothing of what was not whole is
+//! applied, then or later.
 //!
-//! One test alone in its process: what others allocate would be counted, too. The host waits for each answer, as the
-//! recorded one did. Changed in what it sends are the subsystem, the controller, the keep alive (there is none, so
-//! that the test may take its time) and the content of the written blocks, which was zeros.
+//! One test alone in its process: what others allocate would be counted, too. The host waits for
+//! each answer, as the recorded one did. Changed in what it sends are the subsystem, the
+//! controller, the keep alive (there is none, so that the test may take its time) and the content
+//! of the written blocks, which was zeros.
 
 mod support;
 
@@ -66,7 +68,8 @@ impl Session {
         session
     }
 
-    /// Sends the first `length` bytes; whatever is whole in them and has something behind it has been answered then.
+    /// Sends the first `length` bytes; whatever is whole in them and has something behind it has
+    /// been answered then.
     fn send(&self, address: SocketAddr, length: usize) -> Queue {
         let mut queue = Queue::open(address);
         let handshake = self.commands[0].place.start;
@@ -92,7 +95,8 @@ impl Session {
         self.send(address, request.place.end)
     }
 
-    /// What both blocks hold after the first `length` bytes. The last command may be unanswered: without it and with it.
+    /// What both blocks hold after the first `length` bytes. The last command may be unanswered:
+    /// without it and with it.
     fn contents(&self, length: usize) -> [[u8; 2]; 2] {
         let mut contents = [[BEFORE; 2]; 2];
         for command in self.commands.iter().filter(|command| command.place.end <= length) {
@@ -166,8 +170,8 @@ impl Witness {
     }
 }
 
-/// What is held once the target has nothing to do. A last session goes before: with each the target forgets what it noted of
-/// those that had ended.
+/// What is held once the target has nothing to do. A last session goes before: with each the target
+/// forgets what it noted of those that had ended.
 fn held(rig: &mut Rig, witness: &Witness) -> Held {
     let files = open_files();
     rig.rest();
@@ -180,7 +184,8 @@ fn held(rig: &mut Rig, witness: &Witness) -> Held {
     Held { files, memory: allocations::live() }
 }
 
-/// Has `reset_after` end a session after each of `cuts`, and finds what was held before and nothing else.
+/// Has `reset_after` end a session after each of `cuts`, and finds what was held before and nothing
+/// else.
 fn leaves_nothing(rig: &mut Rig, witness: &Witness, cuts: &[usize], reset_after: impl Fn(&Rig, usize)) {
     let files = open_files();
     let pass = |rig: &mut Rig, stride: usize| {
@@ -244,7 +249,8 @@ fn io_session(rig: &mut Rig, witness: &Witness) {
     });
 }
 
-/// A queue of `admin`'s that the target has asked for the data of a write, and the PDU that they come in.
+/// A queue of `admin`'s that the target has asked for the data of a write, and the PDU that they
+/// come in.
 fn asked(rig: &Rig, admin: &Queue) -> (Queue, Vec<u8>) {
     let mut queue = Queue::io(rig.io, admin, 1);
     let range = BlockRange { start: 0, count: 8 };

@@ -1,4 +1,5 @@
-//! What a controller waits for before it says that it is disabled, or shut down: then nothing of it is applied any more.
+//! What a controller waits for before it says that it is disabled, or shut down: then nothing of it
+//! is applied any more.
 
 mod support;
 

@@ -1,5 +1,6 @@
-//! What a connection costs that has not finished Connect, and how long it lasts. The tests take turns, for what they weigh is
-//! the memory of the whole process: what is allocated, to the byte, and what is resident.
+//! What a connection costs that has not finished Connect, and how long it lasts. The tests take
+//! turns, for what they weigh is the memory of the whole process: what is allocated, to the byte,
+//! and what is resident.
 
 mod support;
 
@@ -41,7 +42,8 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The defaults, but for how many may be there: by default the oldest of 256 that have not connected makes room.
+/// The defaults, but for how many may be there: by default the oldest of 256 that have not
+/// connected makes room.
 fn rig() -> Rig {
     Rig::with_limits(Limits { connecting_max: 4000, connections_max: 4000, ..Limits::default() })
 }

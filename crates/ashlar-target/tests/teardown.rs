@@ -35,8 +35,8 @@ fn the_end_of_the_admin_queue_ends_all_queues() {
     assert!(io.receive().is_none());
 }
 
-// An earlier association's write that reached the store after the host had come back would overwrite what
-// the host has written since.
+// An earlier association's write that reached the store after the host had come back would
+// overwrite what the host has written since.
 #[test]
 fn a_host_that_comes_back_waits_until_its_old_commands_have_ended() {
     let rig = Rig::start();
@@ -158,7 +158,8 @@ fn a_controller_that_is_enabled_again_before_it_was_disabled_stays_ready() {
     assert_eq!(admin.property(offset::CSTS) & 1, 1);
 }
 
-/// Sends `end`, which ends an I/O queue, and a write, at once. What the write's block holds once the queue is gone.
+/// Sends `end`, which ends an I/O queue, and a write, at once. What the write's block holds once
+/// the queue is gone.
 fn written_behind(end: impl FnOnce(&mut Queue) -> Pdu) -> Vec<u8> {
     let rig = Rig::start();
     let (admin, mut io) = rig.host();

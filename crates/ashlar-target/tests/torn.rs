@@ -1,5 +1,5 @@
-//! Sessions cut after every byte, and sessions with damaged bytes: whatever comes, the target goes on, and
-//! nothing is left of it.
+//! Sessions cut after every byte, and sessions with damaged bytes: whatever comes, the target goes
+//! on, and nothing is left of it.
 
 mod support;
 

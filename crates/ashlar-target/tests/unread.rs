@@ -1,5 +1,5 @@
-//! What a host costs that sends commands and reads no answers. Alone in its process: memory that another test has
-//! given back would hide what it takes.
+//! What a host costs that sends commands and reads no answers. Alone in its process: memory that
+//! another test has given back would hide what it takes.
 
 mod support;
 
@@ -18,9 +18,11 @@ use ashlar_target::nvme_tcp::Limits;
 use rustix::net::sockopt;
 use support::{Queue, Rig};
 
-/// Commands that a host would send if it could, in bytes: their answers are far more than sockets hold.
+/// Commands that a host would send if it could, in bytes: their answers are far more than sockets
+/// hold.
 const SENT_BYTES_MAX: usize = 96 << 20;
-/// What the answers may take in memory of the process, for one connection, with what reading the commands takes.
+/// What the answers may take in memory of the process, for one connection, with what reading the
+/// commands takes.
 const GROWN_KIB_MAX: u64 = 8 << 10;
 /// How long nothing is taken from a host that is stopped.
 const STOPPED_FOR: Duration = Duration::from_secs(2);
@@ -51,7 +53,8 @@ fn flood(stream: &mut TcpStream, command: &[u8]) -> usize {
     sent
 }
 
-/// Sends the rest of the command that was cut off after `sent` bytes, while it reads the answers of all.
+/// Sends the rest of the command that was cut off after `sent` bytes, while it reads the answers of
+/// all.
 fn take_answers(stream: &TcpStream, command: &[u8], sent: usize, answer_bytes: usize) {
     let rest = &command[sent % command.len()..];
     let answers = sent / command.len() + 1;

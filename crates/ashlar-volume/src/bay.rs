@@ -1,4 +1,5 @@
-//! Where drives come from, as far as volumes need to know: what implements it knows devices and files.
+//! Where drives come from, as far as volumes need to know: what implements it knows devices and
+//! files.
 
 use std::future::Future;
 
@@ -17,8 +18,8 @@ pub trait DriveBay: Clone + 'static {
     /// The world of this reactor.
     fn world(&self) -> Self::World;
 
-    /// Opens a drive for this process alone, and holds nothing else of the reactor up; makes it first if it is not there, `make` says so and its text
-    /// tells the size.
+    /// Opens a drive for this process alone, and holds nothing else of the reactor up; makes it
+    /// first if it is not there, `make` says so and its text tells the size.
     ///
     /// # Errors
     /// A sentence that names the drive, the reason and the way out.
@@ -53,8 +54,8 @@ pub trait DriveBay: Clone + 'static {
         Sought::default()
     }
 
-    /// The name that is remembered and shown for the block device that the kernel calls so, if it has one that
-    /// outlives restarts.
+    /// The name that is remembered and shown for the block device that the kernel calls so, if it
+    /// has one that outlives restarts.
     fn stable_name(&self, kernel: &str) -> Option<String> {
         let _ = kernel;
         None
@@ -91,8 +92,9 @@ pub struct BayDrive<D> {
 }
 
 impl<D: Device> BayDrive<D> {
-    /// What there is to say, as a sentence to be continued, of a member that was longer when its label was written: what is not there
-    /// any more is found missing only as it is read. `None`: all of it is there.
+    /// What there is to say, as a sentence to be continued, of a member that was longer when its
+    /// label was written: what is not there any more is found missing only as it is read. `None`:
+    /// all of it is there.
     pub(crate) fn cut_short(&self, label: &Superblock) -> Option<String> {
         let (has, had) = (self.device.size_bytes(), label.drive_bytes);
         let (at, number, pool) = (path_of(&self.facts.spec), label.drive.0, &label.pool_name);

@@ -17,8 +17,8 @@ pub trait Courier<B: DriveBay>: Clone + 'static {
     /// How many there are.
     fn reactors(&self) -> usize;
 
-    /// Calls `make` on the reactor `to` with the pools that live there, and runs the future that it returns to
-    /// its end, whether or not the caller waits for it.
+    /// Calls `make` on the reactor `to` with the pools that live there, and runs the future that it
+    /// returns to its end, whether or not the caller waits for it.
     fn call<M, F>(
         &self,
         to: ReactorIndex,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use ashlar_block::{AlignedBuf, IoError, VolumeUuid};
 use bytes::Bytes;
 
-/// A host's NVMe Qualified Name: at most 223 bytes of printable UTF-8 that begin with `nqn.` (NVM Express
-/// Base Specification 2.1, section 4.7).
+/// A host's NVMe Qualified Name: at most 223 bytes of printable UTF-8 that begin with `nqn.` (NVM
+/// Express Base Specification 2.1, section 4.7).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostNqn(String);
 
@@ -79,7 +79,8 @@ pub struct NamespaceInfo {
     pub lba_bytes: u32,
     /// Blocks that hold data, in bytes: what NUSE reports.
     pub used_bytes: u64,
-    /// Largest write that is atomic, also over a power cut, if it does not cross `atomic_boundary_bytes`.
+    /// Largest write that is atomic, also over a power cut, if it does not cross
+    /// `atomic_boundary_bytes`.
     pub atomic_write_bytes_max: u32,
     /// See `atomic_write_bytes_max`.
     pub atomic_boundary_bytes: u32,
@@ -130,35 +131,41 @@ pub struct FormatRequest {
     pub lba_bytes: u32,
 }
 
-/// One volume. Offsets and lengths are in bytes and multiples of the namespace's `lba_bytes`; the front
-/// end has checked nothing else. A method that has returned `Ok` has done what it says durably.
+/// One volume. Offsets and lengths are in bytes and multiples of the namespace's `lba_bytes`; the
+/// front end has checked nothing else. A method that has returned `Ok` has done what it says
+/// durably.
 ///
-/// What each has in memory is said beside it, for front ends that reckon with it: in buffers, beside the data that it is
-/// given and what it returns, and beside what the store itself keeps. *Its blocks* are the blocks of 4 KiB that its range
-/// touches.
+/// What each has in memory is said beside it, for front ends that reckon with it: in buffers,
+/// beside the data that it is given and what it returns, and beside what the store itself keeps.
+/// *Its blocks* are the blocks of 4 KiB that its range touches.
 pub trait VolumeIo: Clone + 'static {
-    /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory: none, but what it returns is
-    /// a buffer of its blocks.
+    /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory:
+    /// none, but what it returns is a buffer of its blocks.
     fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;
-    /// Stores `data` at `offset`. On stable media, redundancy included, before it returns. Memory: its blocks and one more,
-    /// if it touches one in part.
+    /// Stores `data` at `offset`. On stable media, redundancy included, before it returns. Memory:
+    /// its blocks and one more, if it touches one in part.
     fn write(&self, offset: u64, data: Bytes) -> impl Future<Output = Result<(), IoError>>;
-    /// Makes the range read as zeros. Takes no space for it. Memory: a block, if it touches one in part.
+    /// Makes the range read as zeros. Takes no space for it. Memory: a block, if it touches one in
+    /// part.
     fn write_zeroes(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
     /// Gives the space of `range` (bytes) back where whole blocks allow; they then read as zeros.
     fn deallocate(&self, range: Range<u64>) -> impl Future<Output = Result<(), IoError>>;
-    /// [`ashlar_block::Cause::Miscompare`] unless the bytes at `offset` are `expected`. Memory: its blocks.
+    /// [`ashlar_block::Cause::Miscompare`] unless the bytes at `offset` are `expected`. Memory: its
+    /// blocks.
     fn compare(&self, offset: u64, expected: Bytes) -> impl Future<Output = Result<(), IoError>>;
-    /// Writes `data` if the bytes at `offset` are `expected`, with no other write in between. Memory: its blocks.
+    /// Writes `data` if the bytes at `offset` are `expected`, with no other write in between.
+    /// Memory: its blocks.
     fn compare_and_write(
         &self,
         offset: u64,
         expected: Bytes,
         data: Bytes,
     ) -> impl Future<Output = Result<(), IoError>>;
-    /// Reads and checks the range without returning it. Memory: its blocks, at most 1 MiB of them at a time.
+    /// Reads and checks the range without returning it. Memory: its blocks, at most 1 MiB of them
+    /// at a time.
     fn verify(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), IoError>>;
-    /// Everything acknowledged is durable already; returns once what was admitted before it is answered.
+    /// Everything acknowledged is durable already; returns once what was admitted before it is
+    /// answered.
     fn flush(&self) -> impl Future<Output = Result<(), IoError>>;
 }
 

@@ -8,7 +8,8 @@ use ashlar_store::{
 use crate::attributes::HOSTS_MAX;
 use crate::courier::Gone;
 
-/// Why something that an administrator asked for was not done. Nothing has changed then, unless the variant says so.
+/// Why something that an administrator asked for was not done. Nothing has changed then, unless the
+/// variant says so.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NodeError {
     /// No pool of that name or UUID is open.
@@ -25,7 +26,8 @@ pub enum NodeError {
     /// A pool of that name is open.
     #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
     PoolExists(String),
-    /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in part.
+    /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in
+    /// part.
     #[error(
         "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}; its data are as they were acknowledged, and ashlar \
          pool import {pool} opens it again: please report this"

@@ -1,9 +1,10 @@
 //! What ends a pool whose work has panicked, and nothing else.
 //!
-//! All work of a pool runs under its [`Fuse`]: the tasks of its store through [`PoolWorld`], what hosts and
-//! operators want of it through [`Fuse::guard`] and [`Fuse::call`]. A panic in any of it blows the fuse. Nothing of the pool runs
-//! from then on: each piece of work is dropped when it is polled next, as by a crash, and whoever waits for it is told
-//! [`Blown`]. What is on the drives is as a crash leaves it, which the next opening replays.
+//! All work of a pool runs under its [`Fuse`]: the tasks of its store through [`PoolWorld`], what
+//! hosts and operators want of it through [`Fuse::guard`] and [`Fuse::call`]. A panic in any of it
+//! blows the fuse. Nothing of the pool runs from then on: each piece of work is dropped when it is
+//! polled next, as by a crash, and whoever waits for it is told [`Blown`]. What is on the drives is
+//! as a crash leaves it, which the next opening replays.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -98,7 +99,8 @@ impl Fuse {
         self.changed.notify_waiters();
     }
 
-    /// Returns once it has blown and all work under it has been dropped, or, with nothing, once it is retired.
+    /// Returns once it has blown and all work under it has been dropped, or, with nothing, once it
+    /// is retired.
     pub async fn spent(&self) -> Option<Blown> {
         wait_for(&self.changed, || {
             let blown = || self.blown.borrow().clone().filter(|_| self.under_way.get() == 0);

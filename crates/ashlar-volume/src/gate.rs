@@ -1,5 +1,5 @@
-//! What is under way in a volume: so that a delete, a shrink or a format waits for it, and a flush knows
-//! what came before.
+//! What is under way in a volume: so that a delete, a shrink or a format waits for it, and a flush
+//! knows what came before.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,8 +8,8 @@ use ashlar_block::{Cause, IoError, Notify, wait_for};
 
 /// Counts operations in and out. One thread's.
 ///
-/// Operations are counted by **epoch**: a flush begins a new one and waits until the earlier ones are empty,
-/// so that it never waits for what came after it.
+/// Operations are counted by **epoch**: a flush begins a new one and waits until the earlier ones
+/// are empty, so that it never waits for what came after it.
 #[derive(Default)]
 pub(crate) struct Gate {
     state: RefCell<State>,
@@ -120,7 +120,8 @@ impl Gate {
         .await
     }
 
-    /// Takes the volume alone: lets nothing in, and returns once everything is out. Also of a closed gate.
+    /// Takes the volume alone: lets nothing in, and returns once everything is out. Also of a
+    /// closed gate.
     pub async fn alone(&self) -> Alone<'_> {
         self.take(None).await
     }
@@ -130,7 +131,8 @@ impl Gate {
         self.take(Some(cause)).await
     }
 
-    /// What those are told who would enter while somebody has the volume alone, if they are not to wait.
+    /// What those are told who would enter while somebody has the volume alone, if they are not to
+    /// wait.
     pub fn refusal(&self) -> Option<Cause> {
         self.state.borrow().refusal
     }
@@ -155,7 +157,8 @@ impl Gate {
         self.wait_for(|state| (state.first_epoch > newest).then_some(())).await;
     }
 
-    /// The epoch that holds the newest operation under way, which no later one enters; none if all is quiet.
+    /// The epoch that holds the newest operation under way, which no later one enters; none if all
+    /// is quiet.
     fn begin_epoch(&self) -> Option<u64> {
         let mut state = self.state.borrow_mut();
         if state.is_idle() {

@@ -65,7 +65,8 @@ struct PoolDrive<D> {
 }
 
 impl<D> PoolDrive<D> {
-    /// What is known of it, with the name that it has by now: udev may give it one after it was opened.
+    /// What is known of it, with the name that it has by now: udev may give it one after it was
+    /// opened.
     fn facts<B: DriveBay<Device = D>>(&self, bay: &B) -> DriveFacts {
         let facts = self.drive.facts.clone();
         let stable_name = facts.kernel.as_deref().and_then(|kernel| bay.stable_name(kernel));
@@ -117,7 +118,8 @@ struct OpenPool<B: DriveBay> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// The reactor `index` without pools. `told` hears of those that a fault in Ashlar itself has stopped.
+    /// The reactor `index` without pools. `told` hears of those that a fault in Ashlar itself has
+    /// stopped.
     pub fn new(
         index: ReactorIndex,
         bay: B,
@@ -154,8 +156,8 @@ impl<B: DriveBay> Home<B> {
         self.of_pools(|pool| pool.report(&self.bay, self.index))
     }
 
-    /// All drives that the pools of this reactor have open and that are there: another drive may be by now where one was
-    /// that is not.
+    /// All drives that the pools of this reactor have open and that are there: another drive may be
+    /// by now where one was that is not.
     pub fn held(&self) -> Vec<HeldDrive> {
         self.of_pools(|pool| pool.held(&self.bay)).concat()
     }
@@ -167,17 +169,18 @@ impl<B: DriveBay> Home<B> {
         record.map_err(|blown| stopped::stopped(pool.name(), blown))
     }
 
-    /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its drives are
-    /// let go of.
+    /// Closes a pool: its namespaces go away, what is under way ends, everything is durable. Its
+    /// drives are let go of.
     ///
     /// # Errors
-    /// When the store cannot write its last root; the pool is closed all the same, and the next opening
-    /// replays.
+    /// When the store cannot write its last root; the pool is closed all the same, and the next
+    /// opening replays.
     pub async fn close_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
         Ok(self.take_pool(uuid).await?.store.close().await?)
     }
 
-    /// Gives a drive of a pool up as if it had been pulled. With `force` the pool may halt for that.
+    /// Gives a drive of a pool up as if it had been pulled. With `force` the pool may halt for
+    /// that.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -189,7 +192,8 @@ impl<B: DriveBay> Home<B> {
         }
     }
 
-    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed.
+    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to
+    /// be removed.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -299,15 +303,16 @@ impl<B: DriveBay> Home<B> {
         Err(NodeError::Drive(why))
     }
 
-    /// Takes a pool out of service: nobody sees it any more, and nothing of its volumes is under way.
+    /// Takes a pool out of service: nobody sees it any more, and nothing of its volumes is under
+    /// way.
     async fn take_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let taken = self.suspend_pool(uuid).await?;
         self.table.remove_pool(uuid);
         Ok(taken)
     }
 
-    /// The same, but hosts see its namespaces still, which are not ready. What waits for a drive that hangs is not waited for
-    /// longer than the store is.
+    /// The same, but hosts see its namespaces still, which are not ready. What waits for a drive
+    /// that hangs is not waited for longer than the store is.
     async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
@@ -337,8 +342,8 @@ impl<B: DriveBay> OpenPool<B> {
         self.store.halted().is_some() && self.store.status().drives.iter().any(is_given_up)
     }
 
-    /// Waits for its turn to change the pool's drives, behind which changes of other pools wait. A change before it may wait for a
-    /// drive that hangs.
+    /// Waits for its turn to change the pool's drives, behind which changes of other pools wait. A
+    /// change before it may wait for a drive that hangs.
     async fn turn_to_change(&self) -> Result<MutexGuard<'_, ()>, NodeError> {
         match select(pin!(self.changing.lock()), pin!(self.store.hangs())).await {
             Either::Left((turn, _)) => Ok(turn),

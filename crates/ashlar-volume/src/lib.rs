@@ -11,8 +11,8 @@
 //! | `node` | the node for the control plane; `node_door` for front ends |
 //! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
 //!
-//! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows (what is
-//! below the store).
+//! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows
+//! (what is below the store).
 
 mod access;
 mod attributes;

@@ -1,7 +1,7 @@
 //! A door onto volumes in memory, for tests and for measuring what is in front of the door.
 //!
-//! Unlike a real door it may be shared by threads, so that a test can change volumes while reactors serve
-//! them; a mutex guards each volume.
+//! Unlike a real door it may be shared by threads, so that a test can change volumes while reactors
+//! serve them; a mutex guards each volume.
 
 mod volume;
 
@@ -125,7 +125,8 @@ impl MemoryDoor {
         }
     }
 
-    /// Changes what hosts see of a volume; its generation counts up. What no longer fits is cut off.
+    /// Changes what hosts see of a volume; its generation counts up. What no longer fits is cut
+    /// off.
     ///
     /// # Errors
     /// [`Cause::NoSuchVolume`].

@@ -1,4 +1,5 @@
-//! A node: its reactors and the pools on them, as the control plane sees them. Usable on any thread.
+//! A node: its reactors and the pools on them, as the control plane sees them. Usable on any
+//! thread.
 
 mod members;
 mod volumes;
@@ -22,8 +23,8 @@ use crate::table::{ReactorIndex, Table};
 
 /// All pools of a daemon. Clones are the same node.
 ///
-/// Pools are made, opened and closed one at a time, but for those that are opened at the start: the caller sees to it. Volumes may be changed by
-/// several at once.
+/// Pools are made, opened and closed one at a time, but for those that are opened at the start: the
+/// caller sees to it. Volumes may be changed by several at once.
 pub struct Node<B: DriveBay, C: Courier<B>> {
     table: Arc<Table>,
     courier: C,
@@ -143,8 +144,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
     }
 
-    /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several. Not under the name of another one of
-    /// those that are `closed`.
+    /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several. Not
+    /// under the name of another one of those that are `closed`.
     ///
     /// # Errors
     /// [`NodeError`]; nothing is open then.
@@ -178,8 +179,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
-    /// Opens the pool of that place among those that the node has, wherever its drives are: they are sought by
-    /// their labels. Several pools may be opened at a time. Of two that have one name the first one is opened.
+    /// Opens the pool of that place among those that the node has, wherever its drives are: they
+    /// are sought by their labels. Several pools may be opened at a time. Of two that have one name
+    /// the first one is opened.
     ///
     /// # Errors
     /// [`NodeError`]; nothing is open then.
@@ -290,8 +292,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         Ok(at.uuid)
     }
 
-    /// Closes all pools, for the end of the daemon, side by side: one whose drives hang keeps no other from it. Returns those
-    /// that could not be closed well.
+    /// Closes all pools, for the end of the daemon, side by side: one whose drives hang keeps no
+    /// other from it. Returns those that could not be closed well.
     pub async fn close_all(&self) -> Vec<(String, NodeError)> {
         let reports = self.reports().await.unwrap_or_default();
         let closed = reports.into_iter().map(|report| async move {
@@ -320,8 +322,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
     }
 
-    /// Makes sure that a drive can be taken into a pool later: a file that is not there is made, and it has to be blank, unless
-    /// with `force`, which makes it so.
+    /// Makes sure that a drive can be taken into a pool later: a file that is not there is made,
+    /// and it has to be blank, unless with `force`, which makes it so.
     ///
     /// # Errors
     /// [`NodeError`].

@@ -1,8 +1,8 @@
 //! The door of a node on one of its reactors.
 //!
-//! Each reactor keeps a copy of the namespace table and renews it when the table's generation has moved: a
-//! command costs one atomic load more than a lookup. Volumes of pools that live here are called directly;
-//! others by message.
+//! Each reactor keeps a copy of the namespace table and renews it when the table's generation has
+//! moved: a command costs one atomic load more than a lookup. Volumes of pools that live here are
+//! called directly; others by message.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -56,7 +56,8 @@ struct Namespace<B: DriveBay, C: Courier<B>> {
 }
 
 impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
-    /// The namespace with what it holds now. Another borrower above us has had it refreshed already.
+    /// The namespace with what it holds now. Another borrower above us has had it refreshed
+    /// already.
     fn refresh(&self) {
         if let Ok(mut info) = self.info.try_borrow_mut() {
             info.used_bytes = self.used_bytes.load(Ordering::Relaxed);
@@ -192,8 +193,8 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
 }
 
 impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
-    /// Has `work` done on the volume where it lives. One that is in the table and not there is not ready: its pool is being opened
-    /// anew, or the table is about to say that it is gone.
+    /// Has `work` done on the volume where it lives. One that is in the table and not there is not
+    /// ready: its pool is being opened anew, or the table is about to say that it is gone.
     async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
     where
         M: FnOnce(HomeVolume<B>) -> F + Send + 'static,

@@ -1,4 +1,5 @@
-//! A door onto one volume that never changes, such as one that keeps nothing: for measuring what is in front of the door.
+//! A door onto one volume that never changes, such as one that keeps nothing: for measuring what is
+//! in front of the door.
 
 use std::future::{Future, pending};
 use std::ops::Range;
@@ -17,7 +18,8 @@ const LBA_BYTES: u32 = 4096;
 const ATOMIC_WRITE_BYTES_MAX: u32 = 256 << 10;
 const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
 
-/// A node with one namespace, number 1, that every host may see and that never changes. Stays on its reactor.
+/// A node with one namespace, number 1, that every host may see and that never changes. Stays on
+/// its reactor.
 #[derive(Clone)]
 pub struct PlainDoor<V> {
     shared: Rc<(SubsystemInfo, NamespaceInfo, V)>,

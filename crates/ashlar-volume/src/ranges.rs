@@ -1,5 +1,5 @@
-//! Which blocks of a volume are being written: whole-block writes go side by side, and what reads before it
-//! writes has its blocks alone.
+//! Which blocks of a volume are being written: whole-block writes go side by side, and what reads
+//! before it writes has its blocks alone.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -47,8 +47,8 @@ struct State {
     next: u64,
     /// In order of coming: none is overtaken, so that none starves.
     claims: VecDeque<Claim>,
-    /// Those of mode [`Mode::Alone`], in the same order: all that a claim of the other mode can conflict with. A host may
-    /// have thousands of the others outstanding.
+    /// Those of mode [`Mode::Alone`], in the same order: all that a claim of the other mode can
+    /// conflict with. A host may have thousands of the others outstanding.
     alone: VecDeque<u64>,
 }
 
@@ -76,7 +76,8 @@ impl State {
             .expect("a claim is there until it is released")
     }
 
-    /// One pass over those behind it, however many wait: a host may let thousands wait for one block.
+    /// One pass over those behind it, however many wait: a host may let thousands wait for one
+    /// block.
     fn remove(&mut self, id: u64) {
         let at = self.at(id);
         let claim = self.claims.remove(at).expect("just found");

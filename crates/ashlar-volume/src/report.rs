@@ -79,7 +79,8 @@ pub struct PoolReport {
     pub volumes: Vec<VolumeReport>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
-    /// Drives that are no members and that are open still, as they are named: those that were removed, until their labels are off.
+    /// Drives that are no members and that are open still, as they are named: those that were
+    /// removed, until their labels are off.
     pub parting: Vec<String>,
 }
 
@@ -95,8 +96,8 @@ impl PoolReport {
     }
 }
 
-/// Why a pool takes no new data: it has halted, or fewer drives are left than new data needs for the
-/// redundancy of the pool's level.
+/// Why a pool takes no new data: it has halted, or fewer drives are left than new data needs for
+/// the redundancy of the pool's level.
 pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
     if status.halted.is_some() {
         return status.halted.clone();

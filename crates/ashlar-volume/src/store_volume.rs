@@ -68,8 +68,8 @@ impl<W: World> Drop for Formatting<W> {
 }
 
 impl<W: World> Formatting<W> {
-    /// Discards all that the volume holds and gives it sectors of `lba_bytes`. Hosts are refused from the beginning to the end:
-    /// that of a large volume takes its time.
+    /// Discards all that the volume holds and gives it sectors of `lba_bytes`. Hosts are refused
+    /// from the beginning to the end: that of a large volume takes its time.
     pub async fn run(self, lba_bytes: u32) -> Result<(), IoError> {
         let core = &self.0.core;
         let _alone = core.gate.alone_refusing(Cause::Formatting).await;
@@ -182,7 +182,8 @@ impl<W: World> StoreVolume<W> {
     pub(crate) async fn set_attributes(&self, attributes: Attributes) -> Result<(), IoError> {
         let core = &self.core;
         if attributes.write_protected {
-            // From the moment that the host is told, nothing more is written: what is under way ends first.
+            // From the moment that the host is told, nothing more is written: what is under way
+            // ends first.
             core.write_protected.set(true);
             core.gate.settle().await;
         }
@@ -214,13 +215,14 @@ impl<W: World> StoreVolume<W> {
         Ok(Formatting(self.clone()))
     }
 
-    /// Refuses changes while it is being formatted: they would wait for the end of that, and others of the pool behind them.
+    /// Refuses changes while it is being formatted: they would wait for the end of that, and others
+    /// of the pool behind them.
     pub(crate) fn check_changeable(&self) -> Result<(), IoError> {
         if self.core.formatting.get() { Err(Cause::Formatting.into()) } else { Ok(()) }
     }
 
-    /// Deletes it: nothing is let in any more, what is under way ends, and then it is gone. After an error it
-    /// is as it was.
+    /// Deletes it: nothing is let in any more, what is under way ends, and then it is gone. After
+    /// an error it is as it was.
     pub(crate) async fn delete(&self) -> Result<(), IoError> {
         let core = &self.core;
         self.close(Cause::NoSuchVolume).await;

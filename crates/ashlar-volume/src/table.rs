@@ -1,5 +1,5 @@
-//! The namespaces of a node: which there are, who may see them, on which reactor they live. Shared by all
-//! reactors, and locked only where something changes.
+//! The namespaces of a node: which there are, who may see them, on which reactor they live. Shared
+//! by all reactors, and locked only where something changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -71,8 +71,8 @@ struct Inner {
 const NSID_MAX: u32 = u32::MAX - 1;
 
 impl Table {
-    /// A table without namespaces. Numbers up to `nsid_high` are not given to new volumes; the daemon has
-    /// been started `power_cycles` times.
+    /// A table without namespaces. Numbers up to `nsid_high` are not given to new volumes; the
+    /// daemon has been started `power_cycles` times.
     pub fn new(subsystem: SubsystemInfo, nsid_high: u32, power_cycles: u64) -> Arc<Self> {
         let inner = Inner {
             rows: Arc::default(),
@@ -153,7 +153,8 @@ impl Table {
         self.claim(None)
     }
 
-    /// A number that no other volume has: `wanted` if it is free, else one that no host has ever seen.
+    /// A number that no other volume has: `wanted` if it is free, else one that no host has ever
+    /// seen.
     ///
     /// # Errors
     /// [`NodeError::NoNumber`].
@@ -174,7 +175,8 @@ impl Table {
         self.inner().claimed.remove(&nsid);
     }
 
-    /// Takes a number back whose volume was not made: no host has seen it, and the next volume gets it.
+    /// Takes a number back whose volume was not made: no host has seen it, and the next volume gets
+    /// it.
     pub fn take_back(&self, nsid: Nsid) {
         let mut inner = self.inner();
         inner.claimed.remove(&nsid);

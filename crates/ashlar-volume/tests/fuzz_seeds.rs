@@ -1,5 +1,5 @@
-//! What the fuzz targets of attributes and of whole pools check, on their seeds and on mutations of them: see
-//! `docs/fuzzing.md`.
+//! What the fuzz targets of attributes and of whole pools check, on their seeds and on mutations of
+//! them: see `docs/fuzzing.md`.
 
 #[path = "../../../fuzz/src/attributes.rs"]
 mod attributes;

@@ -1,4 +1,5 @@
-//! `ashlar` with an allocator that counts, so that `ashlar bench --only allocations` has something to show.
+//! `ashlar` with an allocator that counts, so that `ashlar bench --only allocations` has something
+//! to show.
 //!
 //! `cargo run --release -p ashlar --example count_allocations -- bench --only allocations`
 

@@ -12,7 +12,8 @@ mod pool;
 
 pub use pool::{PoolCommand, SpareCommand};
 
-/// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin volumes.
+/// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin
+/// volumes.
 #[derive(Parser, Debug)]
 #[command(
     name = "ashlar",
@@ -169,25 +170,27 @@ pub struct ServeArguments {
     /// 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
     pub discovery: Vec<String>,
-    /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are pools gain nothing
-    /// [default: 1]
+    /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are
+    /// pools gain nothing [default: 1]
     #[arg(long, value_name = "N")]
     pub reactors: Option<usize>,
     /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]
     #[arg(long, value_name = "MICROSECONDS")]
     pub spin_us: Option<u64>,
-    /// Memory for the map, counted per pool: two pools take twice as much [default: 5 % of the memory, at least
-    /// 256MiB or, where that is less, an eighth of it]
+    /// Memory for the map, counted per pool: two pools take twice as much [default: 5 % of the
+    /// memory, at least 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
-    /// How long a pool that is being opened waits for drives that it had when it was last open. Other pools, and
-    /// hosts, do not wait [default: 10]
+    /// How long a pool that is being opened waits for drives that it had when it was last open.
+    /// Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
-    /// Open also pools whose work has ended the daemon twice within a minute, which stay closed otherwise
+    /// Open also pools whose work has ended the daemon twice within a minute, which stay closed
+    /// otherwise
     #[arg(long)]
     pub open_all: bool,
-    /// For tests: the next write to a drive panics once FILE says 'once PATH' or, so that the daemon ends, 'twice PATH'
+    /// For tests: the next write to a drive panics once FILE says 'once PATH' or, so that the
+    /// daemon ends, 'twice PATH'
     #[arg(long, value_name = "FILE", hide = true)]
     pub inject_panics: Option<PathBuf>,
 }
@@ -230,10 +233,12 @@ pub struct BenchArguments {
     /// Measure only loads whose names contain this, in the sections that are tables of loads
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
-    /// How long each load is measured on each server, all rounds together [default: 1; of silent connections 2.4]
+    /// How long each load is measured on each server, all rounds together [default: 1; of silent
+    /// connections 2.4]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
-    /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent connections 12]
+    /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent
+    /// connections 12]
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
     /// The volumes of a pool together, and each of its five drives, which are taken from memory
@@ -262,7 +267,8 @@ pub enum DriveCommand {
         /// The drive: where it is, or POOL/DRIVE of an open pool
         drive: String,
     },
-    /// Give a drive of a pool up as if it had been pulled: what lives on it is rebuilt on the others
+    /// Give a drive of a pool up as if it had been pulled: what lives on it is rebuilt on the
+    /// others
     #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
     Fail {
         /// POOL/DRIVE, as ashlar pool show names it
@@ -276,11 +282,12 @@ pub enum DriveCommand {
     },
     /// Take a drive back that a pool has lost: what it has missed is restored
     ///
-    /// A pool that has lost more drives than its level survives takes no writes. Once enough of them are back, this opens it anew,
-    /// with all that are there; until then it stays as it is.
+    /// A pool that has lost more drives than its level survives takes no writes. Once enough of
+    /// them are back, this opens it anew, with all that are there; until then it stays as it is.
     ///
-    /// Otherwise the drive gets a new number, which is printed. Its old name means it as well until what it has missed is restored;
-    /// its path (tank//dev/nvme5n1) means it under any number: use that in scripts.
+    /// Otherwise the drive gets a new number, which is printed. Its old name means it as well until
+    /// what it has missed is restored; its path (tank//dev/nvme5n1) means it under any number: use
+    /// that in scripts.
     #[command(after_help = "Examples:
   ashlar drive return tank/drive-2
   ashlar drive return tank//dev/nvme5n1

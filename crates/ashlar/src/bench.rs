@@ -1,5 +1,5 @@
-//! What serving costs. Every section measures servers in turn with their controls, in short rounds, and gives ratios:
-//! what all of them need is the machine's, and cancels out.
+//! What serving costs. Every section measures servers in turn with their controls, in short rounds,
+//! and gives ratios: what all of them need is the machine's, and cancels out.
 
 mod allocations;
 mod amplification;
@@ -79,8 +79,8 @@ pub enum Section {
     Bandwidth,
     /// A steady load while a drive of a pool is lost and restored, on modelled drives
     Loss,
-    /// How often operations allocate, in a program that counts: cargo run --release -p ashlar --example
-    /// count_allocations
+    /// How often operations allocate, in a program that counts: cargo run --release -p ashlar
+    /// --example count_allocations
     Allocations,
 }
 
@@ -136,10 +136,12 @@ pub struct Report {
 }
 
 impl Section {
-    /// Seconds that a load is measured on a server, and in how many rounds, if nobody says otherwise.
+    /// Seconds that a load is measured on a server, and in how many rounds, if nobody says
+    /// otherwise.
     fn usual_rounds(self) -> (f64, u32) {
         match self {
-            // 99th percentiles: shorter rounds have too few operations beyond them, and fewer differ too much.
+            // 99th percentiles: shorter rounds have too few operations beyond them, and fewer
+            // differ too much.
             Section::Silent => (20.0, 20),
             // Checkpoints come once in a while: each round is to have some.
             Section::Bandwidth => (15.0, 5),

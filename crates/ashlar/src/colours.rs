@@ -6,7 +6,8 @@ use std::io::IsTerminal;
 /// The variable by which a user asks for no colours, whatever its value (<https://no-color.org>).
 const VARIABLE: &str = "NO_COLOR";
 
-/// Whether what goes to `stream` is coloured: somebody looks at it, and has not asked for plain text.
+/// Whether what goes to `stream` is coloured: somebody looks at it, and has not asked for plain
+/// text.
 pub fn wanted(stream: &impl IsTerminal) -> bool {
     are_wanted(stream.is_terminal(), std::env::var_os(VARIABLE).as_deref())
 }

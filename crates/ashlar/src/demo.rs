@@ -1,5 +1,5 @@
-//! A pool to look at: made the first time, found again afterwards, measured through NVMe/TCP by a workload
-//! that knows what every block must read as.
+//! A pool to look at: made the first time, found again afterwards, measured through NVMe/TCP by a
+//! workload that knows what every block must read as.
 
 mod prepare;
 mod report;

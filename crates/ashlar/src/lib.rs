@@ -1,7 +1,8 @@
-//! The Ashlar daemon and its command line: all of it, so that a program may choose how memory is allocated.
+//! The Ashlar daemon and its command line: all of it, so that a program may choose how memory is
+//! allocated.
 //!
-//! `serve` assembles a node in one function (`serve::assemble`); all other verbs speak to a daemon over its
-//! socket, with the REST API that is open to everybody.
+//! `serve` assembles a node in one function (`serve::assemble`); all other verbs speak to a daemon
+//! over its socket, with the REST API that is open to everybody.
 
 #![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads: see stdio")]
 
@@ -40,7 +41,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// An error as it is printed: for programs an object on a line, too. What the API says of it besides goes with it.
+/// An error as it is printed: for programs an object on a line, too. What the API says of it
+/// besides goes with it.
 fn refusal(error: &anyhow::Error, output: Output) -> String {
     let why = causes::with_causes(error.as_ref());
     if output == Output::Table {

@@ -159,8 +159,8 @@ pub fn tell_of_the_end(told: impl Fn(PoolUuid) + Send + Sync + 'static) {
     let _ = LAST_WORDS.set(Box::new(told));
 }
 
-/// Ends the process with any panic, whatever thread it is on, but for those in the work of a pool, which stop that
-/// pool alone. The message never keeps the process alive.
+/// Ends the process with any panic, whatever thread it is on, but for those in the work of a pool,
+/// which stop that pool alone. The message never keeps the process alive.
 pub fn end_with_any_panic() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = thread::current();

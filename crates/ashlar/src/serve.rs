@@ -67,8 +67,8 @@ pub struct Running {
     api: JoinHandle<std::io::Result<()>>,
 }
 
-/// Puts a node together, from its directory to its sockets: reactors, and what hosts and administrators reach it by.
-/// Each pool is opened beside that, as soon as it can be.
+/// Puts a node together, from its directory to its sockets: reactors, and what hosts and
+/// administrators reach it by. Each pool is opened beside that, as soon as it can be.
 ///
 /// # Errors
 /// Why it cannot serve.
@@ -121,8 +121,8 @@ async fn close_pools(node: &MachineNode) {
 }
 
 impl Running {
-    /// Takes the node apart, in the reverse order: hosts are answered and let go, pools closed, and the next
-    /// start has nothing to replay.
+    /// Takes the node apart, in the reverse order: hosts are answered and let go, pools closed, and
+    /// the next start has nothing to replay.
     pub async fn stop(self) {
         self.watching.abort();
         self.watcher.end();
@@ -211,8 +211,8 @@ pub async fn unless<T>(signals: &mut Signals, work: impl Future<Output = T>) -> 
     }
 }
 
-/// Lets the process have as many open files as the administrator allows: each connection is one, and the soft limit is mostly
-/// that of old programs.
+/// Lets the process have as many open files as the administrator allows: each connection is one,
+/// and the soft limit is mostly that of old programs.
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

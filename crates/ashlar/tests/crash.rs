@@ -1,9 +1,9 @@
-//! The daemon is killed again and again while hosts write in several sizes, trim, write zeroes, compare and
-//! write, flush and read, while volumes come and go, and while checkpoints and garbage collection run. Whatever
-//! was acknowledged is there after each start.
+//! The daemon is killed again and again while hosts write in several sizes, trim, write zeroes,
+//! compare and write, flush and read, while volumes come and go, and while checkpoints and garbage
+//! collection run. Whatever was acknowledged is there after each start.
 //!
-//! `CRASH_ROUNDS` says how often (20), `CRASH_SEED` repeats the choices of a run that has failed. What it
-//! prints, how soon the daemon was ready again among it, needs `--nocapture`:
+//! `CRASH_ROUNDS` says how often (20), `CRASH_SEED` repeats the choices of a run that has failed.
+//! What it prints, how soon the daemon was ready again among it, needs `--nocapture`:
 //!
 //!     CRASH_ROUNDS=200 cargo test --profile testing -p ashlar --test crash -- --nocapture
 
@@ -36,8 +36,8 @@ const PASSING_BLOCKS: u64 = 1024;
 const PASSING_MAX: usize = 3;
 /// How long after the load has begun the daemon may be killed.
 const LIFE_MS_MAX: u64 = 900;
-/// How soon a daemon that was killed is to be ready again. Nine of ten starts are, and none takes longer than what follows: on
-/// a machine that is busy some take longer than on one that is not.
+/// How soon a daemon that was killed is to be ready again. Nine of ten starts are, and none takes
+/// longer than what follows: on a machine that is busy some take longer than on one that is not.
 const READY_TARGET: Duration = Duration::from_secs(2);
 const READY_MAX: Duration = Duration::from_secs(15);
 
@@ -68,8 +68,8 @@ struct Work {
     volumes_deleted: u64,
 }
 
-/// How long each start after a kill took, from the daemon's first instruction to its word that hosts are
-/// served.
+/// How long each start after a kill took, from the daemon's first instruction to its word that
+/// hosts are served.
 #[derive(Default)]
 struct Starts(Vec<Duration>);
 
@@ -188,8 +188,8 @@ fn one_life(
 }
 
 impl Administrator {
-    /// Deletes what is doomed, and makes new volumes and deletes some of them at once, until the daemon no
-    /// longer answers.
+    /// Deletes what is doomed, and makes new volumes and deletes some of them at once, until the
+    /// daemon no longer answers.
     fn work_until_killed(&mut self, place: &Place, doomed: &[Volume], work: &mut Work) {
         for volume in doomed {
             if !self.delete(place, &volume.name, work) {

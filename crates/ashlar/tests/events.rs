@@ -1,4 +1,5 @@
-//! What happens in a daemon is told to who asks and to who follows, by the command line and by the API.
+//! What happens in a daemon is told to who asks and to who follows, by the command line and by the
+//! API.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -15,7 +16,8 @@ use hosts::{Load, Volume};
 use support::{Daemon, Place};
 
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
-/// Drives of the pool. What was on a lost one is restored on the others by itself: when, next to a drive that is added, is not said.
+/// Drives of the pool. What was on a lost one is restored on the others by itself: when, next to a
+/// drive that is added, is not said.
 const DRIVES: usize = 3;
 const BLOCKS: u64 = 4096;
 

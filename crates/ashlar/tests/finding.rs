@@ -1,4 +1,5 @@
-//! Drives that change their names and places, come late, go and come back: the daemon finds them by their labels.
+//! Drives that change their names and places, come late, go and come back: the daemon finds them by
+//! their labels.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -284,7 +285,8 @@ fn a_drive_that_is_refused_is_told_of_once() {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
-    // Another one that comes back is looked for all the same; by then the first was looked at often.
+    // Another one that comes back is looked for all the same; by then the first was looked at
+    // often.
     pull(&place, 2);
     place.wait_until("the loss is noticed", |place| has_lost(place, "drive-2"));
     fs::rename(place.aside(2), place.image(2)).expect("a file");

@@ -1,5 +1,5 @@
-//! The daemon is stopped for longer than its timeouts, as a debugger or a machine without processors to give
-//! stops it: hosts that are alive go on where they were.
+//! The daemon is stopped for longer than its timeouts, as a debugger or a machine without
+//! processors to give stops it: hosts that are alive go on where they were.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use hosts::{Load, Volume};
 use support::Place;
 
-/// The timeouts of hosts that are silent while they connect, or while they send or take data. A host's keep alive, of two seconds,
-/// is as much shorter than the pause.
+/// The timeouts of hosts that are silent while they connect, or while they send or take data. A
+/// host's keep alive, of two seconds, is as much shorter than the pause.
 const CONFIG: &str = "
     [limits]
     handshake_timeout_seconds = 1

@@ -1,5 +1,5 @@
-//! The file system under file-backed drives is full, or the pool itself: hosts are told, nothing is lost, no drive is
-//! dropped, and it goes on when there is room again.
+//! The file system under file-backed drives is full, or the pool itself: hosts are told, nothing is
+//! lost, no drive is dropped, and it goes on when there is room again.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod disks;

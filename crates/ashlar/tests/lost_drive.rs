@@ -1,5 +1,6 @@
-//! A pool with single parity loses a drive while a host reads, writes and trims: the host sees no error and
-//! no wrong byte, then and after each start, without the drive and with what it held long ago.
+//! A pool with single parity loses a drive while a host reads, writes and trims: the host sees no
+//! error and no wrong byte, then and after each start, without the drive and with what it held long
+//! ago.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -53,7 +54,8 @@ fn lose_under_load(place: &Place, volume: Volume, lose: impl FnOnce(&Path)) -> V
     volumes.pop().expect("the volume")
 }
 
-/// How a daemon that works without the lost drive is ended, and what it says of the drive until then.
+/// How a daemon that works without the lost drive is ended, and what it says of the drive until
+/// then.
 #[derive(Clone, Copy)]
 struct Life {
     drive_is: &'static str,
@@ -113,7 +115,8 @@ fn a_drive_whose_content_is_cut_off_costs_nothing() {
     works_without(&place, volume, 3, Life { drive_is: "absent", end_well: true });
 }
 
-/// Single parity survives one drive at a time, and any number one after the other, as long as there is room.
+/// Single parity survives one drive at a time, and any number one after the other, as long as there
+/// is room.
 #[test]
 fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     const SECOND: usize = 0;

@@ -1,4 +1,5 @@
-//! Drives are removed and replaced under load: the host sees no error and no wrong byte, and what was removed is empty.
+//! Drives are removed and replaced under load: the host sees no error and no wrong byte, and what
+//! was removed is empty.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -90,21 +91,24 @@ fn is_online(place: &Place, name: &str) -> bool {
     drives.iter().any(|drive| drive["name"] == name && drive["states"][0] == "online")
 }
 
-/// It ended well at once, while the drive was a member still and what had lived on it was not restored.
+/// It ended well at once, while the drive was a member still and what had lived on it was not
+/// restored.
 #[test]
 fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is_no_member() {
     let place = Place::by_hand();
     let daemon = place.start();
     make_pool(&place);
     let volumes = fill(&place, 67);
-    // So that it is lost before it is empty. Should it be empty by then, it is no member all the same.
+    // So that it is lost before it is empty. Should it be empty by then, it is no member all the
+    // same.
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
     let (waited, failed) = std::thread::scope(|scope| {
         let waiter =
             scope.spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]));
         place.wait_until("it is on its way out", |place| !is_online(place, "drive-1"));
         let failed = place.run(&["drive", "fail", "tank/drive-1", "--yes"]);
-        // So that who waits sees that it is lost, unless little of it is left or the machine stands still.
+        // So that who waits sees that it is lost, unless little of it is left or the machine stands
+        // still.
         std::thread::sleep(SOME_LOOKS);
         place.ok(&["pool", "set", "tank", "recon-prio=100"]);
         (waiter.join().expect("it runs"), failed)
@@ -121,7 +125,8 @@ fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is
     daemon.terminate();
 }
 
-/// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the removal never ended.
+/// The checkpoint that decided it wrote to a segment on that drive, which nothing sealed: the
+/// removal never ended.
 #[test]
 fn a_drive_leaves_a_pool_in_which_nothing_else_happens() {
     let place = Place::by_hand();
@@ -205,8 +210,9 @@ fn takes_nothing(place: &Place) -> bool {
     place.pool_states("tank").contains(&"read-only".to_owned())
 }
 
-/// Takes drives away without which the pool takes no writes, all at once: with a pause between them what the first one held might
-/// be restored before the next one is missed. What they held when the pool halted is kept.
+/// Takes drives away without which the pool takes no writes, all at once: with a pause between them
+/// what the first one held might be restored before the next one is missed. What they held when the
+/// pool halted is kept.
 fn pull_too_many(place: &Place, daemon: &Daemon, indexes: &[usize]) {
     let open = |index: &usize| File::open(place.image(*index)).expect("a file");
     let held: Vec<File> = indexes.iter().map(open).collect();
@@ -299,7 +305,8 @@ fn a_pool_that_has_lost_too_many_drives_goes_on_when_they_come_back() {
     daemon.terminate();
 }
 
-/// It was closed before anybody knew whether it could be opened again, and what could still be read was gone.
+/// It was closed before anybody knew whether it could be opened again, and what could still be read
+/// was gone.
 #[test]
 fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
     let place = Place::by_hand();
@@ -322,7 +329,8 @@ fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
     daemon.terminate();
 }
 
-/// With the first of the lost ones the pool was taken for one that could be opened, and closed: but that one had missed something.
+/// With the first of the lost ones the pool was taken for one that could be opened, and closed: but
+/// that one had missed something.
 #[test]
 fn a_pool_that_has_halted_goes_on_with_the_drive_that_was_lost_last() {
     let place = Place::by_hand();

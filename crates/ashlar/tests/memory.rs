@@ -1,8 +1,9 @@
-//! The least memory: with the defaults that follow from 256 MiB the daemon stays below them while several hosts have the
-//! largest requests outstanding on all their queues, and when it has replayed as much as there can be.
+//! The least memory: with the defaults that follow from 256 MiB the daemon stays below them while
+//! several hosts have the largest requests outstanding on all their queues, and when it has
+//! replayed as much as there can be.
 //!
-//! What happens in a control group with that limit is shown where one can be made: in the Linux client's
-//! scene `inside`.
+//! What happens in a control group with that limit is shown where one can be made: in the Linux
+//! client's scene `inside`.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -31,7 +32,8 @@ const CONFIG: &str = "
 /// What hosts may have in memory at a time, and the map: less was not asked for.
 const LOADED_BYTES_MIN: u64 = 80 << 20;
 const DRIVES: usize = 5;
-/// Hosts, queues of each, and commands outstanding on each queue: 160 MiB are asked for at a time, and all that there is given.
+/// Hosts, queues of each, and commands outstanding on each queue: 160 MiB are asked for at a time,
+/// and all that there is given.
 const HOSTS: u8 = 5;
 const QUEUES: u16 = 4;
 const DEPTH: u16 = 8;
@@ -40,8 +42,8 @@ const BLOCKS: u64 = 256;
 const BLOCK_BYTES: usize = 4096;
 /// Pieces of that size.
 const PIECES: u64 = 512;
-/// Pieces that are written anew between two looks at how much there is to replay, and how much that is to be, in percent of
-/// what was written between two checkpoints.
+/// Pieces that are written anew between two looks at how much there is to replay, and how much that
+/// is to be, in percent of what was written between two checkpoints.
 const STEP_PIECES: u64 = 4;
 const WINDOW_PERCENT: u64 = 85;
 /// More than it takes; a failing test ends with it.
@@ -145,8 +147,9 @@ fn counter(place: &Place, name: &str) -> u64 {
     place.json(&["pool", "show", "tank"])["counters"][name].as_u64().expect("a number")
 }
 
-/// Writes pieces anew until there is nearly as much to replay as there ever is: the first checkpoint that ends after a whole
-/// window shows how much that is. No piece is written twice at a time.
+/// Writes pieces anew until there is nearly as much to replay as there ever is: the first
+/// checkpoint that ends after a whole window shows how much that is. No piece is written twice at a
+/// time.
 async fn fill_window(place: &Place, hosts: &Hosts) {
     let next = Rc::new(Cell::new(0));
     let choose = move || next.replace((next.get() + 7) % PIECES);

@@ -1,4 +1,5 @@
-//! A pool's drives move to another machine: in any order, whether it was exported or its machine died.
+//! A pool's drives move to another machine: in any order, whether it was exported or its machine
+//! died.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -63,7 +64,8 @@ fn an_exported_pool_is_imported_by_another_machine_in_any_order_once_all_drives_
     Load::start(&there, volumes, 43).join();
 }
 
-/// It would count as redundancy that is not there until reads had found out, one by one, what it has missed.
+/// It would count as redundancy that is not there until reads had found out, one by one, what it
+/// has missed.
 #[test]
 fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
     let (here, _here, volumes) = filled(57);
@@ -91,7 +93,8 @@ fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
     Load::start(&here, volumes, 60).join();
 }
 
-/// Whoever took the wrong one of the two for the drive would go on from what was true when the copy was made.
+/// Whoever took the wrong one of the two for the drive would go on from what was true when the copy
+/// was made.
 #[test]
 fn a_pool_with_a_copy_of_a_drive_is_imported_once_the_copy_is_taken_away() {
     let (here, _here, volumes) = filled(53);
@@ -148,7 +151,8 @@ fn a_pool_that_one_machine_has_open_is_not_imported_by_another() {
     Load::start(&here, volumes, 48).join();
 }
 
-/// A file as a block device. Two of one file are two machines' ways to one drive: the lock on one says nothing of the other.
+/// A file as a block device. Two of one file are two machines' ways to one drive: the lock on one
+/// says nothing of the other.
 struct Loop(String);
 
 impl Loop {

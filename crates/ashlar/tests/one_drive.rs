@@ -24,7 +24,8 @@ fn is_empty(path: &Path) -> bool {
     fs::read(path).expect("a file").iter().all(|byte| *byte == 0)
 }
 
-/// Makes a pool of these drives and two more, which are not there yet. Returns the refusal, after which nothing has been made.
+/// Makes a pool of these drives and two more, which are not there yet. Returns the refusal, after
+/// which nothing has been made.
 fn refused(place: &Place, drives: &[&str]) -> String {
     let more = [place.drive(20), place.drive(21)];
     let drives = drives.iter().copied().chain(more.iter().map(String::as_str));

@@ -1,4 +1,5 @@
-//! What a daemon keeps of the memory that hosts made it take, once they are silent: next to nothing.
+//! What a daemon keeps of the memory that hosts made it take, once they are silent: next to
+//! nothing.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;

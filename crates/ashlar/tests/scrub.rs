@@ -1,4 +1,5 @@
-//! What a drive holds wrong is found and made right, by a scrub and by hosts' reads, while the pool is in use.
+//! What a drive holds wrong is found and made right, by a scrub and by hosts' reads, while the pool
+//! is in use.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -41,7 +42,8 @@ fn chunks(drive: &[u8]) -> Range<usize> {
     start..start + layout.chunk_count as usize * layout.chunk_bytes as usize
 }
 
-/// Spoils a part of each sector of the drive's chunks that was ever written. Returns how many there are.
+/// Spoils a part of each sector of the drive's chunks that was ever written. Returns how many there
+/// are.
 fn spoil_chunks(place: &Place) -> u64 {
     let image = place.image(LIAR);
     let bytes = fs::read(&image).expect("a file");

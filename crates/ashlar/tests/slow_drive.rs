@@ -1,4 +1,5 @@
-//! A drive that is much slower than its peers, and a rebuild that is held to what hosts wait: by the daemon, on modelled drives.
+//! A drive that is much slower than its peers, and a rebuild that is held to what hosts wait: by
+//! the daemon, on modelled drives.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -66,7 +67,8 @@ fn a_rebuild_yields_to_hosts_as_far_as_their_latency_asks_for_it() {
     let daemon = pool_of(&place, |_| "nvme-gen4".to_owned());
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 62)], 1);
     load.await_rounds();
-    // No answer comes within a microsecond: a hundredth of the time is left to the rebuild, which takes minutes then.
+    // No answer comes within a microsecond: a hundredth of the time is left to the rebuild, which
+    // takes minutes then.
     place.ok(&["pool", "set", "tank", "recon-p99=1us"]);
     fs::remove_file(place.image(BAD)).expect("a file");
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", BAD));

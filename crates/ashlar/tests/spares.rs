@@ -71,7 +71,8 @@ fn a_spare_is_taken_for_each_drive_that_is_lost() {
     daemon.terminate();
 }
 
-/// A drive that had come back before passed for one that was added: the pool was not `reduced`, and took no spare.
+/// A drive that had come back before passed for one that was added: the pool was not `reduced`, and
+/// took no spare.
 #[test]
 fn a_spare_is_taken_for_what_is_restored_on_fewer_drives() {
     let place = Place::new();

@@ -86,6 +86,7 @@ fn a_warm_pool_allocates_nothing_for_a_read_and_for_many_writes_together() {
     });
     let (reads, writes) = counted.expect("a reactor starts");
     assert_eq!(reads, 0, "for {VOLUME_BLOCKS} reads");
-    // The writers themselves, segments that are opened, and checkpoints: neither a write nor a batch.
+    // The writers themselves, segments that are opened, and checkpoints: neither a write nor a
+    // batch.
     assert!(writes < VOLUME_BLOCKS / 4, "{writes} for {VOLUME_BLOCKS} writes");
 }

@@ -1,5 +1,6 @@
-//! A panic in the work of a pool, as a broken invariant is: the pool goes out of service with its reason, everything else
-//! goes on, and nothing that was acknowledged is lost. A daemon that dies of it twice leaves the pool closed.
+//! A panic in the work of a pool, as a broken invariant is: the pool goes out of service with its
+//! reason, everything else goes on, and nothing that was acknowledged is lost. A daemon that dies
+//! of it twice leaves the pool closed.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod hosts;
@@ -23,7 +24,8 @@ fn start(place: &Place, more: &[&str]) -> Daemon {
     place.start_with(&[&["--inject-panics", file.to_str().expect("a name")], more].concat())
 }
 
-/// The next write to the first drive of the pool `ill` panics: `once`, or `twice` so that the daemon ends.
+/// The next write to the first drive of the pool `ill` panics: `once`, or `twice` so that the
+/// daemon ends.
 fn ask_for_panic(place: &Place, how: &str) {
     // By a rename: it is read at any time.
     let text = format!("{how} {}\n", place.image(0).display());
@@ -169,7 +171,8 @@ fn a_pool_of_which_the_daemon_has_died_twice_is_opened_by_whoever_imports_it() {
     checked(&place, ill, 103);
 }
 
-// It was told of to nobody who waits for its drives: every later change of any pool waited for that.
+// It was told of to nobody who waits for its drives: every later change of any pool waited for
+// that.
 #[test]
 fn a_pool_whose_opening_panics_can_be_imported_and_holds_up_no_other_pool() {
     let place = Place::new();

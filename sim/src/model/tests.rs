@@ -67,8 +67,8 @@ fn what_lies_behind_a_smaller_size_is_gone() {
     let _ = ticket;
 }
 
-/// A slow read met two writes one after the other and returned the first: neither what was there when it began, nor what
-/// is there when it ends.
+/// A slow read met two writes one after the other and returned the first: neither what was there
+/// when it began, nor what is there when it ends.
 #[test]
 fn a_read_may_return_whatever_was_there_while_it_went_on() {
     let mut model = written(7, Answer::Done);
@@ -82,7 +82,8 @@ fn a_read_may_return_whatever_was_there_while_it_went_on() {
     assert!(model.end_read(later, &[8]).is_err(), "that was gone before it began");
 }
 
-/// A slow read met zeros, then a write, then a trim that was late: the zeros were the old ones, and the write stayed.
+/// A slow read met zeros, then a write, then a trim that was late: the zeros were the old ones, and
+/// the write stayed.
 #[test]
 fn zeros_from_before_a_write_do_not_say_that_a_late_trim_has_come() {
     let mut model = Model::new(100);
@@ -95,8 +96,9 @@ fn zeros_from_before_a_write_do_not_say_that_a_late_trim_has_come() {
     assert!(model.read(10, 7, true));
 }
 
-/// Seed 11002249: a write came late, and a second read saw it before a slower read ended with the zeros from before. Those
-/// were taken for the late trim that had been begun after the write, and what the write left was wrong from then on.
+/// Seed 11002249: a write came late, and a second read saw it before a slower read ended with the
+/// zeros from before. Those were taken for the late trim that had been begun after the write, and
+/// what the write left was wrong from then on.
 #[test]
 fn zeros_from_before_a_late_write_was_read_do_not_say_that_a_later_trim_has_come() {
     let mut model = written(7, Answer::Late);

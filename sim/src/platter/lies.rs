@@ -1,8 +1,9 @@
 //! What sectors should hold and do not: what a drive that never lies would have in their place.
 //!
-//! A sector is lied about while it holds something else than the same drive would hold, had it done each write where it was told to,
-//! and had no bit changed. Pieces of a write that tear, or that a cut leaves of what was not flushed, are no lies: they are the same
-//! on both. Nor is a write that was not done a lie before a flush promises it: the cut of the power may undo it till then.
+//! A sector is lied about while it holds something else than the same drive would hold, had it done
+//! each write where it was told to, and had no bit changed. Pieces of a write that tear, or that a
+//! cut leaves of what was not flushed, are no lies: they are the same on both. Nor is a write that
+//! was not done a lie before a flush promises it: the cut of the power may undo it till then.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
@@ -50,7 +51,8 @@ struct Lie {
 #[derive(Default)]
 pub struct Lies {
     by_sector: BTreeMap<usize, Lie>,
-    /// Writes that were not done where they should have been, and that no flush has promised yet; by their numbers.
+    /// Writes that were not done where they should have been, and that no flush has promised yet;
+    /// by their numbers.
     unpromised: BTreeMap<u64, (u64, Bytes)>,
     counts: LieCounts,
 }
@@ -98,8 +100,9 @@ impl Lies {
         }
     }
 
-    /// A write was lost or torn, and would have made the sector `written`. If it is `held` all the same, because of the lie, then
-    /// nothing is wrong with it: what was meant before has no claim to the place any more.
+    /// A write was lost or torn, and would have made the sector `written`. If it is `held` all the
+    /// same, because of the lie, then nothing is wrong with it: what was meant before has no claim
+    /// to the place any more.
     pub fn held_all_the_same(&mut self, sector: usize, written: &Sector, held: &Sector) {
         if self.by_sector.contains_key(&sector) && written == held {
             self.end(sector, false);
@@ -124,14 +127,15 @@ impl Lies {
         lie.is_met = true;
     }
 
-    // --- before a flush -------------------------------------------------------------------------------------------
+    // --- before a flush --------------------------------------------------------------------------
 
     /// A write that a flush would have promised was not done.
     pub fn promise_later(&mut self, number: u64, offset: u64, data: Bytes) {
         self.unpromised.insert(number, (offset, data));
     }
 
-    /// Of the writes that were not done, those that a flush promises which is for all before this number.
+    /// Of the writes that were not done, those that a flush promises which is for all before this
+    /// number.
     pub fn promised(&mut self, before: u64) -> BTreeMap<u64, (u64, Bytes)> {
         let later = self.unpromised.split_off(&before);
         std::mem::replace(&mut self.unpromised, later)

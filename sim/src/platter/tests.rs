@@ -130,9 +130,9 @@ fn pieces_of_a_torn_write_do_not_end_a_lie_about_the_rest() {
     assert_eq!(lies(&platter), counts(1, 0, 1, 0), "what the lost write should have left there");
 }
 
-/// The story of seed 33000852: a batch that a drive never wrote left zeros in its place. Later the segment is written anew, with
-/// zeros there, and the power is cut: the row is alive by its parity, the drive holds what it should, and no scrub has anything to
-/// find.
+/// The story of seed 33000852: a batch that a drive never wrote left zeros in its place. Later the
+/// segment is written anew, with zeros there, and the power is cut: the row is alive by its parity,
+/// the drive holds what it should, and no scrub has anything to find.
 #[test]
 fn a_lie_that_leaves_what_a_lost_write_would_have_written_is_none_any_more() {
     let zeros = Bytes::from(vec![0; SECTOR_BYTES]);

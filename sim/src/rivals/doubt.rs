@@ -1,4 +1,5 @@
-//! A pool that several machines reach, while too few of its drives say whose it is: who waits for that does not wait for ever.
+//! A pool that several machines reach, while too few of its drives say whose it is: who waits for
+//! that does not wait for ever.
 
 use ashlar_block::{AlignedBuf, Device, DriveId, Durability, IoError, SECTOR_BYTES};
 use ashlar_store::format::root::Root;
@@ -33,8 +34,8 @@ impl Scene {
     }
 }
 
-/// What connects the drives hangs for longer than a look is good for, and then more drives than may be lost refuse all that is asked.
-/// `vanish`: or are not there any more.
+/// What connects the drives hangs for longer than a look is good for, and then more drives than may
+/// be lost refuse all that is asked. `vanish`: or are not there any more.
 async fn hang_and_then_fail(scene: Scene, vanish: bool) {
     let open = scene.make(A).await;
     let lost = scene.level.parity() + 2;
@@ -54,7 +55,8 @@ async fn hang_and_then_fail(scene: Scene, vanish: bool) {
     assert!(!open.pool.status().is_uncertain);
 }
 
-/// Of three copies two hang for good. Without them nothing new is safe, so that they would be waited for; but then nothing could be read.
+/// Of three copies two hang for good. Without them nothing new is safe, so that they would be
+/// waited for; but then nothing could be read.
 async fn two_of_three_copies_hang(scene: Scene) {
     let open = scene.make(A).await;
     for block in 0..BLOCKS {
@@ -71,7 +73,8 @@ async fn two_of_three_copies_hang(scene: Scene) {
     assert_eq!((status.is_uncertain, status.halted), (false, None));
 }
 
-/// A drive is added while more drives hang than the pool can do without: that ends, though it cannot be told how.
+/// A drive is added while more drives hang than the pool can do without: that ends, though it
+/// cannot be told how.
 async fn add_while_drives_hang(scene: Scene) {
     let open = scene.make(A).await;
     let new = crate::good::platters(1, CHUNKS, CHUNK_BYTES).remove(0);
@@ -99,8 +102,8 @@ async fn leave_a_stray_root_on(device: &SimDrive) {
     written.expect("a good drive");
 }
 
-/// A drive comes back with a root that a start had brought to it alone when the power failed. It is nobody's; but the roots decide whose
-/// the pool is after a pause in the middle of a beat.
+/// A drive comes back with a root that a start had brought to it alone when the power failed. It is
+/// nobody's; but the roots decide whose the pool is after a pause in the middle of a beat.
 async fn return_with_a_stray_root(scene: Scene) {
     let open = scene.make(A).await;
     scene.spawn_hosts(&open);
@@ -124,8 +127,8 @@ async fn return_with_a_stray_root(scene: Scene) {
     scene.check(&open).await;
 }
 
-/// Whoever wants to empty a drive looks whether somebody beats on it. A machine that has claimed the pool and waits has written one beat,
-/// and writes the next when it has opened it.
+/// Whoever wants to empty a drive looks whether somebody beats on it. A machine that has claimed
+/// the pool and waits has written one beat, and writes the next when it has opened it.
 async fn look_for_life_while_it_is_claimed(scene: Scene) {
     let first = scene.make(A).await;
     scene.world.freeze(A);
@@ -146,7 +149,8 @@ async fn look_for_life_while_it_is_claimed(scene: Scene) {
 /// Level 6 is still served with two of six drives less: more than that is lost.
 const LOSING: [(Level, usize); 3] = [(Level::RAID5, 4), (Level::RAID6, 6), (Level::RAID1, 3)];
 
-/// Writes waited for a look that nobody could take any more, and so did reads that had been answered: for ever.
+/// Writes waited for a look that nobody could take any more, and so did reads that had been
+/// answered: for ever.
 #[test]
 fn what_waits_for_drives_that_fail_while_they_are_to_say_whose_the_pool_is_ends() {
     for (seed, pool) in (0..4).flat_map(|seed| LOSING.map(|pool| (seed, pool))) {

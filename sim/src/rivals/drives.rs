@@ -73,7 +73,8 @@ async fn halt_and_be_taken(scene: Scene) {
     scene.check(&second).await;
 }
 
-/// One machine reaches the first drive only from now on, and another one all the others. Both answer hosts as long as they may.
+/// One machine reaches the first drive only from now on, and another one all the others. Both
+/// answer hosts as long as they may.
 async fn part_the_drives(scene: Scene) {
     let first = scene.in_use().await;
     for (at, platter) in scene.platters.iter().enumerate() {
@@ -96,7 +97,8 @@ async fn part_the_drives(scene: Scene) {
     scene.check(&second).await;
 }
 
-/// A drive comes back with the claim of another machine, which wanted the pool with that drive alone and was stopped on the way.
+/// A drive comes back with the claim of another machine, which wanted the pool with that drive
+/// alone and was stopped on the way.
 async fn return_what_another_one_wanted(scene: Scene) {
     let first = scene.in_use().await;
     let drive = DriveId(2);

@@ -12,7 +12,8 @@ fn work_takes_time_of_its_thread_and_its_process() {
     while clock.spent().unwrap() == before {
         (0..100_000_u64).for_each(|number| sum = black_box(sum ^ number));
     }
-    // Not beside what the process had before: other tests' threads end, and with them their time is gone.
+    // Not beside what the process had before: other tests' threads end, and with them their time is
+    // gone.
     let of_thread = clock.spent().unwrap();
     assert!(process.spent().unwrap() >= of_thread);
 }

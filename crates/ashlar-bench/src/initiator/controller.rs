@@ -59,8 +59,8 @@ struct Shared {
     reconnections: Cell<u64>,
 }
 
-/// A connected controller. Clones are the same one; it ends with [`Controller::disconnect`], or without a
-/// word when the last clone is dropped.
+/// A connected controller. Clones are the same one; it ends with [`Controller::disconnect`], or
+/// without a word when the last clone is dropped.
 #[derive(Clone)]
 pub struct Controller {
     shared: Rc<Shared>,
@@ -271,8 +271,8 @@ impl Controller {
         }
     }
 
-    /// Two commands that follow each other on one queue. Not sent again: what a lost answer would have
-    /// said decides whether they may be.
+    /// Two commands that follow each other on one queue. Not sent again: what a lost answer would
+    /// have said decides whether they may be.
     pub(super) async fn execute_pair(
         &self,
         first: (Sqe, Bytes),

@@ -44,8 +44,8 @@ pub async fn discover(
 }
 
 impl Controller {
-    /// The discovery log of a discovery controller, read until it did not change meanwhile. What is not TCP
-    /// is left out.
+    /// The discovery log of a discovery controller, read until it did not change meanwhile. What is
+    /// not TCP is left out.
     ///
     /// # Errors
     /// See [`CommandError`].

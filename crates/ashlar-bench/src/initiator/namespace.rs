@@ -139,8 +139,8 @@ impl Namespace {
         self.execute(IoCommand::Compare(range), Payload::Write(data)).await.map(drop)
     }
 
-    /// Writes `data` if the blocks are `expected`, as one atomic pair of fused commands. Not sent again when
-    /// the connection breaks.
+    /// Writes `data` if the blocks are `expected`, as one atomic pair of fused commands. Not sent
+    /// again when the connection breaks.
     ///
     /// # Errors
     /// Compare Failure if the blocks are others; otherwise see [`CommandError`].

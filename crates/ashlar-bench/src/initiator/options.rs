@@ -38,8 +38,8 @@ pub struct ConnectOptions {
     pub host: HostIdentity,
     /// I/O queues, each a connection of its own; at least 1. The target may grant fewer.
     pub io_queues: u16,
-    /// Entries of each I/O queue: one more than the commands it may have outstanding; at least 2. Bounded
-    /// by what the target allows.
+    /// Entries of each I/O queue: one more than the commands it may have outstanding; at least 2.
+    /// Bounded by what the target allows.
     pub queue_entries: u32,
     /// Digests to ask for.
     pub digests: Digests,
@@ -56,7 +56,8 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// One I/O queue of 128 entries, no digests, a keep alive of 10 s whose answer is waited for as long, no reconnection.
+    /// One I/O queue of 128 entries, no digests, a keep alive of 10 s whose answer is waited for as
+    /// long, no reconnection.
     pub fn new(address: SocketAddr, subsystem_nqn: &str, host: HostIdentity) -> Self {
         ConnectOptions {
             address,

@@ -189,8 +189,8 @@ impl Queue {
         }
     }
 
-    /// As many identifiers that no command has, once there are so many: who held some and waited for more would wait for others
-    /// that do the same.
+    /// As many identifiers that no command has, once there are so many: who held some and waited
+    /// for more would wait for others that do the same.
     async fn free_cids<const COUNT: usize>(&self) -> Result<[Cid; COUNT], CommandError> {
         wait_for(&self.changed, || {
             let mut state = self.state.borrow_mut();

@@ -21,8 +21,8 @@ const STAMP: u32 = 0x4153_4852;
 /// The stamp: address, version, mark.
 const STAMP_BYTES: usize = 16;
 
-/// One of so many versions does not compress, but for a block here and there. Files of one machine hardly have such
-/// blocks side by side, and archives do.
+/// One of so many versions does not compress, but for a block here and there. Files of one machine
+/// hardly have such blocks side by side, and archives do.
 const NOISE_ONCE_IN: Word = 8;
 /// One of so many blocks of such a version is one of a file.
 const NOISE_FOR_ONE_OTHER: u64 = 64;
@@ -147,8 +147,8 @@ impl Model {
         is_stamped.then(|| (number(0..8), number(8..12) as u32))
     }
 
-    /// Checks what was read of a block. Of several contents that it might hold, the one found is the only
-    /// one from now on.
+    /// Checks what was read of a block. Of several contents that it might hold, the one found is
+    /// the only one from now on.
     ///
     /// # Errors
     /// It holds something else.

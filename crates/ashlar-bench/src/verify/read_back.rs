@@ -14,7 +14,8 @@ use crate::initiator::Namespace;
 /// Blocks of one read.
 const BLOCKS_PER_READ: u64 = 32;
 
-/// Reads every block of the model, `depth` reads at a time, and checks it. Returns the blocks checked.
+/// Reads every block of the model, `depth` reads at a time, and checks it. Returns the blocks
+/// checked.
 ///
 /// # Errors
 /// The first wrong data, or the first read that failed.

@@ -19,7 +19,8 @@ pub struct Mix {
     pub write: u32,
     /// Deallocations and Write Zeroes.
     pub trim: u32,
-    /// Compare and Write of one block; one in four expects what the block cannot hold, and must be refused.
+    /// Compare and Write of one block; one in four expects what the block cannot hold, and must be
+    /// refused.
     pub compare_and_write: u32,
     /// Flushes.
     pub flush: u32,
@@ -38,8 +39,9 @@ pub struct Options {
     pub depth: u32,
     /// How long; none for no bound.
     pub duration: Option<Duration>,
-    /// Operations that are begun in a second, as long as no more than may be are outstanding. A latency counts from when its
-    /// operation was to begin. Without it, each operation begins when another one ends.
+    /// Operations that are begun in a second, as long as no more than may be are outstanding. A
+    /// latency counts from when its operation was to begin. Without it, each operation begins when
+    /// another one ends.
     pub per_second: Option<u32>,
     /// How many operations; none for no bound.
     pub operations_max: Option<u64>,
@@ -130,7 +132,8 @@ pub enum VerifyError {
     /// Wrong data were read.
     #[error("wrong data: {0}")]
     Mismatch(#[from] Mismatch),
-    /// A Compare and Write was refused though the block held what was expected, or was done though it did not.
+    /// A Compare and Write was refused though the block held what was expected, or was done though
+    /// it did not.
     #[error(
         "block {block} must hold version {held:?} (0: zeros): a comparison with {expected} ended otherwise"
     )]

@@ -67,12 +67,12 @@ pub(super) fn check_fit(namespace: &Namespace, model: &Model) -> Result<(), Veri
     Ok(())
 }
 
-/// Runs operations at random until the duration or the number of operations is reached, and tells of
-/// progress. What is outstanding then is awaited.
+/// Runs operations at random until the duration or the number of operations is reached, and tells
+/// of progress. What is outstanding then is awaited.
 ///
 /// # Errors
-/// The first wrong data, or the first command that failed. The model stays right: a write without an
-/// answer may have been done or not.
+/// The first wrong data, or the first command that failed. The model stays right: a write without
+/// an answer may have been done or not.
 pub async fn run(
     namespace: &Namespace,
     model: &Rc<RefCell<Model>>,
@@ -273,8 +273,8 @@ impl Run {
         (content, versions)
     }
 
-    /// Replaces a block that holds what is expected. One time in four something else is expected: then the
-    /// block must stay as it is.
+    /// Replaces a block that holds what is expected. One time in four something else is expected:
+    /// then the block must stay as it is.
     async fn compare_and_write(
         &self,
         block: u64,
@@ -303,8 +303,8 @@ impl Run {
         Ok(())
     }
 
-    /// Write Zeroes makes zeros; a deallocation is a hint, after which the blocks hold zeros or what they
-    /// held.
+    /// Write Zeroes makes zeros; a deallocation is a hint, after which the blocks hold zeros or
+    /// what they held.
     async fn trim(&self, operation: Operation, range: Range<u64>) -> Result<(), CommandError> {
         range.clone().for_each(|block| self.model.borrow_mut().begin(block, ZEROS));
         let lbas = lbas_of(&self.namespace, &range);

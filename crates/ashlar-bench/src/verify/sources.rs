@@ -31,8 +31,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Takes up to `blocks_max` blocks from random places of `files`, the same ones for the same seed. Files
-    /// that are too small or cannot be read are passed over.
+    /// Takes up to `blocks_max` blocks from random places of `files`, the same ones for the same
+    /// seed. Files that are too small or cannot be read are passed over.
     ///
     /// # Errors
     /// No file has a block.

@@ -77,8 +77,8 @@ pub async fn look_after_change(
     response
 }
 
-/// What has happened lately, the oldest first: the newest 1024 events since the daemon started. A gap in the numbers is
-/// what was not kept.
+/// What has happened lately, the oldest first: the newest 1024 events since the daemon started. A
+/// gap in the numbers is what was not kept.
 #[utoipa::path(get, path = "/events", params(After),
     responses((status = 200, body = Vec<Event>), (status = "4XX", body = ErrorBody)))]
 pub async fn events(
@@ -89,8 +89,9 @@ pub async fn events(
     Ok(Json(watcher.log.after(after)))
 }
 
-/// The same as a stream of server-sent events that goes on with what happens from then on, within a second: `id` is the
-/// number, `data` the event. Last-Event-ID goes before `after`. It ends with the daemon.
+/// The same as a stream of server-sent events that goes on with what happens from then on, within a
+/// second: `id` is the number, `data` the event. Last-Event-ID goes before `after`. It ends with
+/// the daemon.
 #[utoipa::path(get, path = "/events/stream", params(After, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, body = Event, content_type = "text/event-stream"),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]

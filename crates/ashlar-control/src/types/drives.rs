@@ -7,8 +7,9 @@ use utoipa::ToSchema;
 use super::PoolDrive;
 
 impl PoolDrive {
-    /// Whether `name` means this drive: its name or number, where it is, what the kernel calls it, or its name below
-    /// `/dev/disk/by-id`; each with or without its pool in front, as in `tank/drive-2`.
+    /// Whether `name` means this drive: its name or number, where it is, what the kernel calls it,
+    /// or its name below `/dev/disk/by-id`; each with or without its pool in front, as in
+    /// `tank/drive-2`.
     pub fn is_named(&self, name: &str) -> bool {
         let within_pool = name.strip_prefix(&self.pool).and_then(|rest| rest.strip_prefix('/'));
         self.is_called(name) || within_pool.is_some_and(|name| self.is_called(name))

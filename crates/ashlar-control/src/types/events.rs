@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 /// Something that has happened, as the log of events keeps it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Grows by one from event to event, and from one start of the daemon to the next, unless its clock was set back.
+    /// Grows by one from event to event, and from one start of the daemon to the next, unless its
+    /// clock was set back.
     pub seq: u64,
     /// When it was noticed: RFC 3339, UTC.
     #[schema(format = DateTime)]
@@ -44,13 +45,15 @@ pub struct Happening {
     pub drive: Option<String>,
     /// The host's NQN.
     pub host: Option<String>,
-    /// What was entered or left, in the words of pools and drives; empty if the event is about something else.
+    /// What was entered or left, in the words of pools and drives; empty if the event is about
+    /// something else.
     pub states: Vec<String>,
     /// Part of a rebuild, an evacuation or a rebalance that is done.
     pub done_percent: Option<u8>,
     /// Bytes of columns that are left of it.
     pub left_bytes: Option<u64>,
-    /// Seconds until it is done, if it goes on as in the last half minute; null while that is not known.
+    /// Seconds until it is done, if it goes on as in the last half minute; null while that is not
+    /// known.
     pub eta_seconds: Option<u64>,
     /// For people.
     pub message: String,

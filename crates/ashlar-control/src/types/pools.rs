@@ -7,7 +7,8 @@ use utoipa::ToSchema;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportPool {
-    /// Its name or UUID, if the drives belong to several. Of several pools of one name the UUID tells which.
+    /// Its name or UUID, if the drives belong to several. Of several pools of one name the UUID
+    /// tells which.
     #[serde(default)]
     pub pool: Option<String>,
     /// Where its drives may be.

@@ -21,7 +21,8 @@ pub struct Scrub {
     pub finished_at: Option<String>,
     /// Bytes that were looked at, redundancy included.
     pub checked_bytes: u64,
-    /// About as many are left, by the part that is done. Null unless it runs, and until something is done.
+    /// About as many are left, by the part that is done. Null unless it runs, and until something
+    /// is done.
     pub left_bytes: Option<u64>,
     /// Seconds until it is done, if it goes on as it has since it began. Null as above.
     pub eta_seconds: Option<u64>,

@@ -17,7 +17,8 @@ const UNAVAILABLE: &str = "unavailable";
 const UNKNOWN: &str = "unknown";
 const ONLINE: &str = "online";
 
-/// What has happened from `before` to `now`: of a pool losses first, then what is done about them, then what is over.
+/// What has happened from `before` to `now`: of a pool losses first, then what is done about them,
+/// then what is over.
 pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     let old = |pool: &Pool| before.pools.iter().find(|old| old.uuid == pool.uuid);
     let is_there = |old: &Pool| now.pools.iter().any(|pool| pool.uuid == old.uuid);
@@ -193,8 +194,9 @@ fn found_by(scrub: &Scrub) -> String {
     )
 }
 
-/// The drive as the pool has it. By its name first: one that came back has its old name, too, until what it missed is restored;
-/// and then by its identity, for in a pool that is not open a drive is named otherwise.
+/// The drive as the pool has it. By its name first: one that came back has its old name, too, until
+/// what it missed is restored; and then by its identity, for in a pool that is not open a drive is
+/// named otherwise.
 fn same_drive<'a>(pool: &'a Pool, drive: &PoolDrive) -> Option<&'a PoolDrive> {
     let named = pool.drives.iter().find(|other| other.name == drive.name);
     named.or_else(|| pool.drives.iter().find(|other| other.uuid == drive.uuid))
@@ -204,8 +206,8 @@ fn about_drive(pool: &Pool, drive: &PoolDrive, severity: Severity, kind: &str, m
     Happening { drive: Some(drive.name.clone()), ..about(pool, severity, kind, message) }
 }
 
-/// What a drive is, in one word: the first says how it is, but a member that was away too long is nothing else, and that one is
-/// slow is of more account than that it works.
+/// What a drive is, in one word: the first says how it is, but a member that was away too long is
+/// nothing else, and that one is slow is of more account than that it works.
 fn word(drive: &PoolDrive) -> &str {
     let has = |state: &str| drive.states.iter().any(|is| is == state);
     match drive.states.first().map_or(UNKNOWN, String::as_str) {
@@ -246,8 +248,8 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     Some(Happening { states: vec![state.to_owned()], ..happening })
 }
 
-/// Moving what lives, from how far it was to what is to be told of it. It is over when the pool is no longer in want of it: what
-/// has been moved is to be made known to the drives first.
+/// Moving what lives, from how far it was to what is to be told of it. It is over when the pool is
+/// no longer in want of it: what has been moved is to be made known to the drives first.
 fn of_moving(
     moving: Option<Moving>,
     what: What,

@@ -1,4 +1,5 @@
-//! How many events of one kind there may be: a flood of them does not push all others out of the log.
+//! How many events of one kind there may be: a flood of them does not push all others out of the
+//! log.
 
 use std::time::{Duration, Instant};
 

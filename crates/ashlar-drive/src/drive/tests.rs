@@ -338,7 +338,8 @@ fn a_drive_that_vanishes_ends_what_it_held_and_stays_gone() {
     });
 }
 
-/// Lets a process take the lock on the file and end, while its child, whose number is returned, keeps it.
+/// Lets a process take the lock on the file and end, while its child, whose number is returned,
+/// keeps it.
 fn leave_lock_behind(path: &Path) -> rustix::process::Pid {
     let script = r#"exec 9<>"$1"; flock 9 || exit 1; sleep 1000 >/dev/null 2>&1 & echo $!"#;
     let output = Command::new("sh").args(["-c", script, "sh"]).arg(path).output().unwrap();

@@ -24,8 +24,8 @@ fn has_gpt(ends: &Ends<'_>) -> bool {
     [512, 4096].into_iter().flat_map(headers).flatten().any(|offset| ends.has(offset, GPT_MAGIC))
 }
 
-/// Boot sectors of FAT and NTFS end in the same two bytes, but hold code where an MBR has its entries: so
-/// every entry must make sense and one must be used.
+/// Boot sectors of FAT and NTFS end in the same two bytes, but hold code where an MBR has its
+/// entries: so every entry must make sense and one must be used.
 fn has_mbr(ends: &Ends<'_>) -> bool {
     let (Some(table), true) = (ends.at(446, 64), ends.has(510, &[0x55, 0xaa])) else { return false };
     let used = |entry: &[u8]| entry[4] != 0 && entry[12..16] != [0; 4];

@@ -115,7 +115,8 @@ pub(super) fn ext_kind(ends: &Ends<'_>) -> Option<&'static str> {
     })
 }
 
-/// A ZFS label holds a ring of uberblocks in its upper half; one suffices, in any of the four labels.
+/// A ZFS label holds a ring of uberblocks in its upper half; one suffices, in any of the four
+/// labels.
 pub(super) fn is_zfs(ends: &Ends<'_>) -> bool {
     const LABEL_BYTES: u64 = 256 << 10;
     const RING: std::ops::Range<u64> = 128 << 10..256 << 10;

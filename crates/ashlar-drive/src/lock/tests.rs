@@ -13,7 +13,8 @@ fn the_holder_is_found_by_device_and_inode() {
     assert_eq!(pid_in("", &["FLOCK"], makedev(0xfe, 0), 5678), None);
 }
 
-/// A virtual machine's disk: its program has locked parts of it by the open file, which belongs to no process.
+/// A virtual machine's disk: its program has locked parts of it by the open file, which belongs to
+/// no process.
 #[test]
 fn a_lock_on_a_part_of_a_file_names_its_holder_as_far_as_that_is_known() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -56,9 +57,9 @@ fn a_lock_of_one_who_lives_is_not_waited_for_and_one_left_behind_is() {
     assert_eq!(lock_when_left(&second, &stat, Duration::MAX), Ok(true));
 }
 
-/// Some other thread starts a program: until its new process has become that program, it has what this process
-/// had open, and with it the lock of a file that has been closed here. A daemon that opened a drive again at
-/// that moment was told that it had the drive itself.
+/// Some other thread starts a program: until its new process has become that program, it has what
+/// this process had open, and with it the lock of a file that has been closed here. A daemon that
+/// opened a drive again at that moment was told that it had the drive itself.
 #[test]
 fn a_lock_that_a_starting_process_has_inherited_is_waited_for() {
     let (first, path) = tempfile::NamedTempFile::new().unwrap().into_parts();

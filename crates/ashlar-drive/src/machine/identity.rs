@@ -7,7 +7,8 @@ use std::path::Path;
 use super::{DeviceNumber, Machine};
 
 impl Machine {
-    /// What tells the drive at `path` from others, also after a restart. `None`: nothing is there, or nothing tells.
+    /// What tells the drive at `path` from others, also after a restart. `None`: nothing is there,
+    /// or nothing tells.
     pub fn lasting_identity(&self, path: &Path) -> Option<String> {
         let found = fs::metadata(path).ok()?;
         if found.file_type().is_block_device() {

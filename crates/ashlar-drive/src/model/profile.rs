@@ -86,7 +86,8 @@ pub enum ProfileError {
     },
 }
 
-/// Service times, bandwidth and limits of a class of drives. Times in microseconds, bandwidth in 10^6 bytes per second.
+/// Service times, bandwidth and limits of a class of drives. Times in microseconds, bandwidth in
+/// 10^6 bytes per second.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Profile {
@@ -106,8 +107,8 @@ pub struct Profile {
     pub write_mb_per_s: u64,
     /// What it acknowledges before it is on the media, and keeps when the power fails.
     pub write_cache_mib: u64,
-    /// How many times as long the media are busy with a write that does not go on where one of the last ended: what the drive moves
-    /// for its own garbage collection.
+    /// How many times as long the media are busy with a write that does not go on where one of the
+    /// last ended: what the drive moves for its own garbage collection.
     pub random_write_cost: f64,
     /// The longest way of the arm; a short one takes less, by the root of the distance.
     #[serde(default)]

@@ -55,7 +55,8 @@ fn every_command_round_trips() {
 
 #[test]
 fn pci_only_and_unsupported_commands_are_refused() {
-    // Create and delete queues, namespace management, firmware, self test, directives, security, sanitize.
+    // Create and delete queues, namespace management, firmware, self test, directives, security,
+    // sanitize.
     for opcode in [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3] {
         let mut sqe = AdminCommand::KeepAlive.to_sqe(Cid(1), 0);
         sqe.opcode = opcode;

@@ -195,7 +195,8 @@ pub mod identify_bits {
     pub const FUSES_COMPARE_AND_WRITE: u16 = 1 << 0;
     /// FNA: NSID FFFFFFFFh is not accepted.
     pub const FNA_NO_BROADCAST: u8 = 1 << 3;
-    /// VWC: how Flush behaves with NSID FFFFFFFFh: 11b, it flushes all namespaces. No cache is present.
+    /// VWC: how Flush behaves with NSID FFFFFFFFh: 11b, it flushes all namespaces. No cache is
+    /// present.
     pub const VWC_FLUSH_ALL: u8 = 3 << 1;
     /// NWPC: write protection that a host sets and clears.
     pub const NWPC_WRITE_PROTECT: u8 = 1 << 0;

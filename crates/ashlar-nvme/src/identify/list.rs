@@ -8,7 +8,8 @@ pub const NAMESPACE_LIST_MAX: usize = 1024;
 /// Most controllers of one list.
 pub const CONTROLLER_LIST_MAX: usize = 2047;
 
-/// A namespace list: the first 1,024 identifiers, zero-filled. The caller gives them in increasing order.
+/// A namespace list: the first 1,024 identifiers, zero-filled. The caller gives them in increasing
+/// order.
 pub fn namespace_list(nsids: impl IntoIterator<Item = u32>) -> [u8; IDENTIFY_BYTES] {
     let mut list = [U32::ZERO; NAMESPACE_LIST_MAX];
     list.iter_mut().zip(nsids).for_each(|(slot, nsid)| *slot = nsid.into());
@@ -21,7 +22,8 @@ pub fn namespaces_of_list(list: &[u8]) -> impl Iterator<Item = u32> + '_ {
     nsids.take_while(|nsid| *nsid != 0)
 }
 
-/// A controller list: a count and the first 2,047 identifiers. The caller gives them in increasing order.
+/// A controller list: a count and the first 2,047 identifiers. The caller gives them in increasing
+/// order.
 pub fn controller_list(ids: impl IntoIterator<Item = u16>) -> [u8; IDENTIFY_BYTES] {
     let mut list = [U16::ZERO; CONTROLLER_LIST_MAX + 1];
     let mut count = 0;

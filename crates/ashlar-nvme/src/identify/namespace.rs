@@ -145,8 +145,8 @@ pub struct IndependentNamespace {
 
 const _: () = assert!(size_of::<IndependentNamespace>() == IDENTIFY_BYTES);
 
-/// Identify Namespace, NVM command set specific (CNS 05h, CSI 00h): protection information that no Ashlar
-/// namespace has.
+/// Identify Namespace, NVM command set specific (CNS 05h, CSI 00h): protection information that no
+/// Ashlar namespace has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct NvmIdentifyNamespace {

@@ -38,15 +38,15 @@ pub struct DecoderLimits {
 pub enum Step<'a> {
     /// The input is used up, and the PDU is not complete.
     NeedMore,
-    /// A whole, valid header. [`Decoder::data_bytes_left`] bytes of payload follow; if none, the PDU has
-    /// ended.
+    /// A whole, valid header. [`Decoder::data_bytes_left`] bytes of payload follow; if none, the
+    /// PDU has ended.
     Header(Pdu),
     /// The next bytes of payload. Never empty.
     Data(&'a [u8]),
     /// The end of a PDU with payload.
     DataEnd {
-        /// False if the data digest does not match. Not fatal to the connection (section 3.4.1.2): the
-        /// command fails with Transient Transport Error.
+        /// False if the data digest does not match. Not fatal to the connection (section 3.4.1.2):
+        /// the command fails with Transient Transport Error.
         digest_ok: bool,
     },
 }
@@ -69,8 +69,8 @@ enum Stage {
 
 /// Checks and decodes a stream of PDUs, byte by byte if need be.
 ///
-/// After an error the stream cannot be followed any more: what comes next is a [`super::TermReq`] with
-/// [`Decoder::header`] as its payload, and the end of the connection.
+/// After an error the stream cannot be followed any more: what comes next is a [`super::TermReq`]
+/// with [`Decoder::header`] as its payload, and the end of the connection.
 pub struct Decoder {
     receiver: Receiver,
     limits: DecoderLimits,
@@ -101,8 +101,8 @@ impl Decoder {
         }
     }
 
-    /// The handshake is done: commands or responses may come, with these digests and with payload at the
-    /// alignment that this end asked for.
+    /// The handshake is done: commands or responses may come, with these digests and with payload
+    /// at the alignment that this end asked for.
     pub fn establish(&mut self, framing: Framing) {
         self.framing = framing;
         self.established = true;
@@ -118,8 +118,8 @@ impl Decoder {
         if let Stage::Data { left } = self.stage { left } else { 0 }
     }
 
-    /// The header bytes of the current or last PDU, as far as they came and without digest and padding: the
-    /// payload of a [`super::TermReq`] about it.
+    /// The header bytes of the current or last PDU, as far as they came and without digest and
+    /// padding: the payload of a [`super::TermReq`] about it.
     pub fn header(&self) -> &[u8] {
         let header_bytes = match self.area_have {
             0..3 => self.area_have,
@@ -156,7 +156,8 @@ impl Decoder {
         }
     }
 
-    /// The next `bytes` of payload came by another way than [`Decoder::step`], straight into their buffer.
+    /// The next `bytes` of payload came by another way than [`Decoder::step`], straight into their
+    /// buffer.
     ///
     /// # Panics
     /// If there are more than [`Decoder::data_bytes_left`].

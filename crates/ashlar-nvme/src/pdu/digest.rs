@@ -1,4 +1,5 @@
-//! CRC32C, as header and data digests have it (section 3.4.1: seed and final value inverted, little-endian).
+//! CRC32C, as header and data digests have it (section 3.4.1: seed and final value inverted,
+//! little-endian).
 
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 
@@ -10,14 +11,16 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// A payload's digest, computed as its bytes come. Of nothing, and of whatever has the digest of nothing, it is 0.
+/// A payload's digest, computed as its bytes come. Of nothing, and of whatever has the digest of
+/// nothing, it is 0.
 #[derive(Clone, Copy, Default)]
 pub struct DataDigest(u32);
 
 impl DataDigest {
     /// Takes the next bytes in.
     pub fn update(&mut self, bytes: &[u8]) {
-        // Most payloads come in one piece, which takes no state that would have to be set up for each.
+        // Most payloads come in one piece, which takes no state that would have to be set up for
+        // each.
         self.0 = if self.0 == 0 { crc32c(bytes) } else { continued(self.0, bytes) };
     }
 

@@ -10,8 +10,8 @@ use super::header::{
 };
 use super::{DataHeader, Framing, Pdu};
 
-/// Bytes of everything before the payload: header, header digest, padding. The padding is there only if
-/// there is payload.
+/// Bytes of everything before the payload: header, header digest, padding. The padding is there
+/// only if there is payload.
 pub fn header_bytes(kind: PduType, data_bytes: u32, framing: Framing) -> usize {
     let header = usize::from(kind.header_bytes());
     let with_digest = if has_digests(kind, framing).0 { header + DIGEST_BYTES } else { header };
@@ -23,7 +23,8 @@ fn is_term(kind: PduType) -> bool {
     matches!(kind, PduType::H2cTermReq | PduType::C2hTermReq)
 }
 
-/// Which digests (header, data) PDUs of `kind` carry: those of the handshake and of the end carry none.
+/// Which digests (header, data) PDUs of `kind` carry: those of the handshake and of the end carry
+/// none.
 fn has_digests(kind: PduType, framing: Framing) -> (bool, bool) {
     let carries = !is_term(kind) && !matches!(kind, PduType::IcReq | PduType::IcResp);
     (carries && framing.digests.header, carries && framing.digests.data)
@@ -49,8 +50,8 @@ impl Pdu {
         }
     }
 
-    /// Appends header, header digest and padding to `out`. `data_bytes` of payload are to follow, and then,
-    /// if `framing` has data digests and there is payload, their [`super::DataDigest`].
+    /// Appends header, header digest and padding to `out`. `data_bytes` of payload are to follow,
+    /// and then, if `framing` has data digests and there is payload, their [`super::DataDigest`].
     pub fn encode(&self, data_bytes: u32, framing: Framing, out: &mut Vec<u8>) {
         let kind = self.kind();
         let (header_digest, data_digest) = has_digests(kind, framing);

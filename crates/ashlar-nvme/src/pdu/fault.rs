@@ -1,4 +1,5 @@
-//! Fatal transport errors and the Terminate Connection Requests that tell of them (sections 3.5 and 3.6.2.4).
+//! Fatal transport errors and the Terminate Connection Requests that tell of them (sections 3.5 and
+//! 3.6.2.4).
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -1,4 +1,5 @@
-//! ICReq and ICResp: what the two ends agree on before the first command (sections 3.6.2.2 and 3.6.2.3).
+//! ICReq and ICResp: what the two ends agree on before the first command (sections 3.6.2.2 and
+//! 3.6.2.3).
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

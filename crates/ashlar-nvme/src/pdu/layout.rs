@@ -50,8 +50,8 @@ impl Layout {
     }
 }
 
-/// PDO: behind header and digest, at the alignment that this end asked for. Terminate requests have none:
-/// their payload follows the header.
+/// PDO: behind header and digest, at the alignment that this end asked for. Terminate requests have
+/// none: their payload follows the header.
 fn data_start(
     common: &CommonHeader,
     kind: PduType,

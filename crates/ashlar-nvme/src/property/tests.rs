@@ -12,7 +12,8 @@ fn golden_capabilities() {
 
 #[test]
 fn what_linux_sets_is_understood() {
-    // CC as the Linux host writes it: enable, all command sets, 4 KiB pages, 64- and 16-byte entries.
+    // CC as the Linux host writes it: enable, all command sets, 4 KiB pages, 64- and 16-byte
+    // entries.
     let configuration = Configuration(0x0046_0061);
     assert!(configuration.enabled());
     assert_eq!(configuration.command_sets(), 6);

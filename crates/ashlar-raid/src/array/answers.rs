@@ -22,8 +22,8 @@ pub(super) enum Patience {
 }
 
 impl<D: Device> Array<D> {
-    /// What an operation of the drive comes to. Who does not wait any longer leaves it to the drive, which may do it yet: it has
-    /// to be the last that is asked of a drive that is given up.
+    /// What an operation of the drive comes to. Who does not wait any longer leaves it to the
+    /// drive, which may do it yet: it has to be the last that is asked of a drive that is given up.
     pub(super) async fn answer<T>(
         &self,
         member: &Member<D>,
@@ -31,8 +31,8 @@ impl<D: Device> Array<D> {
         patience: Patience,
         operation: impl Future<Output = T>,
     ) -> Result<T, DeviceError> {
-        // Before the drive is asked at all: it has enough that it does not answer, and to give up an operation costs its buffer
-        // until it does.
+        // Before the drive is asked at all: it has enough that it does not answer, and to give up
+        // an operation costs its buffer until it does.
         if patience == Patience::Prompt && silence.is_long() {
             return Err(DeviceError::TimedOut);
         }
@@ -58,13 +58,14 @@ impl<D: Device> Array<D> {
         .await
     }
 
-    /// Returns when drives owe answers: then [`Array::look`] is due after [`LOOK_INTERVAL`](crate::LOOK_INTERVAL).
+    /// Returns when drives owe answers: then [`Array::look`] is due after
+    /// [`LOOK_INTERVAL`](crate::LOOK_INTERVAL).
     pub async fn owes(&self) {
         wait_for(&self.owing, || self.is_owed.get().then_some(())).await;
     }
 
-    /// Looks at what drives owe. Returns those that have become silent: reads that wait for them go to others, if those can answer
-    /// them, and [`Array::probe`] tells when they are well again.
+    /// Looks at what drives owe. Returns those that have become silent: reads that wait for them go
+    /// to others, if those can answer them, and [`Array::probe`] tells when they are well again.
     pub fn look(&self) -> Vec<DriveId> {
         let members = self.members.borrow();
         self.is_owed.set(members.iter().flatten().any(|member| member.silence.owes()));

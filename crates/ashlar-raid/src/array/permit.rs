@@ -1,4 +1,5 @@
-//! Until when the drives may be written to: others may reach them as well, and who shares them says so.
+//! Until when the drives may be written to: others may reach them as well, and who shares them says
+//! so.
 
 use std::cell::Cell;
 
@@ -26,8 +27,9 @@ impl<D: Device> Array<D> {
         self.permit.changed.notify_waiters();
     }
 
-    /// Whether writes begin now. A process may be stopped at any instruction, for as long as it likes; so this is asked by the clock,
-    /// as late as can be, and not told by a timer, which may ring after what it should have kept back.
+    /// Whether writes begin now. A process may be stopped at any instruction, for as long as it
+    /// likes; so this is asked by the clock, as late as can be, and not told by a timer, which may
+    /// ring after what it should have kept back.
     pub fn is_permitted(&self) -> bool {
         let until = self.permit.until.get();
         until == Nanos(u64::MAX) || self.clock.as_ref().is_none_or(|clock| clock() < until)

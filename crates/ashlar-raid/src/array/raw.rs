@@ -14,8 +14,8 @@ impl<D: Device> Array<D> {
         result.map(|()| buf)
     }
 
-    /// Writes a sector outside of the chunks anew, and reads it back. True: it is what was written. A drive that refuses is not
-    /// given up.
+    /// Writes a sector outside of the chunks anew, and reads it back. True: it is what was written.
+    /// A drive that refuses is not given up.
     pub async fn rewrite_raw(&self, drive: DriveId, offset: u64, sector: Bytes) -> bool {
         for _ in 0..WRITE_TRIES {
             let Some(member) = self.working(drive) else { return false };

@@ -1,4 +1,5 @@
-//! Reading a column: from its own drive, or from the others where that is lost, refuses, lies or is slow.
+//! Reading a column: from its own drive, or from the others where that is lost, refuses, lies or is
+//! slow.
 
 use std::ops::Range;
 
@@ -15,8 +16,8 @@ use crate::ways::{Recipes, Ways, choices};
 
 /// Most sectors of a read that is tried sector by sector: fragments and headers have no more.
 const PIECEWISE_SECTORS_MAX: usize = 3;
-/// Bytes that are summed, in one turn, to find a way in which a column can be had: all 1,771 ways of one block of
-/// 20+4.
+/// Bytes that are summed, in one turn, to find a way in which a column can be had: all 1,771 ways
+/// of one block of 20+4.
 const SUMMED_BYTES_MAX: usize = 160 << 20;
 /// Ways that are tried in any case.
 const WAYS_MIN: usize = 8;
@@ -26,13 +27,14 @@ const WAYS_MIN: usize = 8;
 enum Refusal {
     /// That it has one more fault.
     News,
-    /// Nothing: a larger read of the same place was refused before, and one bad place is one fault, however large it is.
+    /// Nothing: a larger read of the same place was refused before, and one bad place is one fault,
+    /// however large it is.
     Known,
 }
 
 impl<D: Device> Array<D> {
-    /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed, so that
-    /// `check` accepts them.
+    /// Reads sectors `sectors` (within the chunk) of one column, from its drive or reconstructed,
+    /// so that `check` accepts them.
     pub async fn read_checked(
         &self,
         geometry: &Geometry,
@@ -61,7 +63,8 @@ impl<D: Device> Array<D> {
         Ok((buf, source))
     }
 
-    /// The column from its own drive, unchecked; or from others while that drive is slow or silent, if `check` accepts those.
+    /// The column from its own drive, unchecked; or from others while that drive is slow or silent,
+    /// if `check` accepts those.
     async fn read_own(
         &self,
         geometry: &Geometry,
@@ -100,7 +103,8 @@ impl<D: Device> Array<D> {
         self.read_with(geometry, column, sectors, Patience::Patient, Refusal::News).await
     }
 
-    /// Sectors of one column, one by one, that its drive has refused to read at once; `None` for those that it refuses again.
+    /// Sectors of one column, one by one, that its drive has refused to read at once; `None` for
+    /// those that it refuses again.
     pub async fn read_each(
         &self,
         geometry: &Geometry,
@@ -226,8 +230,9 @@ impl<D: Device> Array<D> {
         join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
     }
 
-    /// The column from the others: from as many as it takes, and if `check` does not accept that, in every way that there is with
-    /// all of them. Drives that do not answer are waited for last, and only by who is patient.
+    /// The column from the others: from as many as it takes, and if `check` does not accept that,
+    /// in every way that there is with all of them. Drives that do not answer are waited for last,
+    /// and only by who is patient.
     async fn read_around(
         &self,
         geometry: &Geometry,
@@ -253,7 +258,8 @@ impl<D: Device> Array<D> {
         reconstructed(geometry, column, &read, check)
     }
 
-    /// Which others a column is best made of, and which are left: drives that are lost, and slow ones, come last.
+    /// Which others a column is best made of, and which are left: drives that are lost, and slow
+    /// ones, come last.
     fn sources(&self, geometry: &Geometry, column: usize) -> (ColumnMask, ColumnMask) {
         let missing = self.missing(geometry);
         let others = (0..geometry.columns.len()).filter(|other| *other != column);
@@ -266,7 +272,8 @@ impl<D: Device> Array<D> {
         (enough, others.filter(|other| !enough.has(*other)).collect())
     }
 
-    /// Puts the sectors of `wanted` columns into `read`, remembered or read; `Err` where a drive is missing or refuses.
+    /// Puts the sectors of `wanted` columns into `read`, remembered or read; `Err` where a drive is
+    /// missing or refuses.
     async fn read_columns(
         &self,
         geometry: &Geometry,
@@ -283,8 +290,8 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// The column sector by sector, each from its own drive or from others, in every way that there is until `check`
-    /// accepts all together: neighbouring rows may have lost different columns.
+    /// The column sector by sector, each from its own drive or from others, in every way that there
+    /// is until `check` accepts all together: neighbouring rows may have lost different columns.
     async fn read_piecewise(
         &self,
         geometry: &Geometry,
@@ -313,8 +320,8 @@ impl<D: Device> Array<D> {
     }
 }
 
-/// A column made of others that were read, in every way that there is until `check` accepts one; of a long read in
-/// the likeliest ways only. Its caller asks again for each fragment.
+/// A column made of others that were read, in every way that there is until `check` accepts one; of
+/// a long read in the likeliest ways only. Its caller asks again for each fragment.
 fn reconstructed(
     geometry: &Geometry,
     column: usize,

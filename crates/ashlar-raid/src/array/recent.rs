@@ -1,12 +1,14 @@
 //! What drives have answered a moment ago, while columns are being reconstructed.
 //!
-//! Whoever reads a stream of a pool that has lost a drive needs most sectors twice: as a column of its own, and to reconstruct the
-//! lost one of the same rows. Both are wanted at nearly the same time. So for a while after a reconstruction every longer read is
-//! remembered, sector by sector, as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
-//! makes it forgotten. Reads of hosts and of collection ask here, a scrub does not: it wants to know what the drive says.
+//! Whoever reads a stream of a pool that has lost a drive needs most sectors twice: as a column of
+//! its own, and to reconstruct the lost one of the same rows. Both are wanted at nearly the same
+//! time. So for a while after a reconstruction every longer read is remembered, sector by sector,
+//! as soon as it has begun; who wants a sector that is on its way waits for it. A write to a sector
+//! makes it forgotten. Reads of hosts and of collection ask here, a scrub does not: it wants to
+//! know what the drive says.
 //!
-//! Of some sectors it is known longer than they are held that they were read: so it shows whether it would pay to hold more
-//! ([`Worth`]).
+//! Of some sectors it is known longer than they are held that they were read: so it shows whether
+//! it would pay to hold more ([`Worth`]).
 
 mod worth;
 
@@ -23,8 +25,8 @@ use worth::{Asked, NOTED_SAMPLES_MAX, Worth};
 
 /// Reads that are remembered after the last reconstruction.
 const READS: u32 = 4096;
-/// A read of one sector is a host's of one block, and mostly no part of a stream. A longer one may be the end of a stream's operation
-/// that goes on in the next column.
+/// A read of one sector is a host's of one block, and mostly no part of a stream. A longer one may
+/// be the end of a stream's operation that goes on in the next column.
 const STREAM_SECTORS_MIN: usize = 2;
 
 type Key = (ChunkAddr, u32);
@@ -149,7 +151,8 @@ impl Recent {
         }
     }
 
-    /// The sectors are being written as long as the result lives: what is read of them meanwhile counts no more than what was.
+    /// The sectors are being written as long as the result lives: what is read of them meanwhile
+    /// counts no more than what was.
     pub fn writing(&self, chunk: ChunkAddr, sectors: Range<u32>) -> Writing<'_> {
         self.forget(chunk, sectors.clone());
         Writing { recent: self, chunk, sectors }
@@ -172,7 +175,8 @@ impl Recent {
     }
 }
 
-/// Sectors that are being read. Dropped without [`Self::fill`], they have to be read by somebody else.
+/// Sectors that are being read. Dropped without [`Self::fill`], they have to be read by somebody
+/// else.
 pub(super) struct Claim<'a> {
     recent: &'a Recent,
     read: u64,

@@ -150,7 +150,8 @@ impl Quirk for Scratched {
     }
 }
 
-/// Each of its sectors was one more, and nine of them cost the drive that a scrub was about to make right.
+/// Each of its sectors was one more, and nine of them cost the drive that a scrub was about to make
+/// right.
 #[test]
 fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
     let layout = DriveLayout { chunks_start: 1 << 20, chunk_bytes: CHUNK_BYTES, chunk_count: 8 };

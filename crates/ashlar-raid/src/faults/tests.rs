@@ -23,8 +23,8 @@ fn faults_that_are_far_apart_are_not_too_many() {
     assert!(!faults.are_too_many(at(99 * 301), threshold(3)));
 }
 
-/// They were remembered for ever: a drive that had them during the rebuild of another was given up as soon as that had ended,
-/// hours later.
+/// They were remembered for ever: a drive that had them during the rebuild of another was given up
+/// as soon as that had ended, hours later.
 #[test]
 fn faults_that_are_old_when_the_drive_could_be_given_up_are_not_too_many() {
     let faults = Faults::default();

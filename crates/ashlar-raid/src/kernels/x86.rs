@@ -11,8 +11,8 @@ use super::{Factors, first_is_plain};
 use crate::field::multiply;
 use crate::geometry::COLUMNS_MAX;
 
-/// A multiplication as a matrix over bits, as GF2P8AFFINEQB takes it: byte 7 - *i* says which bits of the factor make
-/// bit *i* of the product.
+/// A multiplication as a matrix over bits, as GF2P8AFFINEQB takes it: byte 7 - *i* says which bits
+/// of the factor make bit *i* of the product.
 static MATRICES: [i64; 256] = {
     let mut matrices = [0; 256];
     let mut factor = 0;
@@ -110,7 +110,8 @@ pub fn combine_gfni_512<const M: usize>(
     }
 }
 
-/// The first of the sums is plain if `PLAIN`. Two vectors at a time, so that their latencies overlap.
+/// The first of the sums is plain if `PLAIN`. Two vectors at a time, so that their latencies
+/// overlap.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn gfni_512<const M: usize, const PLAIN: bool>(
     sources: &[&[u8]],

@@ -63,7 +63,8 @@ fn levels_in_groups_are_answered_with_the_level_that_does_better() {
     assert_eq!(Level::instead_of_groups("5"), None);
 }
 
-/// A pool of eight drives that was opened without two of them was said to be unable to use any of the others.
+/// A pool of eight drives that was opened without two of them was said to be unable to use any of
+/// the others.
 #[test]
 fn stripes_are_no_wider_than_there_are_drives() {
     assert_eq!(Level::RAID6.columns_on(8), 8);

@@ -26,7 +26,8 @@ fn a_drive_that_answers_anything_is_not_silent() {
     assert!(!silence.is_long());
 }
 
-/// All drives of a pool with hosts that never rest would have been taken for silent at each look, and none that was given up.
+/// All drives of a pool with hosts that never rest would have been taken for silent at each look,
+/// and none that was given up.
 #[test]
 fn one_that_owes_something_at_each_look_and_answers_in_between_has_not_begun_to_be_silent() {
     let silence = Silence::default();
@@ -43,7 +44,8 @@ fn one_that_owes_something_at_each_look_and_answers_in_between_has_not_begun_to_
     assert!(!silence.has_begun());
 }
 
-/// A file system that is frozen, a device that has no more room behind it: what was read before is in the cache.
+/// A file system that is frozen, a device that has no more room behind it: what was read before is
+/// in the cache.
 #[test]
 fn a_drive_that_reads_on_and_does_not_write_is_silent() {
     let silences = Silences::default();

@@ -74,8 +74,9 @@ fn a_column_of_lost_drives_is_made_of_what_can_be_read() {
     assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|_| true), None, "one too many is lost");
 }
 
-/// A header of three sectors that a crash had torn, in stripes of 19+4, had 1,540 ways for each of its sectors. All
-/// products of them were made at once, and a start took all the memory of the machine.
+/// A header of three sectors that a crash had torn, in stripes of 19+4, had 1,540 ways for each of
+/// its sectors. All products of them were made at once, and a start took all the memory of the
+/// machine.
 #[test]
 fn what_cannot_be_found_in_a_wide_stripe_is_given_up_after_a_bounded_number_of_tries() {
     let wrong: Vec<(usize, usize)> =

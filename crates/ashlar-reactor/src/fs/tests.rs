@@ -72,8 +72,8 @@ fn space_is_reserved_and_given_back() {
     .unwrap();
 }
 
-/// Far more operations than submission and completion entries: the queue fills and overflows, and every
-/// operation still ends.
+/// Far more operations than submission and completion entries: the queue fills and overflows, and
+/// every operation still ends.
 #[test]
 fn more_operations_than_the_rings_hold_all_end() {
     let (_dir, path) = scratch();
@@ -95,8 +95,8 @@ fn more_operations_than_the_rings_hold_all_end() {
     .unwrap();
 }
 
-/// A read from a socket, dropped while the kernel waits for data: when the data comes it must land in the
-/// buffer that the read was given, and in no other that has been made since.
+/// A read from a socket, dropped while the kernel waits for data: when the data comes it must land
+/// in the buffer that the read was given, and in no other that has been made since.
 #[test]
 fn a_dropped_read_keeps_its_memory_until_the_kernel_is_done() {
     let (reader, mut writer) = UnixStream::pair().unwrap();
@@ -131,8 +131,8 @@ fn what_never_ends_by_itself_is_cancelled_at_the_end() {
     .unwrap();
 }
 
-/// The file is dropped while its write is only queued: the number must not be free for the next file
-/// before the kernel has taken the write.
+/// The file is dropped while its write is only queued: the number must not be free for the next
+/// file before the kernel has taken the write.
 #[test]
 fn a_file_dropped_behind_its_write_still_gets_it() {
     let (_dir, path) = scratch();

@@ -27,8 +27,8 @@ fn nobody_falls_asleep_over_work() {
     assert!(!gate.announce());
 }
 
-/// Every interleaving of two callers and a reactor that wants to sleep: either it does not sleep, or
-/// exactly one of them rings.
+/// Every interleaving of two callers and a reactor that wants to sleep: either it does not sleep,
+/// or exactly one of them rings.
 #[cfg(ashlar_loom)]
 #[test]
 fn a_sleeper_with_work_is_always_rung() {

@@ -136,8 +136,8 @@ fn an_idle_reactor_looks_once_and_sleeps_on() {
     .unwrap();
 }
 
-/// The beats of a pool came as often as a reactor looks whether it is idle, and each look found a beat that was due in its very turn:
-/// what a load had taken was never given back.
+/// The beats of a pool came as often as a reactor looks whether it is idle, and each look found a
+/// beat that was due in its very turn: what a load had taken was never given back.
 #[test]
 fn what_comes_whenever_a_watch_ends_does_not_keep_a_reactor_from_its_rest() {
     let config = quickly_idle();

@@ -18,22 +18,25 @@ use crate::op::{OnDrop, Op};
 use crate::ops::Owned;
 use crate::reactor::{self, Reactor};
 
-/// How long nothing comes from a peer before it is asked whether it is there: a host that lost its power says no goodbye, and
-/// without a question its connection would stay for ever. The kernel asks; nothing of ours wakes up.
+/// How long nothing comes from a peer before it is asked whether it is there: a host that lost its
+/// power says no goodbye, and without a question its connection would stay for ever. The kernel
+/// asks; nothing of ours wakes up.
 const ASKED_AFTER: Duration = Duration::from_secs(60);
 /// Between two such questions.
 const ASKED_EVERY: Duration = Duration::from_secs(10);
-/// Questions without an answer until the connection is broken: a few, so that lost packets break none.
+/// Questions without an answer until the connection is broken: a few, so that lost packets break
+/// none.
 const ASKED_TIMES: u32 = 3;
-/// The same where something was sent and is not acknowledged, which the kernel by itself tries for a quarter of an hour: as
-/// long as for a peer to which nothing was sent.
+/// The same where something was sent and is not acknowledged, which the kernel by itself tries for
+/// a quarter of an hour: as long as for a peer to which nothing was sent.
 const UNACKNOWLEDGED_MAX: Duration =
     Duration::from_secs(ASKED_AFTER.as_secs() + ASKED_TIMES as u64 * ASKED_EVERY.as_secs());
 
 /// How to listen.
 #[derive(Clone, Debug)]
 pub struct BindOptions {
-    /// Lets several reactors listen on one address, each taking a share of the connections (SO_REUSEPORT).
+    /// Lets several reactors listen on one address, each taking a share of the connections
+    /// (SO_REUSEPORT).
     pub reuse_port: bool,
     /// Connections that may wait to be accepted; the kernel bounds it further (net.core.somaxconn).
     pub backlog: i32,
@@ -85,13 +88,13 @@ impl TcpListener {
         self.local
     }
 
-    /// The next connection, with TCP_NODELAY set. One caller at a time. It breaks by itself a minute and a half after its
-    /// peer has gone without a word.
+    /// The next connection, with TCP_NODELAY set. One caller at a time. It breaks by itself a
+    /// minute and a half after its peer has gone without a word.
     ///
     /// # Errors
     /// What the operating system reports. The listener goes on: an error concerns one connection
-    /// (ECONNABORTED), or a shortage that passes (EMFILE, ENOBUFS), which is worth a moment's wait before
-    /// the next call.
+    /// (ECONNABORTED), or a shortage that passes (EMFILE, ENOBUFS), which is worth a moment's wait
+    /// before the next call.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let descriptor = poll_fn(|cx| self.poll_accept(cx)).await?;
         // SAFETY: the kernel has just made this descriptor for us.

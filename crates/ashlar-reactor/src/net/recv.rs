@@ -16,12 +16,13 @@ use crate::ops::{OpKey, Owned, Sink};
 use crate::pool::{GROUP, Held, RecvBuf};
 use crate::reactor::Reactor;
 
-/// Chunks that may wait for a connection's reader before receiving pauses: bounds the cost of many tiny
-/// ones.
+/// Chunks that may wait for a connection's reader before receiving pauses: bounds the cost of many
+/// tiny ones.
 const QUEUED_CHUNKS_MAX: usize = 64;
 /// Chunks after the last large payload, at which one operation again receives many.
 const CHUNKS_UNTIL_MULTISHOT: u32 = 8;
-/// What a single receive takes between two large payloads: some headers, little of the next payload.
+/// What a single receive takes between two large payloads: some headers, little of the next
+/// payload.
 const SINGLE_RECV_BYTES_MAX: u32 = 4 << 10;
 
 /// How to ask for the next bytes.
@@ -29,13 +30,14 @@ const SINGLE_RECV_BYTES_MAX: u32 = 4 << 10;
 pub(crate) enum Mode {
     /// One operation receives until it is stopped: best for many small requests.
     Multishot,
-    /// One operation, one chunk, and a small one, so that the large payload behind it can go straight to
-    /// its own memory: stopping a multishot receive each time would cost a turn.
+    /// One operation, one chunk, and a small one, so that the large payload behind it can go
+    /// straight to its own memory: stopping a multishot receive each time would cost a turn.
     Single {
         /// Chunks until small requests are assumed again.
         chunks_left: u32,
     },
-    /// As `Single`, until told otherwise: what a connection costs whose bytes are not taken is one chunk.
+    /// As `Single`, until told otherwise: what a connection costs whose bytes are not taken is one
+    /// chunk.
     Sparing,
 }
 
@@ -56,8 +58,9 @@ impl Mode {
     }
 }
 
-/// Whether a chunk that has come may keep its shared buffer. A connection keeps its share while at least a
-/// quarter of all buffers is left for the others; so one slow reader, or many, cannot starve the rest.
+/// Whether a chunk that has come may keep its shared buffer. A connection keeps its share while at
+/// least a quarter of all buffers is left for the others; so one slow reader, or many, cannot
+/// starve the rest.
 pub(crate) fn may_hold(held: u32, held_max: u32, available: u16, count: u16) -> bool {
     held < held_max && u32::from(available) * 4 >= u32::from(count)
 }
@@ -85,8 +88,8 @@ pub(crate) struct RecvQueue {
     /// What the next single receive may take.
     single_bytes: Cell<u32>,
     state: RefCell<State>,
-    /// Shared buffers that this connection holds, those given to its reader, and kept by whoever it gave parts,
-    /// included.
+    /// Shared buffers that this connection holds, those given to its reader, and kept by whoever it
+    /// gave parts, included.
     held: Held,
 }
 
@@ -152,8 +155,8 @@ impl RecvQueue {
         }
     }
 
-    /// Asks for more: after a pause only when half of what had queued up is used, and in single mode only
-    /// when nothing is left, so that a payload can still go straight to its memory.
+    /// Asks for more: after a pause only when half of what had queued up is used, and in single
+    /// mode only when nothing is left, so that a payload can still go straight to its memory.
     fn arm_if_wanted(self: &Rc<Self>, reactor: &Reactor) {
         let wanted = {
             let state = self.state.borrow();
@@ -173,8 +176,8 @@ impl RecvQueue {
 
     fn arm(self: &Rc<Self>, reactor: &Reactor) {
         let entry = self.entry();
-        // SAFETY: the memory is the pool's, which outlives the ring; the stream closes its socket through
-        // the reactor.
+        // SAFETY: the memory is the pool's, which outlives the ring; the stream closes its socket
+        // through the reactor.
         let key = unsafe { reactor.begin_with_sink(entry, Owned::Nothing, self.clone()) };
         let mut state = self.state.borrow_mut();
         state.armed = key;
@@ -202,7 +205,8 @@ impl RecvQueue {
         self.mode.set(if sparing { Mode::Sparing } else { Mode::Multishot });
     }
 
-    /// Lets the next single receive take all of `bytes`, which are known to be wanted in shared buffers.
+    /// Lets the next single receive take all of `bytes`, which are known to be wanted in shared
+    /// buffers.
     pub(crate) fn expect(&self, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.single_bytes.set(bytes.max(SINGLE_RECV_BYTES_MAX));
@@ -223,8 +227,8 @@ impl RecvQueue {
         filled
     }
 
-    /// Ready once no receive is under way, so that the next bytes of the socket can go elsewhere. What the
-    /// last one brought is in the queue then.
+    /// Ready once no receive is under way, so that the next bytes of the socket can go elsewhere.
+    /// What the last one brought is in the queue then.
     pub(crate) fn poll_stopped(&self, reactor: &Reactor, cx: &mut Context<'_>) -> Poll<()> {
         self.mode.set(self.mode.get().after_payload());
         self.stop(reactor);

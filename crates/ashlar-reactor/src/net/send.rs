@@ -54,8 +54,8 @@ impl SendParts {
         self.sent_bytes += bytes;
     }
 
-    /// The header of the next call, over the first pieces that are left. It and all that it names stay in
-    /// place until the parts are changed, even if the box is moved.
+    /// The header of the next call, over the first pieces that are left. It and all that it names
+    /// stay in place until the parts are changed, even if the box is moved.
     pub(crate) fn next_call(self: &mut Box<Self>) -> *const libc::msghdr {
         self.iovecs.clear();
         let mut skip = self.sent_bytes;
@@ -96,7 +96,8 @@ impl SendList {
         self.add(piece.len(), Piece::Shared(piece));
     }
 
-    /// Adds a buffer at the end, which is recycled once the list is cleared; an empty one is left out.
+    /// Adds a buffer at the end, which is recycled once the list is cleared; an empty one is left
+    /// out.
     pub fn push_buf(&mut self, buf: AlignedBuf) {
         self.add(buf.len(), Piece::Owned(buf));
     }

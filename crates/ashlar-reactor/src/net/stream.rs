@@ -86,12 +86,12 @@ impl TcpStream {
         types::Fd(self.socket().as_raw_fd())
     }
 
-    /// The next bytes, however many have come; `None` once the peer has closed its side. One caller at a
-    /// time. Dropping the future loses nothing.
+    /// The next bytes, however many have come; `None` once the peer has closed its side. One caller
+    /// at a time. Dropping the future loses nothing.
     ///
     /// A caller that stops asking lets at most
-    /// [`recv_queued_bytes_max`](crate::Config::recv_queued_bytes_max) and what is already on its way
-    /// gather; then the peer is stopped by TCP itself.
+    /// [`recv_queued_bytes_max`](crate::Config::recv_queued_bytes_max) and what is already on its
+    /// way gather; then the peer is stopped by TCP itself.
     ///
     /// # Errors
     /// What the operating system reports, ECONNRESET for instance; then on every later call.
@@ -99,8 +99,8 @@ impl TcpStream {
         poll_fn(|cx| self.queue.poll_chunk(&self.reactor, cx)).await
     }
 
-    /// Receives at most 4 KiB at a time, and no more before that is taken; or as usual again. For a peer that is not to cost
-    /// more memory, at the price of an operation for each chunk.
+    /// Receives at most 4 KiB at a time, and no more before that is taken; or as usual again. For a
+    /// peer that is not to cost more memory, at the price of an operation for each chunk.
     ///
     /// Holds from the next receive on: say it before the first one.
     pub fn receive_sparingly(&self, sparing: bool) {
@@ -119,12 +119,12 @@ impl TcpStream {
 
     /// Fills `buf` from byte `filled` to its end. The buffer comes back in either case.
     ///
-    /// For a payload whose length is known from its header: what is still missing is written by the kernel
-    /// straight into `buf` if it is large (at least
-    /// [`direct_recv_bytes_min`](crate::Config::direct_recv_bytes_min)), and copied out of the shared
-    /// buffers otherwise. After a large one, the connection expects another: it receives the header
-    /// between them in a small receive of its own, so that hardly any of the next payload is copied, and
-    /// returns to multishot receives after some small messages.
+    /// For a payload whose length is known from its header: what is still missing is written by the
+    /// kernel straight into `buf` if it is large (at least
+    /// [`direct_recv_bytes_min`](crate::Config::direct_recv_bytes_min)), and copied out of the
+    /// shared buffers otherwise. After a large one, the connection expects another: it receives the
+    /// header between them in a small receive of its own, so that hardly any of the next payload is
+    /// copied, and returns to multishot receives after some small messages.
     ///
     /// Dropping the future loses the place in the stream: every later receive fails with ECANCELED.
     ///
@@ -161,7 +161,8 @@ impl TcpStream {
         }
     }
 
-    /// Stops the receive under way. Whether it brought nothing, so that the next byte is the socket's.
+    /// Stops the receive under way. Whether it brought nothing, so that the next byte is the
+    /// socket's.
     async fn stopped_without_news(&self) -> bool {
         poll_fn(|cx| self.queue.poll_stopped(&self.reactor, cx)).await;
         self.queue.is_quiet()
@@ -173,8 +174,8 @@ impl TcpStream {
             .flags(libc::MSG_WAITALL)
             .build();
         let place = LosesPlace { queue: &self.queue, lost: true };
-        // SAFETY: the address points into the buffer, which is handed over; `drop` closes the socket
-        // through the reactor.
+        // SAFETY: the address points into the buffer, which is handed over; `drop` closes the
+        // socket through the reactor.
         let op = unsafe { self.reactor.begin(entry, Owned::Buf(buf), OnDrop::Cancel) };
         let (result, owned) = op.await;
         place.kept();
@@ -185,13 +186,15 @@ impl TcpStream {
         (result, owned.into_buf())
     }
 
-    /// Sends every piece of `list`, in order, with one system call's work if the socket takes it at once.
-    /// The list comes back in either case, to be cleared and used again.
+    /// Sends every piece of `list`, in order, with one system call's work if the socket takes it at
+    /// once. The list comes back in either case, to be cleared and used again.
     ///
-    /// One caller at a time. Dropping the future leaves it open how much was sent: every later send fails.
+    /// One caller at a time. Dropping the future leaves it open how much was sent: every later send
+    /// fails.
     ///
     /// # Errors
-    /// What the operating system reports; `ResourceBusy` when another send is under way or was dropped.
+    /// What the operating system reports; `ResourceBusy` when another send is under way or was
+    /// dropped.
     pub async fn send(&self, mut list: SendList) -> (io::Result<()>, SendList) {
         if self.sending.replace(true) {
             let busy = io::Error::new(io::ErrorKind::ResourceBusy, "a send on this connection has not ended");
@@ -241,7 +244,8 @@ impl TcpStream {
     }
 }
 
-/// Makes the connection unreadable if a direct receive is dropped: nobody knows then how much it took.
+/// Makes the connection unreadable if a direct receive is dropped: nobody knows then how much it
+/// took.
 struct LosesPlace<'a> {
     queue: &'a RecvQueue,
     lost: bool,

@@ -312,8 +312,8 @@ fn a_receive_that_was_given_up_loses_no_byte() {
     .unwrap();
 }
 
-/// The direct receive is dropped while the kernel fills its buffer. The memory must stay the kernel's
-/// until it is done, and the connection must not pretend to know where the stream is.
+/// The direct receive is dropped while the kernel fills its buffer. The memory must stay the
+/// kernel's until it is done, and the connection must not pretend to know where the stream is.
 #[test]
 fn a_direct_receive_that_was_given_up_ends_the_connection_and_keeps_its_memory() {
     run(Config::default(), async {

@@ -4,8 +4,9 @@ use ashlar_raid::Level;
 use super::*;
 use crate::testing::{Drives, at_once};
 
-/// Headers said of a page that lacked a column that it was durable, before a root named the drive's absence. A start that
-/// found the drive there again then took the page for whole, and what it lacked was never restored.
+/// Headers said of a page that lacked a column that it was durable, before a root named the drive's
+/// absence. A start that found the drive there again then took the page for whole, and what it
+/// lacked was never restored.
 #[test]
 fn a_page_without_one_of_its_columns_is_durable_with_the_root_that_says_so() {
     let pool = Drives::new(Level::RAID1, 2).open();

@@ -124,9 +124,9 @@ fn stored_bytes(sort: u64, rng: &mut XorShift) -> usize {
 
 const SORTS: u64 = 6;
 
-/// A 256 KiB write of 63 incompressible blocks and one that compressed to 1,200 bytes ended the daemon, and each
-/// start after it, on every pool of two data columns. Admission added a row for fragments that leave ends of columns
-/// free; the largest batch had no such row.
+/// A 256 KiB write of 63 incompressible blocks and one that compressed to 1,200 bytes ended the
+/// daemon, and each start after it, on every pool of two data columns. Admission added a row for
+/// fragments that leave ends of columns free; the largest batch had no such row.
 #[test]
 fn a_unit_of_63_raw_blocks_and_a_smaller_one_is_placed_in_two_data_columns() {
     for smaller in [1, 64, 1100, 1200, 2048, 4095] {

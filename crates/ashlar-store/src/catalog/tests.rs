@@ -1,7 +1,8 @@
 use super::*;
 
-/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, of a rebalance, and of what was found and done
-/// by drives and bytes, of a scrub that goes on, and of the reserve.
+/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, of a
+/// rebalance, and of what was found and done by drives and bytes, of a scrub that goes on, and of
+/// the reserve.
 const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
 const THRESHOLD_BYTES: usize = 4;
 const TIMEOUT_BYTES: usize = 8;

@@ -97,7 +97,8 @@ fn a_label_without_the_pools_secret_is_not_believed() {
     assert!(matches!(refused, Err(ReturnError::Another(_))), "{refused:?}");
 }
 
-/// A copy of drive 1 that does not have what was moved there after drive 0 was lost; and what the drive had when it was made.
+/// A copy of drive 1 that does not have what was moved there after drive 0 was lost; and what the
+/// drive had when it was made.
 struct Moved {
     copy: MemoryDevice,
     before: BTreeSet<SegmentId>,
@@ -113,8 +114,8 @@ fn moved_to_drive_1(drives: &Drives, pool: &Pool<StillWorld>) -> Moved {
     Moved { copy, before }
 }
 
-/// It was taken for what had been moved to the drive after the copy was made, and the pool for safer than it was until reads found
-/// that out one by one.
+/// It was taken for what had been moved to the drive after the copy was made, and the pool for
+/// safer than it was until reads found that out one by one.
 #[test]
 fn a_copy_that_was_put_in_the_place_of_a_drive_brings_only_what_was_on_the_drive_when_it_was_made() {
     let (drives, pool) = filled();

@@ -47,7 +47,8 @@ pub(crate) struct CommitQueue {
     pub(super) waiting: RefCell<VecDeque<Unit>>,
     pub(super) waiting_room: Cell<Room>,
     pub(super) submitted: RefCell<VecDeque<Submitted>>,
-    /// Units wait for the checkpoint that makes them durable: they are in the maps, and neither waiting nor submitted.
+    /// Units wait for the checkpoint that makes them durable: they are in the maps, and neither
+    /// waiting nor submitted.
     pub(super) zeroing: Cell<bool>,
     /// A batch is being appended: one at a time, so that they keep their order.
     pub(super) appending: Cell<bool>,
@@ -83,8 +84,9 @@ impl CommitQueue {
         }
     }
 
-    /// Answers everybody with an error. What was submitted stays on its way; what was not is forgotten: later writes to
-    /// the same blocks may be submitted before it, and it must not come after them.
+    /// Answers everybody with an error. What was submitted stays on its way; what was not is
+    /// forgotten: later writes to the same blocks may be submitted before it, and it must not come
+    /// after them.
     pub fn answer_all(&self, error: &IoError) {
         self.refuse(|_| true, error);
         let mut submitted = self.submitted.borrow_mut();
@@ -93,8 +95,8 @@ impl CommitQueue {
         }
     }
 
-    /// Answers those whose writes have not been submitted with an error, and forgets the writes. What only gives
-    /// space back stays.
+    /// Answers those whose writes have not been submitted with an error, and forgets the writes.
+    /// What only gives space back stays.
     pub fn refuse_waiting(&self, error: &IoError) {
         self.refuse(|unit| !unit.stores_nothing(), error);
     }
@@ -117,8 +119,8 @@ impl CommitQueue {
         self.rung.notify_last();
     }
 
-    /// The temperature of the next batch, which is that of who waits longest, and the room that it wants: if there is
-    /// more than `batch` has, a little more than that.
+    /// The temperature of the next batch, which is that of who waits longest, and the room that it
+    /// wants: if there is more than `batch` has, a little more than that.
     pub(super) fn next_batch(&self, batch: BatchRoom) -> Option<(bool, Room)> {
         let waiting = self.waiting.borrow();
         let hot = waiting.front()?.hot;
@@ -132,7 +134,8 @@ impl CommitQueue {
         Some((hot, room))
     }
 
-    /// Takes as many of the waiting units of a temperature as fit a batch: their items and their tickets.
+    /// Takes as many of the waiting units of a temperature as fit a batch: their items and their
+    /// tickets.
     pub(super) fn take(&self, hot: bool, batch: BatchRoom, items: &mut Vec<Item>, tickets: &mut Vec<Ticket>) {
         let mut waiting = self.waiting.borrow_mut();
         let (mut selection, mut room) = (Selection::of(hot), Room::default());
@@ -193,8 +196,8 @@ impl CommitQueue {
     }
 }
 
-/// Which of the waiting units, looked at in their order, may go into the next batch of a temperature. What stores
-/// nothing is a barrier, whose order among all others stays.
+/// Which of the waiting units, looked at in their order, may go into the next batch of a
+/// temperature. What stores nothing is a barrier, whose order among all others stays.
 struct Selection {
     hot: bool,
     passed_over: bool,

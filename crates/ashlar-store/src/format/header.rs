@@ -130,8 +130,8 @@ impl BatchHeader {
     /// What every header begins with.
     pub const MAGIC: &[u8] = MAGIC;
 
-    /// Whether the batch lies in a segment of so many data columns and rows, and all that it names in its own rows. A checksum says
-    /// who wrote a header, not that it is sound.
+    /// Whether the batch lies in a segment of so many data columns and rows, and all that it names
+    /// in its own rows. A checksum says who wrote a header, not that it is sound.
     pub fn fits(&self, data_columns: usize, segment_rows: u32) -> bool {
         let end = self.row.checked_add(self.rows).filter(|end| self.rows > 0 && *end <= segment_rows);
         let Some(end) = end else { return false };
@@ -146,7 +146,8 @@ impl BatchHeader {
             && self.records.iter().filter_map(|record| record.location).all(is_within)
     }
 
-    /// How many sectors the header that starts with `first_sector` claims to take, if it looks like one.
+    /// How many sectors the header that starts with `first_sector` claims to take, if it looks like
+    /// one.
     pub fn claimed_sectors(first_sector: &[u8]) -> Option<usize> {
         let mut r = Reader::new("batch header", first_sector);
         if r.array().ok()? != *MAGIC {

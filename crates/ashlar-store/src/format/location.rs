@@ -16,8 +16,9 @@ pub const CHUNK_BYTES_MAX: u64 = (SLOT_BYTES as u64) << 20;
 
 const SLOTS_PER_SECTOR: u32 = (SECTOR_BYTES / SLOT_BYTES) as u32;
 
-/// A segment's number. Numbers are given out in a circle, and come back only when no run of the map can still name
-/// who had them: a stale location names a segment that does not exist, never another one.
+/// A segment's number. Numbers are given out in a circle, and come back only when no run of the map
+/// can still name who had them: a stale location names a segment that does not exist, never another
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SegmentId(pub u32);
 

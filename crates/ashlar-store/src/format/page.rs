@@ -13,7 +13,7 @@ pub type Value = Option<Pointer>;
 /// Largest page, before compression.
 pub const PAGE_BYTES_MAX: usize = BLOCK_BYTES;
 
-// --- entries of a group -------------------------------------------------------------------------------------
+// --- entries of a group --------------------------------------------------------------------------
 
 /// One entry of a map page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ pub fn decode_map_page(bytes: &[u8]) -> Result<Vec<PageEntry>, Malformed> {
         .collect()
 }
 
-// --- runs ---------------------------------------------------------------------------------------------------
+// --- runs ----------------------------------------------------------------------------------------
 
 /// Which parts of a group a run may have entries of: one bit for each 16 blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -164,7 +164,7 @@ impl Run {
     }
 }
 
-// --- the index ----------------------------------------------------------------------------------------------
+// --- the index -----------------------------------------------------------------------------------
 
 /// A group in a leaf.
 pub type LeafGroup = (GroupKey, Vec<Run>);
@@ -293,7 +293,7 @@ pub fn decode_node(bytes: &[u8]) -> Result<Vec<Child>, Malformed> {
         .collect()
 }
 
-// --- deltas -------------------------------------------------------------------------------------------------
+// --- deltas --------------------------------------------------------------------------------------
 
 const DELTA_ENTRY_BYTES: usize = 4 + 4 + 8 + Pointer::BYTES;
 
@@ -322,7 +322,7 @@ pub fn decode_delta(bytes: &[u8]) -> Result<Vec<(Key, Value)>, Malformed> {
         .collect()
 }
 
-// --- directories --------------------------------------------------------------------------------------------
+// --- directories ---------------------------------------------------------------------------------
 
 /// Pages of one directory, at most.
 pub const DIRECTORY_PAGES_MAX: usize = (PAGE_BYTES_MAX - Pointer::BYTES - 2) / Pointer::BYTES;

@@ -12,7 +12,8 @@ const MAGIC: &[u8; 8] = b"ASHLROOT";
 const CRC_AT: usize = 8;
 const COVERED_FROM: usize = 12;
 const FLAG_CLEAN: u64 = 1;
-/// In the generation that a member's state is as of: whoever does not know the flag takes it for a very late one, which does no harm.
+/// In the generation that a member's state is as of: whoever does not know the flag takes it for a
+/// very late one, which does no harm.
 const FLAG_MADE_GOOD: u64 = 1 << 63;
 /// The same of one that was given up while it was there.
 const FLAG_GIVEN_UP: u64 = 1 << 62;
@@ -64,8 +65,8 @@ pub struct MemberRecord {
     pub state: MemberState,
     /// It does not, and a drive was added that makes up for it.
     pub made_good: bool,
-    /// It does not, because somebody asked for that or because of its faults, and not because it was away: it
-    /// comes back only when somebody asks for that, too.
+    /// It does not, because somebody asked for that or because of its faults, and not because it
+    /// was away: it comes back only when somebody asks for that, too.
     pub given_up: bool,
     /// The root that said first that it takes part, or that it does not any more.
     pub since: RootGeneration,
@@ -122,8 +123,8 @@ pub struct Root {
     pub table: TableRoot,
     /// All drives that belong to the pool.
     pub members: Vec<MemberRecord>,
-    /// This incarnation and those before it, newest first, with the generation of each one's first root. Never
-    /// empty.
+    /// This incarnation and those before it, newest first, with the generation of each one's first
+    /// root. Never empty.
     pub line: Vec<(Incarnation, RootGeneration)>,
     /// The last page of the catalog.
     pub catalog: Option<Pointer>,
@@ -217,7 +218,8 @@ impl Root {
         counted.map(|member| member.drive)
     }
 
-    /// How many drives these numbers are: one that came back has two while what it missed is on its old one.
+    /// How many drives these numbers are: one that came back has two while what it missed is on its
+    /// old one.
     pub fn identities(&self, numbers: impl IntoIterator<Item = DriveId>) -> usize {
         let uuid_of =
             |number: DriveId| self.members.iter().find(|member| member.drive == number)?.uuid.into();
@@ -229,8 +231,8 @@ impl Root {
         self.line[0].0
     }
 
-    /// Whether a root of `incarnation` and `generation` came before this one on the same line, so that whoever
-    /// holds it merely missed what came after.
+    /// Whether a root of `incarnation` and `generation` came before this one on the same line, so
+    /// that whoever holds it merely missed what came after.
     pub fn descends_from(&self, incarnation: Incarnation, generation: RootGeneration) -> bool {
         let Some(at) = self.line.iter().position(|(past, _)| *past == incarnation) else { return false };
         let first = self.line[at].1;

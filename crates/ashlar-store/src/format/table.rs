@@ -19,7 +19,8 @@ pub enum SegmentState {
     Open,
     /// Written; waits to be reclaimed.
     Sealed,
-    /// Sealed, and emptied by garbage collection: what may still name it is hidden, and counts for nothing.
+    /// Sealed, and emptied by garbage collection: what may still name it is hidden, and counts for
+    /// nothing.
     Condemned,
 }
 
@@ -112,7 +113,8 @@ pub struct TableEntry {
     pub accepted: Vec<RowExtent>,
 }
 
-/// The segment table: every segment that there is, and the numbers of those that were and whose numbers rest.
+/// The segment table: every segment that there is, and the numbers of those that were and whose
+/// numbers rest.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
     /// The segments.
@@ -121,7 +123,8 @@ pub struct Table {
     pub resting: BTreeSet<SegmentId>,
 }
 
-/// Bytes of the largest table that `chunks` chunks in all can need, if a segment has at least `columns_min`.
+/// Bytes of the largest table that `chunks` chunks in all can need, if a segment has at least
+/// `columns_min`.
 pub fn table_bytes_max(chunks: u64, columns_min: u64) -> u64 {
     // A quarter more, for segments with accepted extents.
     let entry = ENTRY_BYTES + columns_min * COLUMN_BYTES + RESTING_BYTES;

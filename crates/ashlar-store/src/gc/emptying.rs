@@ -1,9 +1,10 @@
 //! Emptying a segment, part by part.
 //!
-//! Written anew at once, a segment of some MiB would hold hosts up for as long as many of their operations take. Between two parts
-//! checkpoints, collection for space and hosts go on; what has been read of a segment is moved only where the map still names it
-//! there. Nothing of this is durable: after a crash, or where it is given up, the segment is read again from its beginning, and
-//! what has been moved is not found in it any more.
+//! Written anew at once, a segment of some MiB would hold hosts up for as long as many of their
+//! operations take. Between two parts checkpoints, collection for space and hosts go on; what has
+//! been read of a segment is moved only where the map still names it there. Nothing of this is
+//! durable: after a crash, or where it is given up, the segment is read again from its beginning,
+//! and what has been moved is not found in it any more.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -24,23 +25,26 @@ use crate::types::Lsn;
 
 use super::{Collected, Rest, Stop, Unread};
 
-/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that turn.
+/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that
+/// turn.
 const RECORDS_AT_A_TIME: usize = 32;
 
-/// Rows that are looked through at a time for a header: each of its sectors is tried from whatever drives there are.
+/// Rows that are looked through at a time for a header: each of its sectors is tried from whatever
+/// drives there are.
 const ROWS_SOUGHT_AT_A_TIME: u32 = 8;
 
 /// A segment that is being emptied: what is known of it between two parts.
 struct Emptying {
     victim: SegmentId,
-    /// Of its first batch. Where the number has come round to another segment, rows below `next_row` would be taken for empty, and
-    /// what lives there for garbage.
+    /// Of its first batch. Where the number has come round to another segment, rows below
+    /// `next_row` would be taken for empty, and what lives there for garbage.
     first_lsn: Lsn,
     to: StreamId,
     claim: Claim,
     /// Where the next batch begins.
     next_row: u32,
-    /// It begins somewhere behind that: how long the one before is, only its header would say, which cannot be read.
+    /// It begins somewhere behind that: how long the one before is, only its header would say,
+    /// which cannot be read.
     seeks_header: bool,
     /// What is left of the batches before it.
     records: VecDeque<Record>,
@@ -113,8 +117,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The same in parts, to be repeated until it is done. With the last segments it is done at once: what collection gives back has to
-    /// come before others, too, take one.
+    /// The same in parts, to be repeated until it is done. With the last segments it is done at
+    /// once: what collection gives back has to come before others, too, take one.
     pub async fn collect_in_parts(
         &self,
         parts: &InParts,
@@ -189,7 +193,8 @@ impl<W: World> Pool<W> {
         part
     }
 
-    /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to be read.
+    /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to
+    /// be read.
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
         let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
         if emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying) {
@@ -240,7 +245,8 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// The first header that begins in these rows and can be had in any way: each of its sectors by itself, from whatever drives.
+    /// The first header that begins in these rows and can be had in any way: each of its sectors by
+    /// itself, from whatever drives.
     async fn find_header(&self, victim: SegmentId, rows: Range<u32>) -> Option<BatchHeader> {
         let (_pin, geometry) = self.pinned(victim);
         let generation = self.generation(victim);

@@ -35,10 +35,11 @@ pub(crate) struct Market<'a> {
 }
 
 impl Candidate {
-    /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly alive.
+    /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly
+    /// alive.
     ///
-    /// Headers and ends of rows are not garbage: copies need them as well. So what lives is compared by the rows
-    /// that it takes when it is written anew.
+    /// Headers and ends of rows are not garbage: copies need them as well. So what lives is
+    /// compared by the rows that it takes when it is written anew.
     pub fn of(id: SegmentId, segment: &Segment, market: &Market) -> Option<Self> {
         let ready = segment.state == SegmentState::Sealed
             && segment.last_lsn < market.floor
@@ -51,7 +52,8 @@ impl Candidate {
         (ready && taken < LIVE_MAX * chunks).then_some(Candidate { id, live, sealed_at, chunks, taken })
     }
 
-    /// Whether collecting it is sure to gain more than it takes, so that the last segments may be taken for it.
+    /// Whether collecting it is sure to gain more than it takes, so that the last segments may be
+    /// taken for it.
     pub fn is_sparse(&self) -> bool {
         self.taken <= LAST_RESORT_LIVE_MAX * self.chunks
     }
@@ -61,15 +63,17 @@ impl Candidate {
         self.chunks - self.taken
     }
 
-    /// Benefit of collecting it over its cost: space gained times age, over reading it all and writing what lives
-    /// (Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", section 3.5).
+    /// Benefit of collecting it over its cost: space gained times age, over reading it all and
+    /// writing what lives (Rosenblum and Ousterhout, "The design and implementation of a
+    /// log-structured file system", section 3.5).
     fn worth(&self, now: u64) -> f64 {
         let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
         self.gain() * age / (1.0 + self.live)
     }
 }
 
-/// Part of a segment's chunks that what lives may take elsewhere: above it, collecting gains too little for what it costs.
+/// Part of a segment's chunks that what lives may take elsewhere: above it, collecting gains too
+/// little for what it costs.
 const LIVE_MAX: f64 = 0.95;
 
 /// Likewise: above it, collecting may gain less than the checkpoint takes that frees the segment.

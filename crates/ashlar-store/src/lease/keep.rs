@@ -112,8 +112,8 @@ impl<W: World> Pool<W> {
         Turn::Looked { drive, may_write: true }
     }
 
-    /// A drive that vanishes, or refuses all that is asked of it, is found out by who writes to it. While it is not certain whose the
-    /// pool is nobody does.
+    /// A drive that vanishes, or refuses all that is asked of it, is found out by who writes to it.
+    /// While it is not certain whose the pool is nobody does.
     fn look_was_refused(&self, drive: DriveId, error: DeviceError) {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
@@ -131,7 +131,8 @@ impl<W: World> Pool<W> {
             if when == When::InDoubt || self.array.is_permitted() {
                 write_beat(&member.device, &own, Durability::Fleeting).await;
                 if !self.array.is_permitted() {
-                    // It may have come over that of another machine, which needs its time to write another one.
+                    // It may have come over that of another machine, which needs its time to write
+                    // another one.
                     self.doubt(Doubt::late(self.world.now()));
                 }
             }
@@ -140,8 +141,9 @@ impl<W: World> Pool<W> {
         Turn::Written
     }
 
-    /// On how many drives the pool has to be seen to be this machine's. On those that are left, as long as the pool goes on with them;
-    /// once it has lost too many for that, which it may not have noticed yet, another machine may have the others.
+    /// On how many drives the pool has to be seen to be this machine's. On those that are left, as
+    /// long as the pool goes on with them; once it has lost too many for that, which it may not
+    /// have noticed yet, another machine may have the others.
     pub(super) fn looks_needed(&self, working: usize) -> usize {
         let (parity, root) = (self.identity.level.parity(), self.root.borrow());
         let wanted = looks_wanted(parity, takes_part(&root));
@@ -155,8 +157,9 @@ impl<W: World> Pool<W> {
         root.members.iter().filter(|member| member.state.takes_part() && !works(member)).count()
     }
 
-    /// More drives have been lost than the pool can go on without. A checkpoint would find that out, but may not be written while it is
-    /// uncertain whose the pool is. The root that is on its way may know of some of them.
+    /// More drives have been lost than the pool can go on without. A checkpoint would find that
+    /// out, but may not be written while it is uncertain whose the pool is. The root that is on its
+    /// way may know of some of them.
     fn halt_if_too_many_are_lost(&self) {
         let parity = self.identity.level.parity();
         let lost = self.missing_of(&self.root.borrow()).min(self.missing_of(&self.root_begun.borrow()));
@@ -201,8 +204,8 @@ impl<W: World> Pool<W> {
         self.array.permit_until(after(began, LEASE));
     }
 
-    /// The roots decide what beats cannot. `ours`: when the pool was this machine's by its beats. Where it is by its roots only, they
-    /// are written anew; returns where.
+    /// The roots decide what beats cannot. `ours`: when the pool was this machine's by its beats.
+    /// Where it is by its roots only, they are written anew; returns where.
     async fn ask_roots(&self, ours: Option<Nanos>) -> Vec<DriveId> {
         if self.root.borrow().incarnation() != self.incarnation {
             self.lose(Loss::Unsure);
@@ -232,8 +235,8 @@ impl<W: World> Pool<W> {
         view_of_roots(&on_drives, &self.root.borrow(), self.looks_needed(working.len()))
     }
 
-    /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted the pool with this drive and without
-    /// the others, which would be taken for the pool's loss.
+    /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted
+    /// the pool with this drive and without the others, which would be taken for the pool's loss.
     ///
     /// # Errors
     /// That machine, if it still beats there.

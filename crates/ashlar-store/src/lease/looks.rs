@@ -25,14 +25,15 @@ pub(super) fn view(own: &Beat, seen: Option<&Beat>) -> View {
     }
 }
 
-/// On how many of its drives a pool of so many `members` has to be seen to be ours: whoever else opens it has one of them at least. It
-/// has all but as many as the level survives; and more than half, unless somebody has said that the others are lost.
+/// On how many of its drives a pool of so many `members` has to be seen to be ours: whoever else
+/// opens it has one of them at least. It has all but as many as the level survives; and more than
+/// half, unless somebody has said that the others are lost.
 pub(super) fn looks_wanted(parity: usize, members: usize) -> usize {
     (parity + 1).min(members.div_ceil(2))
 }
 
-/// Looks in a row that a drive may refuse where it is needed: nothing else is asked of it while nothing is certain, by which it would be
-/// found out.
+/// Looks in a row that a drive may refuse where it is needed: nothing else is asked of it while
+/// nothing is certain, by which it would be found out.
 const REFUSED_MAX: u32 = 3;
 
 #[derive(Clone, Copy)]
@@ -85,8 +86,8 @@ impl Looks {
         self.refused.remove(&drive);
     }
 
-    /// A drive has refused to be looked at. Returns whether it has done so often enough to be given up, if the others do not say whose
-    /// the pool is without it.
+    /// A drive has refused to be looked at. Returns whether it has done so often enough to be given
+    /// up, if the others do not say whose the pool is without it.
     pub fn note_refused(&mut self, drive: DriveId) -> bool {
         let refused = self.refused.entry(drive).or_default();
         *refused += 1;
@@ -135,8 +136,8 @@ fn seen_on<'a>(looks: impl Iterator<Item = &'a Look>, needed: usize) -> Option<N
     began.get(needed.checked_sub(1)?).copied()
 }
 
-/// What the roots on the drives say of a pool whose last root here is `own`. Whoever opens it writes one before anything else, so that
-/// they say it for all time.
+/// What the roots on the drives say of a pool whose last root here is `own`. Whoever opens it
+/// writes one before anything else, so that they say it for all time.
 pub(super) fn view_of_roots(on_drives: &[Vec<Root>], own: &Root, needed: usize) -> View {
     let (incarnation, first) = own.line[0];
     let is_theirs = |root: &Root| root.incarnation() != incarnation && root.generation >= first;

@@ -26,14 +26,15 @@ pub(super) async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<B
     beat.filter(|beat| beat.pool == pool)
 }
 
-/// Returns whether the drive has taken it. One that refuses is dealt with by whoever writes data to it.
+/// Returns whether the drive has taken it. One that refuses is dealt with by whoever writes data to
+/// it.
 pub(super) async fn write_beat<D: Device>(device: &D, beat: &Beat, durability: Durability) -> bool {
     let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
     device.write(Beat::OFFSET, sector, durability).await.is_ok()
 }
 
-/// The machine that has the pool of a drive open, if one beats on it within twelve seconds. Returns at once where none has it open by its
-/// beat.
+/// The machine that has the pool of a drive open, if one beats on it within twelve seconds. Returns
+/// at once where none has it open by its beat.
 pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
     let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;
     world.sleep(SIGN_OF_LIFE).await;
@@ -88,8 +89,8 @@ pub(crate) async fn take<W: World>(
     Ok(Taken { own, at })
 }
 
-/// The beat of whoever had the pool last. Of several that wanted it at once and were refused it, each has left its own on some
-/// drives: then that of another one, which may be open.
+/// The beat of whoever had the pool last. Of several that wanted it at once and were refused it,
+/// each has left its own on some drives: then that of another one, which may be open.
 fn last_before<'a>(before: &'a [Option<Beat>], holder: &Holder) -> Option<&'a Beat> {
     before
         .iter()
@@ -116,8 +117,9 @@ fn cut(name: &str, bytes_max: usize) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// Beats that somebody has written since it was looked `before`. A drive that cannot be read now and then says nothing: where it could not
-/// be read before, it has to be newer than what the others had then.
+/// Beats that somebody has written since it was looked `before`. A drive that cannot be read now
+/// and then says nothing: where it could not be read before, it has to be newer than what the
+/// others had then.
 fn news<'a>(before: &'a [Option<Beat>], after: &'a [Option<Beat>]) -> impl Iterator<Item = &'a Beat> {
     let is_new = |(then, seen): &(&Option<Beat>, &Beat)| match then {
         Some(then) => then != *seen,
@@ -158,11 +160,12 @@ struct Claim<'a> {
     needed: usize,
 }
 
-/// Whether nobody else has claimed it since it was looked before, or has written a beat over the claim: one that was on its way
-/// when its machine was stopped, which goes on.
+/// Whether nobody else has claimed it since it was looked before, or has written a beat over the
+/// claim: one that was on its way when its machine was stopped, which goes on.
 fn settle(claim: &Claim<'_>, after: &[Option<Beat>]) -> Result<(), OpenError> {
     let is_ours = |seen: &Beat| view(claim.own, Some(seen)) == View::Ours;
-    // Where it could not be read before, nothing tells how old a beat is that stands where the claim was.
+    // Where it could not be read before, nothing tells how old a beat is that stands where the
+    // claim was.
     let came_over = claim.before.iter().zip(claim.taken).zip(after);
     let came_over = came_over.filter(|((then, taken), _)| then.is_none() && **taken);
     let came_over = came_over.filter_map(|(_, seen)| seen.as_ref());

@@ -3,8 +3,8 @@ use ashlar_raid::Level;
 use super::*;
 use crate::testing::{Drives, at_once, write_block};
 
-/// What was garbage had filled the other drives: there was no segment left for the checkpoint that says so, and the pool
-/// halted. (`sim --crashes --seed 501800178`)
+/// What was garbage had filled the other drives: there was no segment left for the checkpoint that
+/// says so, and the pool halted. (`sim --crashes --seed 501800178`)
 #[test]
 fn a_drive_stays_as_long_as_garbage_fills_the_others() {
     let drives = Drives::new(Level::RAID1, 3);

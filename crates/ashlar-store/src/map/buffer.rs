@@ -1,11 +1,11 @@
 //! The part of a shard that is in memory: updates go here blind, without asking what they replace.
 //!
-//! An update is *fresh* until a checkpoint begins, *freezing* while that writes it as a delta, and *settled* once it is
-//! in a durable delta. Each location is counted once: when it is displaced, whoever calls [`Buffer::set`] discards it,
-//! and it never becomes part of a run again.
+//! An update is *fresh* until a checkpoint begins, *freezing* while that writes it as a delta, and
+//! *settled* once it is in a durable delta. Each location is counted once: when it is displaced,
+//! whoever calls [`Buffer::set`] discards it, and it never becomes part of a run again.
 //!
-//! A leaf holds the updates of one range of blocks, sixteen bytes each: neighbours are found together, and a range that
-//! is known wholly is an array.
+//! A leaf holds the updates of one range of blocks, sixteen bytes each: neighbours are found
+//! together, and a range that is known wholly is an array.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use crate::format::location::{Location, Pointer};
 use crate::format::page::Value;
 use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
 
-/// Memory that an update takes which is alone in its range, nearly: its leaf, and its share of the tree, whose nodes
-/// are filled to two thirds (92 bytes were measured).
+/// Memory that an update takes which is alone in its range, nearly: its leaf, and its share of the
+/// tree, whose nodes are filled to two thirds (92 bytes were measured).
 pub const UPDATE_BYTES_MAX: usize = 96;
 /// Memory that each further update of a range takes, nearly.
 const NEIGHBOUR_BYTES: usize = 24;
@@ -96,8 +96,8 @@ struct Leaf {
 impl Leaf {
     /// Where the update of `block` is, or would be.
     fn find(&self, block: u8) -> Result<usize, usize> {
-        // Blocks are distinct and in order: that of an update is at least its index, and at most as much higher as
-        // blocks are missing. In a leaf without gaps nothing is left to be searched.
+        // Blocks are distinct and in order: that of an update is at least its index, and at most as
+        // much higher as blocks are missing. In a leaf without gaps nothing is left to be searched.
         let (count, block_index) = (self.updates.len(), usize::from(block));
         let first = block_index.saturating_sub(RANGE_BLOCKS as usize - count);
         let end = (block_index + 1).min(count);
@@ -145,9 +145,10 @@ impl Buffer {
         leaf.get(block_of(key)).map(Update::value)
     }
 
-    /// Sets the value; returns the one that it displaces, if the buffer knew one. `on_disk`: whether the key's group has
-    /// runs, so that the absence of a value must be remembered to hide what they say. What is absent already is no update: the next
-    /// checkpoint would write it once more.
+    /// Sets the value; returns the one that it displaces, if the buffer knew one. `on_disk`:
+    /// whether the key's group has runs, so that the absence of a value must be remembered to hide
+    /// what they say. What is absent already is no update: the next checkpoint would write it once
+    /// more.
     pub fn set(&mut self, key: Key, value: Value, on_disk: impl FnOnce() -> bool) -> Option<Value> {
         if value.is_none() {
             let known = self.get(&key);
@@ -313,8 +314,8 @@ impl Buffer {
         true
     }
 
-    /// `entries`, taken from [`Buffer::settled`], have become part of a run. Returns those that were displaced
-    /// in the meantime: the run brings them back, so they are to be counted again.
+    /// `entries`, taken from [`Buffer::settled`], have become part of a run. Returns those that
+    /// were displaced in the meantime: the run brings them back, so they are to be counted again.
     pub fn distributed(&mut self, entries: &[(Key, Value)]) -> Vec<(Key, Value)> {
         let displaced = |(key, value): &&(Key, Value)| {
             !self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value)
@@ -322,8 +323,8 @@ impl Buffer {
         entries.iter().filter(displaced).copied().collect()
     }
 
-    /// The next checkpoint writes these settled updates again: their deltas go, and no run has them. Those that were
-    /// displaced in the meantime are nobody's any more.
+    /// The next checkpoint writes these settled updates again: their deltas go, and no run has
+    /// them. Those that were displaced in the meantime are nobody's any more.
     pub fn unsettle(&mut self, entries: &[(Key, Value)]) {
         for (key, value) in entries {
             if self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value) {

@@ -1,4 +1,5 @@
-//! A shard's deltas on the drives: the pages that a checkpoint appends, and the directories that lead to them.
+//! A shard's deltas on the drives: the pages that a checkpoint appends, and the directories that
+//! lead to them.
 
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::page::{DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory};
@@ -43,7 +44,8 @@ pub struct Addition {
 }
 
 impl Deltas {
-    /// The deltas that were found on the drives: directories as they are read, from the newest to the oldest.
+    /// The deltas that were found on the drives: directories as they are read, from the newest to
+    /// the oldest.
     pub fn loaded(directories: Vec<(Pointer, Directory)>) -> Self {
         let link = |(at, directory): (Pointer, Directory)| Link::new(at, directory.pages);
         Deltas { chain: directories.into_iter().rev().map(link).collect(), spoiled: false }
@@ -141,8 +143,8 @@ impl Deltas {
         }
     }
 
-    /// How many directories stay as they are: those before the first that is stale, or, if `more` pages are to be added,
-    /// that has room for them.
+    /// How many directories stay as they are: those before the first that is stale, or, if `more`
+    /// pages are to be added, that has room for them.
     fn kept(&self, more: bool) -> usize {
         let replaced = |link: &Link| link.stale || (more && link.has_room());
         self.chain.iter().position(replaced).unwrap_or(self.chain.len())

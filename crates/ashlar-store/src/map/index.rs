@@ -105,8 +105,8 @@ impl Index {
         self.stale
     }
 
-    /// The changed leaves' new pages, and the pages that they replace. Each new one is to be reported to
-    /// [`Index::leaf_written`]; what changes until then counts as changed again.
+    /// The changed leaves' new pages, and the pages that they replace. Each new one is to be
+    /// reported to [`Index::leaf_written`]; what changes until then counts as changed again.
     pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
         self.stale = false;
         (self.changed, self.grown) = Default::default();

@@ -1,4 +1,5 @@
-//! One shard: its buffer, the groups with their runs, and what their index looks like on the drives.
+//! One shard: its buffer, the groups with their runs, and what their index looks like on the
+//! drives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
@@ -21,8 +22,8 @@ pub const RUNS_MAX: usize = 5;
 /// Single blocks of a group that a zero range may hide one by one; more are hidden by a cut.
 const HIDDEN_SINGLY_MAX: u64 = 16;
 
-/// Bytes of a group's runs in its leaf from which it is crowded: it has to be merged before it gets another run, and no
-/// cut is added to it.
+/// Bytes of a group's runs in its leaf from which it is crowded: it has to be merged before it gets
+/// another run, and no cut is added to it.
 const CROWDED_BYTES: usize = LEAF_BYTES_MAX / 2;
 const _: () = assert!(CROWDED_BYTES + RUN_BYTES_MAX + CUT_BYTES <= LEAF_BYTES_MAX, "a leaf holds any group");
 
@@ -135,7 +136,8 @@ impl Shard {
         groups.into_iter().for_each(|group| self.hide(group, layer, blocks, ledger));
     }
 
-    /// Groups in which the shard may have anything of `blocks`: the first `count` of them, and perhaps more.
+    /// Groups in which the shard may have anything of `blocks`: the first `count` of them, and
+    /// perhaps more.
     pub fn first_groups_that_hold(
         &self,
         family: Family,
@@ -169,8 +171,8 @@ impl Shard {
         self.changed(group);
     }
 
-    /// Replaces the runs that were merged (the group's oldest) by `merged`, if anything is left of them. Cuts that
-    /// have come or grown since stay.
+    /// Replaces the runs that were merged (the group's oldest) by `merged`, if anything is left of
+    /// them. Cuts that have come or grown since stay.
     pub fn install_merged(&mut self, group: GroupKey, merged_runs: &[Run], merged: Option<Run>) {
         let runs = self.groups.get_mut(&group).expect("a group that is being merged stays");
         let newer = runs.len() - merged_runs.len();
@@ -204,11 +206,11 @@ impl Shard {
         self.deltas.are_thin(self.buffer.settled_len())
     }
 
-    /// Takes the oldest pages of the deltas, which hold these updates, out of the chain: the next checkpoint writes again
-    /// what of them still holds. Returns what is not needed any more.
+    /// Takes the oldest pages of the deltas, which hold these updates, out of the chain: the next
+    /// checkpoint writes again what of them still holds. Returns what is not needed any more.
     ///
-    /// The oldest, because the buffer does not know an update that says that there is nothing, and the chain needs it for
-    /// as long as an older one says otherwise.
+    /// The oldest, because the buffer does not know an update that says that there is nothing, and
+    /// the chain needs it for as long as an older one says otherwise.
     pub fn compact(&mut self, pages: usize, updates: &[(Key, Value)]) -> Vec<Pointer> {
         self.buffer.unsettle(updates);
         self.deltas.drop_oldest(pages)
@@ -236,7 +238,8 @@ impl Shard {
         inside.chain(self.deltas.pages_in(segment).map(|page| (PageOwner::Deltas, page))).collect()
     }
 
-    /// Has the next checkpoint write what of the index and of the deltas' directories lies in `segment`.
+    /// Has the next checkpoint write what of the index and of the deltas' directories lies in
+    /// `segment`.
     pub fn touch_pages_in(&mut self, segment: SegmentId) {
         self.index.touch_pages_in(segment);
         self.deltas.touch_directories_in(segment);

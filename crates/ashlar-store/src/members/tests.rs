@@ -74,7 +74,8 @@ fn a_drive_that_missed_only_the_last_root_is_a_member() {
     }
 }
 
-/// A copy of a drive that somebody had put in its place counted as the drive, and what it had missed was found out by read after read.
+/// A copy of a drive that somebody had put in its place counted as the drive, and what it had
+/// missed was found out by read after read.
 #[test]
 fn a_drive_that_missed_more_roots_than_a_power_failure_explains_is_stale() {
     let mut newest = root(&[(2, 20), (1, 1)], 25, &[]);
@@ -113,8 +114,8 @@ fn a_drive_that_is_not_the_member_it_was_is_stale() {
 
 #[test]
 fn the_root_of_a_checkpoint_that_did_not_end_makes_no_line_of_its_own() {
-    // The power failed after root 20 was on drive 0 alone. The pool was opened without that drive, from root 19, and
-    // so has another root 20. Drive 0 came back, and the pool refused to open.
+    // The power failed after root 20 was on drive 0 alone. The pool was opened without that drive,
+    // from root 19, and so has another root 20. Drive 0 came back, and the pool refused to open.
     let newest = root(&[(2, 20), (1, 1)], 30, &[0]);
     let unfinished = root(&[(1, 1)], 20, &[]);
     assert_eq!(standing(&newest, &superblock(0), Some(&unfinished)), Standing::Stale);
@@ -230,8 +231,8 @@ fn a_line_that_too_few_drives_are_on_never_acknowledged_anything() {
 
 #[test]
 fn a_drive_that_a_line_named_absent_is_not_counted_for_it() {
-    // Two parities. Drive 2 failed; the root that says so came to drive 3 alone. Then 0, 1 and 2 were opened without 3.
-    // Now 3 is back, and 2 is away: they never were on a line together.
+    // Two parities. Drive 2 failed; the root that says so came to drive 3 alone. Then 0, 1 and 2
+    // were opened without 3. Now 3 is back, and 2 is away: they never were on a line together.
     let newest = root_of(4, &[(2, 20), (1, 1)], 30, &[3]);
     let unfinished = root_of(4, &[(1, 1)], 22, &[2]);
     assert_eq!(standing(&newest, &superblock(3), Some(&unfinished)), Standing::Diverged);
@@ -240,7 +241,8 @@ fn a_drive_that_a_line_named_absent_is_not_counted_for_it() {
 
 #[test]
 fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
-    // Drives 1 and 2 named drive 0 absent. Drive 2, which could tell how far the two of them went, is not given.
+    // Drives 1 and 2 named drive 0 absent. Drive 2, which could tell how far the two of them went,
+    // is not given.
     let newest = root(&[(2, 20), (1, 1)], 30, &[1, 2]);
     let others = root(&[(3, 20), (1, 1)], 22, &[0]);
     let one_parity = |given: &[(u16, &Root)]| verdict(given, &newest, 1);
@@ -251,8 +253,8 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
     ));
 }
 
-/// The root that names drive 2 absent came to drive 1 alone, as the power failed. Drive 1 was given up as "used without
-/// the others" when it came back to the pool that 0 and 2 went on with.
+/// The root that names drive 2 absent came to drive 1 alone, as the power failed. Drive 1 was given
+/// up as "used without the others" when it came back to the pool that 0 and 2 went on with.
 #[test]
 fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
@@ -267,8 +269,9 @@ fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     assert!(!has_gone(&other, &newest, 1));
 }
 
-/// Machine 2 had opened drive 1 alone, which was away, and written to it. Machine 1 replaced drive 0, too; then drive 1 came back there,
-/// and what machine 2 had acknowledged was overwritten without a word.
+/// Machine 2 had opened drive 1 alone, which was away, and written to it. Machine 1 replaced drive
+/// 0, too; then drive 1 came back there, and what machine 2 had acknowledged was overwritten
+/// without a word.
 #[test]
 fn a_drive_that_went_on_without_others_is_known_as_that_also_after_those_were_removed() {
     let alone = root_of(2, &[(3, 21), (1, 1)], 22, &[0]);
@@ -291,9 +294,10 @@ fn of_two_roots_of_one_generation_the_one_on_more_drives_is_the_newest() {
     }
 }
 
-/// Seed 10700514: the power failed after a root was on drive 1 alone of two. Drive 0 was opened without it and went on, and the
-/// power failed again after its first root. With both back it was as good as tossed which of the two roots was the newest; if it
-/// was that of drive 1, the pool was refused because drive 0 had been used alone.
+/// Seed 10700514: the power failed after a root was on drive 1 alone of two. Drive 0 was opened
+/// without it and went on, and the power failed again after its first root. With both back it was
+/// as good as tossed which of the two roots was the newest; if it was that of drive 1, the pool was
+/// refused because drive 0 had been used alone.
 #[test]
 fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_the_newest() {
     let unfinished = root_of(2, &[(1, 1)], 20, &[]);
@@ -305,8 +309,9 @@ fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_t
     }
 }
 
-/// A new drive that failed while what an old one had was being restored, on it among others, counted as a second loss: the pool
-/// halted, and could not be opened any more, though every segment had all that it needs.
+/// A new drive that failed while what an old one had was being restored, on it among others,
+/// counted as a second loss: the pool halted, and could not be opened any more, though every
+/// segment had all that it needs.
 #[test]
 fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
     let known = root_of(5, &[(1, 1)], 20, &[3, 4]);
@@ -320,7 +325,8 @@ fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
     assert_eq!(lost(&known, &apart, &is_gone), 1);
     assert_eq!(lost(&known, &together, &is_gone), 2);
     assert_eq!(lost(&known, &thin, &is_gone), 2);
-    // Of two that were there at the last root nobody knows that they have not gone on by themselves.
+    // Of two that were there at the last root nobody knows that they have not gone on by
+    // themselves.
     assert_eq!(lost(&root_of(5, &[(1, 1)], 20, &[]), &apart, &is_gone), 2);
     assert_eq!(lost(&known, &apart, &|drive| drive.0 >= 2), 3);
     assert_eq!(lost(&known, &apart, &|_| false), 0);

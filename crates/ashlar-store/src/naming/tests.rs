@@ -189,7 +189,8 @@ fn a_drive_of_which_one_copy_takes_the_name_says_it() {
     assert_each_generation_has_one_name(&drives);
 }
 
-/// The daemon is killed between the two copies of the only drive that had been told, and the next rename does not come to that one.
+/// The daemon is killed between the two copies of the only drive that had been told, and the next
+/// rename does not come to that one.
 #[test]
 fn a_rename_after_one_that_was_cut_between_two_copies_has_a_generation_of_its_own() {
     let drives = drives();
@@ -206,7 +207,8 @@ fn a_rename_after_one_that_was_cut_between_two_copies_has_a_generation_of_its_ow
     assert_eq!(newest_name(&drives), "tank");
 }
 
-/// It has a generation above those of the others, which a rename that does not come to it must outdo.
+/// It has a generation above those of the others, which a rename that does not come to it must
+/// outdo.
 #[test]
 fn a_drive_that_had_come_back_does_not_undo_a_rename_that_it_refuses() {
     let drives = drives();

@@ -16,7 +16,8 @@ fn seconds_left(done: &Done, bytes_left: u64, now: Duration) -> Option<u64> {
     done.progress(bytes_left, at(now)).remaining.map(|remaining| remaining.as_secs_f64().round() as u64)
 }
 
-/// It went by the average since the beginning: half an hour after it was slowed down it still promised minutes.
+/// It went by the average since the beginning: half an hour after it was slowed down it still
+/// promised minutes.
 #[test]
 fn what_remains_follows_from_how_fast_it_goes_of_late() {
     let done = Done::default();

@@ -24,8 +24,9 @@ pub(crate) struct ColumnMove {
     pub gain: f64,
 }
 
-/// The column of a segment that is most worth moving, if any is: the one on its fullest drive, to the emptiest that it does not
-/// lie on. Afterwards the one is no emptier than the other, so that no column goes back and forth.
+/// The column of a segment that is most worth moving, if any is: the one on its fullest drive, to
+/// the emptiest that it does not lie on. Afterwards the one is no emptier than the other, so that
+/// no column goes back and forth.
 pub(crate) fn best_move(geometry: &Geometry, loads: &Loads) -> Option<ColumnMove> {
     let by_part = |one: &Load, other: &Load| part_with(*one, 0.0).total_cmp(&part_with(*other, 0.0));
     let own = geometry.columns.iter().enumerate();

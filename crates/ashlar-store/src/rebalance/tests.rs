@@ -52,7 +52,8 @@ fn next(pool: &Pool<StillWorld>) -> Option<RebalanceTask> {
     pool.rebalance_is_ready().then(|| pool.next_rebalance()).flatten()
 }
 
-/// Does what is to be done until that is none of the `wanted`. Returns how much that was, and what comes next.
+/// Does what is to be done until that is none of the `wanted`. Returns how much that was, and what
+/// comes next.
 fn rebalance(
     pool: &Pool<StillWorld>,
     wanted: impl Fn(&RebalanceTask) -> bool,
@@ -196,7 +197,8 @@ fn a_lost_drive_is_made_good_first() {
     assert!(pool.rebalance_progress().is_some(), "it goes on after that");
 }
 
-/// A second drive was added while what lived was spread over the first, and what had been written in between stayed narrow.
+/// A second drive was added while what lived was spread over the first, and what had been written
+/// in between stayed narrow.
 #[test]
 fn who_asks_again_means_all_that_lives_by_then() {
     let mut drives = Drives::new(Level::RAID6, 4);
@@ -238,8 +240,8 @@ fn where_a_column_was_is_not_written_while_it_is_still_read() {
     assert!(is_free(&pool));
 }
 
-/// Whatever hosts overwrote elsewhere made another segment that of which least lives, and what had been read of the first was read for
-/// nothing.
+/// Whatever hosts overwrote elsewhere made another segment that of which least lives, and what had
+/// been read of the first was read for nothing.
 #[test]
 fn a_segment_that_has_begun_to_be_widened_is_finished_before_another_of_which_less_lives_by_now() {
     let mut drives = Drives::new(Level::RAID5, 4);

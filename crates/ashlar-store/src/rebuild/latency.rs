@@ -1,4 +1,5 @@
-//! Holding a latency: how much of the time a rebuild may have while hosts are to be answered within a given time.
+//! Holding a latency: how much of the time a rebuild may have while hosts are to be answered within
+//! a given time.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -10,22 +11,26 @@ use hdrhistogram::Histogram;
 const WINDOW: Duration = Duration::from_millis(500);
 const WINDOW_MAX: Duration = Duration::from_secs(5);
 
-/// Answers that say that 99 of 100 came in time: of fewer none may be late, but that none was says little.
+/// Answers that say that 99 of 100 came in time: of fewer none may be late, but that none was says
+/// little.
 const ANSWERS_MIN: u64 = 100;
 
-/// The share that a rebuild begins with, in thousandths: hosts are not to pay for what is found out about them.
+/// The share that a rebuild begins with, in thousandths: hosts are not to pay for what is found out
+/// about them.
 const SHARE_FIRST: u16 = 200;
 
 /// What it has in any case, or a latency that hosts never have would keep it from its end.
 const SHARE_MIN: u16 = 10;
 const SHARE_MAX: u16 = 1000;
 
-/// The part of the share that is added to it after each window in which hosts were answered in time. About as many answers come late
-/// as the share is large, and just enough do at some share: going up from a half of that to a quarter more, again and again, the
-/// share is 0.9 of it on average. Steps of the same size for all would overshoot a small one for most of the time.
+/// The part of the share that is added to it after each window in which hosts were answered in
+/// time. About as many answers come late as the share is large, and just enough do at some share:
+/// going up from a half of that to a quarter more, again and again, the share is 0.9 of it on
+/// average. Steps of the same size for all would overshoot a small one for most of the time.
 const GROWTH_DIVISOR: u16 = 4;
 
-/// The longest answer that is told from longer ones, in microseconds, and how many digits of an answer count.
+/// The longest answer that is told from longer ones, in microseconds, and how many digits of an
+/// answer count.
 const ANSWER_US_MAX: u64 = 60_000_000;
 const ANSWER_DIGITS: u8 = 2;
 
@@ -55,7 +60,8 @@ impl Holding {
         self.answers.borrow_mut().saturating_record(after.as_micros() as u64);
     }
 
-    /// Part of the time that the rebuild may have now, in thousandths, if 99 of 100 answers are to come within `target`.
+    /// Part of the time that the rebuild may have now, in thousandths, if 99 of 100 answers are to
+    /// come within `target`.
     pub fn share(&self, target: Duration, now: Nanos) -> u16 {
         let Some(began) = self.window_began.get() else {
             self.window_began.set(Some(now));
@@ -85,7 +91,8 @@ fn is_over(elapsed: Duration, answers: u64, are_late: bool) -> bool {
     elapsed >= WINDOW && is_told || elapsed >= WINDOW_MAX
 }
 
-/// The share after a window: half of it if hosts waited for too long, more if they did not, or did nothing.
+/// The share after a window: half of it if hosts waited for too long, more if they did not, or did
+/// nothing.
 fn next_share(share: u16, are_late: bool) -> u16 {
     let next = if are_late { share / 2 } else { share + share / GROWTH_DIVISOR };
     next.clamp(SHARE_MIN, SHARE_MAX)

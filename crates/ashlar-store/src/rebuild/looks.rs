@@ -1,5 +1,5 @@
-//! When segments are looked for that are to be restored: where those that are left cannot be restored yet, or cannot be read, each
-//! turn of upkeep would walk over all of them.
+//! When segments are looked for that are to be restored: where those that are left cannot be
+//! restored yet, or cannot be read, each turn of upkeep would walk over all of them.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -22,7 +22,8 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// The next look may be now: there is something to do, or what was to be waited for has changed.
+    /// The next look may be now: there is something to do, or what was to be waited for has
+    /// changed.
     pub fn at_once(&self, now: Nanos) {
         self.next.at_once(now);
         self.is_awaited.set(false);

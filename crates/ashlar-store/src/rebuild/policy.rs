@@ -23,7 +23,8 @@ pub(crate) struct Damaged {
     pub spare: usize,
     /// Columns that are to be elsewhere.
     pub columns: usize,
-    /// It was made with fewer parity columns than the level has, when fewer drives were left: what lives is to be written anew.
+    /// It was made with fewer parity columns than the level has, when fewer drives were left: what
+    /// lives is to be written anew.
     pub is_thin: bool,
     /// Nothing of it lives, or everything has been copied: the next root frees it.
     pub is_empty: bool,
@@ -37,8 +38,9 @@ impl Damaged {
     }
 }
 
-/// The segments to restore, in order: those first that are nearest to being lost; among those the one that has begun. There may be
-/// hundreds of thousands, and each is restored in steps: they are looked for once for each loss, and again when all are done.
+/// The segments to restore, in order: those first that are nearest to being lost; among those the
+/// one that has begun. There may be hundreds of thousands, and each is restored in steps: they are
+/// looked for once for each loss, and again when all are done.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// The drives that they lie on, and are not to.
@@ -48,7 +50,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// The segment to restore next. `damage`: what a segment lacks now; `search`: all that lack something.
+    /// The segment to restore next. `damage`: what a segment lacks now; `search`: all that lack
+    /// something.
     pub fn next<S: Iterator<Item = Damaged>>(
         &mut self,
         unreleased: &[DriveId],

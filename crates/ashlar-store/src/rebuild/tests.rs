@@ -40,7 +40,8 @@ fn degraded(level: Level, drives: usize) -> Rc<Pool<StillWorld>> {
     pool
 }
 
-/// The same of a pool whose stripes are as wide as it is, with more blocks in each segment than are read in a part.
+/// The same of a pool whose stripes are as wide as it is, with more blocks in each segment than are
+/// read in a part.
 fn degraded_of_small_blocks() -> Rc<Pool<StillWorld>> {
     let pool = Drives::new(Level::RAID5, 4).open();
     for first in (0..4 * BATCHES).map(|nth| nth * SMALL_BLOCKS) {
@@ -100,7 +101,8 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
     assert_only_lacks(&pool, first);
 }
 
-/// It was written anew as a whole in one step, for which hosts waited 12 to 36 ms where chunks are of 1 MiB.
+/// It was written anew as a whole in one step, for which hosts waited 12 to 36 ms where chunks are
+/// of 1 MiB.
 #[test]
 fn hosts_have_their_share_between_parts_of_a_segment_that_is_written_anew() {
     let pool = degraded_of_small_blocks();
@@ -146,7 +148,8 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     assert_eq!(obstacle(), Some(Obstacle::Unreadable));
 }
 
-/// A pool in which segments can be restored where they lie, but for one: a block of it that is on another drive cannot be read.
+/// A pool in which segments can be restored where they lie, but for one: a block of it that is on
+/// another drive cannot be read.
 fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
     let pool = Drives::new("2+1".parse().expect("a level"), 5).open();
     (0..4 * BATCHES).for_each(|nth| write_block(&pool, nth));
@@ -158,8 +161,8 @@ fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
     (pool, at.segment())
 }
 
-/// What lived there stayed without redundancy as long as the sector could not be read, and the pool without the chance to lose another
-/// drive.
+/// What lived there stayed without redundancy as long as the sector could not be read, and the pool
+/// without the chance to lose another drive.
 #[test]
 fn what_can_be_read_is_restored_also_of_a_segment_of_which_something_cannot() {
     let (pool, id) = degraded_with_a_bad_sector();
@@ -188,8 +191,8 @@ fn what_is_restored_counts_before_a_root_says_so() {
     at_once(pool.checkpoint(false)).expect("the first has been made good");
 }
 
-/// What had been written anew was counted where it had been, on both, until a root freed that; and the root that would have was not
-/// written for it.
+/// What had been written anew was counted where it had been, on both, until a root freed that; and
+/// the root that would have was not written for it.
 #[test]
 fn what_is_empty_counts_for_nothing_when_another_drive_is_lost_before_a_root_says_so() {
     let pool = degraded_of_small_blocks();
@@ -199,8 +202,8 @@ fn what_is_empty_counts_for_nothing_when_another_drive_is_lost_before_a_root_say
     at_once(pool.checkpoint(false)).expect("the first has been made good");
 }
 
-/// Whoever waited for it was told after ten seconds that nothing can be rebuilt, where the share of the time is small and roots are
-/// slow.
+/// Whoever waited for it was told after ten seconds that nothing can be rebuilt, where the share of
+/// the time is small and roots are slow.
 #[test]
 fn a_rebuild_goes_on_until_a_root_says_that_all_is_restored() {
     let pool = degraded(Level::RAID1, 4);
@@ -211,8 +214,9 @@ fn a_rebuild_goes_on_until_a_root_says_that_all_is_restored() {
     assert_eq!(left(), None);
 }
 
-/// A pause of some microseconds was over between the look at what is to be done and the rest that was to last as long: in a pool
-/// without hosts an evacuation stood still until something else was to be done.
+/// A pause of some microseconds was over between the look at what is to be done and the rest that
+/// was to last as long: in a pool without hosts an evacuation stood still until something else was
+/// to be done.
 #[test]
 fn a_turn_that_comes_just_before_a_rest_is_taken() {
     let pool = degraded(Level::RAID1, 4);
@@ -231,8 +235,9 @@ fn a_root_says_what_is_restored_from_time_to_time() {
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
 }
 
-/// Collection emptied it meanwhile and a checkpoint freed it. Nobody gave back what had been reserved for its column, and a segment
-/// that came to the same number would have been restored from the row on that this one had come to.
+/// Collection emptied it meanwhile and a checkpoint freed it. Nobody gave back what had been
+/// reserved for its column, and a segment that came to the same number would have been restored
+/// from the row on that this one had come to.
 #[test]
 fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let pool = degraded(Level::RAID1, 4);

@@ -35,8 +35,9 @@ impl Verdict {
     }
 }
 
-/// Whether the maps of the newest root may name what the batch holds though it comes after the root's floor. Of what hosts have
-/// written a replay says everything again; pages of the maps and moves are named before that.
+/// Whether the maps of the newest root may name what the batch holds though it comes after the
+/// root's floor. Of what hosts have written a replay says everything again; pages of the maps and
+/// moves are named before that.
 fn may_be_named(header: &BatchHeader) -> bool {
     let is_named = |record: &Record| matches!(record.kind, RecordKind::Metadata | RecordKind::Move { .. });
     header.records.iter().any(is_named)
@@ -46,8 +47,8 @@ fn may_be_named(header: &BatchHeader) -> bool {
 pub(super) type Complete = BTreeMap<u64, Lsn>;
 
 impl<W: World> Pool<W> {
-    /// Decides which batches of a segment count, and seals the segment with them. One that holds none is given back,
-    /// or may be used for what recovery writes.
+    /// Decides which batches of a segment count, and seals the segment with them. One that holds
+    /// none is given back, or may be used for what recovery writes.
     pub(super) async fn judge(
         &self,
         id: SegmentId,
@@ -89,7 +90,8 @@ impl<W: World> Pool<W> {
         match image.examine(found).await {
             None => Verdict::Torn,
             Some(examined) if examined.redundant => Verdict::Whole,
-            // The root may name what is in it, where it is: that stays, and gets its redundancy there.
+            // The root may name what is in it, where it is: that stays, and gets its redundancy
+            // there.
             Some(_) if may_be_named(&found.header) => {
                 let lacking = self.check_batch(image, found).await.sum().unrepaired;
                 if lacking > 0 {
@@ -105,8 +107,9 @@ impl<W: World> Pool<W> {
     fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {
         let mut segments = self.segments.borrow_mut();
         let segment = segments.get_mut(id).expect("scanned");
-        // Pages of the maps matter only to a root that names them, and such a root would say that the segment was opened:
-        // these are of a checkpoint that did not come to its end. The next one may need the segment as much as that did.
+        // Pages of the maps matter only to a root that names them, and such a root would say that
+        // the segment was opened: these are of a checkpoint that did not come to its end. The next
+        // one may need the segment as much as that did.
         if segment.state == SegmentState::Window && replays.iter().all(Replay::is_of_pages) {
             return segments.reuse_window(id);
         }
@@ -125,9 +128,9 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The rows, and those between the last accepted ones and them. Batches of a segment have rising numbers: what lies before
-/// one that is known to be durable was durable, too. If its header cannot be read now, it still is no hole that collection
-/// may skip.
+/// The rows, and those between the last accepted ones and them. Batches of a segment have rising
+/// numbers: what lies before one that is known to be durable was durable, too. If its header cannot
+/// be read now, it still is no hole that collection may skip.
 fn with_all_before(accepted: &[RowExtent], rows: RowExtent) -> RowExtent {
     let from = accepted.last().map_or(0, |last| last.row + last.rows);
     RowExtent { row: from, rows: rows.row + rows.rows - from }

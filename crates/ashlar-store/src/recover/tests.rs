@@ -60,7 +60,8 @@ fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next(
     assert_eq!(drives.open().segments.borrow().usable_striped(), usable);
 }
 
-/// A root that names them may have come to a drive that is away: it could not be read when the drive was back.
+/// A root that names them may have come to a drive that is away: it could not be read when the
+/// drive was back.
 #[test]
 fn pages_of_an_unfinished_checkpoint_are_the_last_that_are_written_over() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -74,7 +75,8 @@ fn pages_of_an_unfinished_checkpoint_are_the_last_that_are_written_over() {
     assert_ne!(written_by(&replayed(&drives)), unfinished);
 }
 
-/// What was on its way when the power failed had used up the window, and there was none for writing it anew.
+/// What was on its way when the power failed had used up the window, and there was none for writing
+/// it anew.
 #[test]
 fn recovery_has_room_when_the_window_is_used_up() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -91,8 +93,8 @@ fn recovery_has_room_when_the_window_is_used_up() {
     drives.open();
 }
 
-/// They were neither counted, nor written anew as what hosts have written is: what lived in them was not copied when a drive
-/// was lost.
+/// They were neither counted, nor written anew as what hosts have written is: what lived in them
+/// was not copied when a drive was lost.
 #[test]
 fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -115,8 +117,8 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     assert!(sector()[..] == before[..]);
 }
 
-/// The newest root had come to one drive only. A start that was cut wrote over what the root before it needs, and the next one,
-/// without that drive, chose that root.
+/// The newest root had come to one drive only. A start that was cut wrote over what the root before
+/// it needs, and the next one, without that drive, chose that root.
 #[test]
 fn a_start_first_gives_its_root_to_all_members() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -136,8 +138,9 @@ fn a_start_first_gives_its_root_to_all_members() {
     assert_eq!(slot(0)[..], slot(1)[..]);
 }
 
-/// One start had come round to a segment's number, and its chunk was the same. Behind what was new lay what the start had written
-/// there before: recovery took it for durable, and all between the two with it, which a scrub called lost. (`sim --seed 2108`)
+/// One start had come round to a segment's number, and its chunk was the same. Behind what was new
+/// lay what the start had written there before: recovery took it for durable, and all between the
+/// two with it, which a scrub called lost. (`sim --seed 2108`)
 #[test]
 fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new() {
     let drives = Drives::new(Level::RAID1, 2);
@@ -167,8 +170,8 @@ fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
     segments.reuse_window(id);
 }
 
-/// A start that was cut before it came to a root, and the next, which begins where it began, wrote under the same numbers, in the
-/// same places.
+/// A start that was cut before it came to a root, and the next, which begins where it began, wrote
+/// under the same numbers, in the same places.
 #[test]
 fn starts_from_the_same_root_do_not_share_numbers() {
     let drives = Drives::new(Level::RAID1, 2);

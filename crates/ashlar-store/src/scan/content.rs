@@ -41,8 +41,8 @@ impl Content<'_> {
         columns
     }
 
-    /// Sectors that cannot be right: unreadable, of a fragment with a wrong checksum, of a header that differs, or
-    /// with bytes where there should be none.
+    /// Sectors that cannot be right: unreadable, of a fragment with a wrong checksum, of a header
+    /// that differs, or with bytes where there should be none.
     pub fn suspects<W: World>(&self, image: &Image<'_, W>) -> Vec<(usize, u32)> {
         let rows = self.header.header.rows;
         let mut suspects: Vec<(usize, u32)> = self.wrong_sectors();
@@ -93,8 +93,9 @@ impl Content<'_> {
         wrong
     }
 
-    /// The sector of a column in which what ends at byte `end` is not followed by zeros to the end of its slot. No checksum
-    /// covers these, and what is reconstructed with their help would be wrong.
+    /// The sector of a column in which what ends at byte `end` is not followed by zeros to the end
+    /// of its slot. No checksum covers these, and what is reconstructed with their help would be
+    /// wrong.
     fn wrong_padding(&self, column: usize, end: usize) -> Option<(usize, u32)> {
         let padding = &self.columns[column][end..end.next_multiple_of(SLOT_BYTES)];
         let sector = || self.first_row + ((end - 1) / SECTOR_BYTES) as u32;

@@ -11,13 +11,15 @@ use crate::pool::Pool;
 use crate::scan::{Expected, Image};
 use crate::segments::pin;
 
-/// Places that wait to be made right. What finds no room is found again, by the next read or by a scrub.
+/// Places that wait to be made right. What finds no room is found again, by the next read or by a
+/// scrub.
 const WAITING_MAX: usize = 256;
 
 /// Places that are made right before somebody else has a turn.
 const PLACES_A_STEP: usize = 4;
 
-/// Places that could not be made right, and are left to the next scrub: each read of them would order it anew.
+/// Places that could not be made right, and are left to the next scrub: each read of them would
+/// order it anew.
 const HOPELESS_MAX: usize = 1024;
 
 /// A row of a segment.
@@ -63,8 +65,8 @@ impl Wounds {
 }
 
 impl<W: World> Pool<W> {
-    /// A read of what lies at `location` has shown how its drive is: if that works and did not give it right, it is made
-    /// right soon.
+    /// A read of what lies at `location` has shown how its drive is: if that works and did not give
+    /// it right, it is made right soon.
     pub fn heal_after(&self, geometry: &Geometry, location: Location, source: Source) {
         let is_working = || self.array.working(geometry.columns[location.column()].drive).is_some();
         if matches!(source, Source::Missing | Source::Lie)

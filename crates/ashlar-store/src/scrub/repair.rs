@@ -28,8 +28,9 @@ impl BatchCheck {
 }
 
 impl<W: World> Pool<W> {
-    /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The caller keeps the segment
-    /// pinned, and lets nothing move its columns: what is written here must not come into a chunk that is another's.
+    /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The
+    /// caller keeps the segment pinned, and lets nothing move its columns: what is written here
+    /// must not come into a chunk that is another's.
     pub async fn check_batch(&self, image: &mut Image<'_, W>, found: &Found) -> BatchCheck {
         let geometry = image.geometry();
         let mut check = BatchCheck::default();
@@ -48,7 +49,8 @@ impl<W: World> Pool<W> {
         check
     }
 
-    /// Writes neighbouring sectors of a column as they should be. `columns`: those of the batch that begins at `first_row`.
+    /// Writes neighbouring sectors of a column as they should be. `columns`: those of the batch
+    /// that begins at `first_row`.
     async fn repair_run(
         &self,
         geometry: &Geometry,

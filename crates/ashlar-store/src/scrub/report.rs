@@ -53,7 +53,8 @@ pub struct ScrubReport {
     pub finished_at: Option<u64>,
     /// Part of the rows that has been looked at, 0 to 1.
     pub part_done: f64,
-    /// How long it takes from now on, if it goes on as it has since it began. `None`: that is not known, or it does not run.
+    /// How long it takes from now on, if it goes on as it has since it began. `None`: that is not
+    /// known, or it does not run.
     pub remaining: Option<Duration>,
     /// Bytes of columns that were looked at, parity included.
     pub bytes_checked: u64,
@@ -90,7 +91,8 @@ impl ScrubReport {
 /// What of scrubs goes where the pool goes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ScrubRecord {
-    /// When the time to the next one began, in Unix seconds: the end of the last one, or the pool's first start. 0: never.
+    /// When the time to the next one began, in Unix seconds: the end of the last one, or the pool's
+    /// first start. 0: never.
     pub counted_from: u64,
     /// The last one that was finished began then, in Unix seconds.
     pub started_at: u64,

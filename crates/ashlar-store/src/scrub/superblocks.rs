@@ -1,4 +1,5 @@
-//! The two superblocks of each drive: one is enough, so what is wrong with the other is made right while there is one.
+//! The two superblocks of each drive: one is enough, so what is wrong with the other is made right
+//! while there is one.
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 
@@ -48,8 +49,8 @@ impl<W: World> Pool<W> {
             };
             let repaired = match &right {
                 Some(right) => self.rewrite_superblock(drive, copy.offset, right).await,
-                // Where the second one is, only a superblock tells for sure. The drive works until the pool is closed: time to
-                // replace it.
+                // Where the second one is, only a superblock tells for sure. The drive works until
+                // the pool is closed: time to replace it.
                 None => false,
             };
             let (repaired, unrepaired) = if repaired { (1, 0) } else { (0, 1) };

@@ -164,7 +164,8 @@ fn bytes_that_no_checksum_covers_are_set_right_as_well() {
     assert_eq!(written.sector(0, 2)[header_end + 1], 0);
 }
 
-/// The sector that holds them passed for right, and what was reconstructed with its help was wrong whatever was left out.
+/// The sector that holds them passed for right, and what was reconstructed with its help was wrong
+/// whatever was left out.
 #[test]
 fn bytes_that_no_checksum_covers_are_set_right_while_another_drive_is_missing() {
     let written = Written::new(Level::RAID6, 5);
@@ -216,8 +217,8 @@ fn batches_that_are_on_their_way_are_left_alone() {
     }
 }
 
-/// The step ended within it, and when the next one began there, it was known to be written: what came before that row was thought
-/// to be all of it, and the rest lost.
+/// The step ended within it, and when the next one began there, it was known to be written: what
+/// came before that row was thought to be all of it, and the rest lost.
 #[test]
 fn a_batch_that_is_on_its_way_when_a_scrub_comes_to_it_is_not_looked_at_from_its_middle() {
     let written = Written::with(10, Level::RAID5, 3);
@@ -393,7 +394,8 @@ fn a_scrub_that_was_stopped_does_not_go_on_after_a_restart() {
     assert!(!written.pool.scrub_is_wanted());
 }
 
-/// The other one is enough to go on with, and nobody wrote this one again: the next fault cost the drive.
+/// The other one is enough to go on with, and nobody wrote this one again: the next fault cost the
+/// drive.
 #[test]
 fn a_superblock_that_is_wrong_is_written_anew_from_the_other() {
     let written = Written::new(Level::RAID5, 4);

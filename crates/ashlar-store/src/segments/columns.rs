@@ -1,4 +1,5 @@
-//! Columns: the chunks that they take when a table is loaded, and moves to others while their segment stays.
+//! Columns: the chunks that they take when a table is loaded, and moves to others while their
+//! segment stays.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +52,8 @@ impl Segments {
         }
     }
 
-    /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest first.
+    /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest
+    /// first.
     fn drives_beside(&self, id: SegmentId, drives: &[DriveId]) -> Vec<DriveId> {
         let geometry = &self.entries[&id].geometry;
         let own: BTreeSet<DriveId> = geometry.columns.iter().map(|column| column.drive).collect();
@@ -73,8 +75,9 @@ impl Segments {
         free.map(|chunks| chunks.len() as u64).max().unwrap_or(0)
     }
 
-    /// Takes a chunk for each of the columns, on drives that the segment does not lie on. They are nobody's until
-    /// [`Self::move_columns`] or [`Self::give_back`]. `None` if there is not room for all.
+    /// Takes a chunk for each of the columns, on drives that the segment does not lie on. They are
+    /// nobody's until [`Self::move_columns`] or [`Self::give_back`]. `None` if there is not room
+    /// for all.
     pub fn reserve_columns(
         &mut self,
         id: SegmentId,
@@ -92,8 +95,8 @@ impl Segments {
         Some(columns.iter().zip(beside).map(place).collect())
     }
 
-    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns that are `held`, each by its segment and
-    /// its place in that. Returns how many they are.
+    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns that are
+    /// `held`, each by its segment and its place in that. Returns how many they are.
     pub fn adopt(
         &mut self,
         from: DriveId,
@@ -123,8 +126,8 @@ impl Segments {
         }
     }
 
-    /// The columns lie elsewhere from now on, where all their rows have been written. Where they were is free once a
-    /// root says so: see [`Self::take_retired`] and [`Self::release`].
+    /// The columns lie elsewhere from now on, where all their rows have been written. Where they
+    /// were is free once a root says so: see [`Self::take_retired`] and [`Self::release`].
     pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace]) {
         let segment = self.entries.get_mut(&id).expect("a segment that is pinned is not freed");
         let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
@@ -143,8 +146,9 @@ impl Segments {
         std::mem::take(&mut self.retired)
     }
 
-    /// The newest root does not name these chunks. Those that somebody still reads wait for the next one: a read may take longer
-    /// than a checkpoint, and must not find what another segment has written there.
+    /// The newest root does not name these chunks. Those that somebody still reads wait for the
+    /// next one: a read may take longer than a checkpoint, and must not find what another segment
+    /// has written there.
     pub fn release(&mut self, retired: Vec<Retired>) {
         let (free, read): (Vec<_>, Vec<_>) =
             retired.into_iter().partition(|retired| retired.was.strong_count() == 0);
@@ -157,7 +161,8 @@ impl Segments {
         assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
         self.chunks_total.remove(&drive);
         self.free_chunks.remove(&drive);
-        // Chunks that somebody still reads are not those of another drive that has the number later.
+        // Chunks that somebody still reads are not those of another drive that has the number
+        // later.
         self.retired.retain(|retired| retired.chunk.drive != drive);
         self.stripe = stripe;
     }

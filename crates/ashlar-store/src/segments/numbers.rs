@@ -1,10 +1,11 @@
 //! Which numbers segments get.
 //!
-//! Runs of the map may name a segment long after it was freed: what they say of it is hidden by newer runs, until a
-//! merge discards it. A number that came back before would be discarded from the wrong segment. So the numbers form a
-//! circle of four quarters, and a quarter is given out anew only after a *sweep* that began when the quarter before it
-//! was entered: it merges every group. What is freed while that goes on, and would come back within the two quarters,
-//! rests until its turn is past.
+//! Runs of the map may name a segment long after it was freed: what they say of it is hidden by
+//! newer runs, until a merge discards it. A number that came back before would be discarded from
+//! the wrong segment. So the numbers form a circle of four quarters, and a quarter is given out
+//! anew only after a *sweep* that began when the quarter before it was entered: it merges every
+//! group. What is freed while that goes on, and would come back within the two quarters, rests
+//! until its turn is past.
 
 use std::collections::BTreeSet;
 
@@ -103,8 +104,8 @@ impl Numbers {
         self.given_up
     }
 
-    /// There are no numbers left, and no sweep will set any free. Some are kept for when one can be made again: it takes segments
-    /// itself, and so does a start.
+    /// There are no numbers left, and no sweep will set any free. Some are kept for when one can be
+    /// made again: it takes segments itself, and so does a start.
     pub fn are_gone(&self) -> bool {
         self.given_up && self.are_used_up()
     }
@@ -119,8 +120,8 @@ impl Numbers {
         self.swept = self.swept.max(quarter);
     }
 
-    /// How much of half of the quarter has been given out, in `of` parts: a sweep that keeps up with that is done long
-    /// before its numbers are wanted.
+    /// How much of half of the quarter has been given out, in `of` parts: a sweep that keeps up
+    /// with that is done long before its numbers are wanted.
     pub fn used_of_half(&self, of: u64) -> u64 {
         if self.quarter() > self.swept {
             return of;

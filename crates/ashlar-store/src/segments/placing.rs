@@ -28,15 +28,17 @@ pub(super) struct Room {
 }
 
 impl Segments {
-    /// Parity columns of segments on so many drives: fewer than the level's only where there are not enough drives.
+    /// Parity columns of segments on so many drives: fewer than the level's only where there are
+    /// not enough drives.
     pub fn parity_on(&self, drives: usize) -> usize {
         self.stripe.parity.min(drives.saturating_sub(1))
     }
 
-    /// Where one more segment has room: on the drives with the most; of those with as much, on others each time, so that what a
-    /// drive holds is mirrored on all others, and what is freed is not always on the same ones. Narrower than the pool's stripe if
-    /// fewer drives have room, but never without its parity; only where fewer drives are left than that takes, which is when hosts
-    /// may not write any more, with as much as they allow.
+    /// Where one more segment has room: on the drives with the most; of those with as much, on
+    /// others each time, so that what a drive holds is mirrored on all others, and what is freed is
+    /// not always on the same ones. Narrower than the pool's stripe if fewer drives have room, but
+    /// never without its parity; only where fewer drives are left than that takes, which is when
+    /// hosts may not write any more, with as much as they allow.
     pub(super) fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
         let parity = self.parity_on(drives.len());
         let mut roomy: Vec<(usize, DriveId)> = drives
@@ -56,7 +58,8 @@ impl Segments {
         Some(Room { drives: chosen, parity })
     }
 
-    /// Columns that striped segments have that are written now: as many as the drives that have room, reserved or free.
+    /// Columns that striped segments have that are written now: as many as the drives that have
+    /// room, reserved or free.
     pub fn width_now(&self, drives: &[DriveId]) -> usize {
         let reserved = self.usable[Shape::Striped as usize].iter();
         let reserved: BTreeSet<DriveId> =
@@ -92,13 +95,14 @@ impl Segments {
         Geometry::new(columns, parity)
     }
 
-    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as there are drives.
+    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as
+    /// there are drives.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
         self.placeable_with(drives, &[])
     }
 
-    /// Striped segments that would not be in use if only `drives` were there: reserved ones, and those that there would be room
-    /// for, what is reserved beside other drives given back.
+    /// Striped segments that would not be in use if only `drives` were there: reserved ones, and
+    /// those that there would be room for, what is reserved beside other drives given back.
     pub fn free_on(&self, drives: &[DriveId]) -> u64 {
         let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[id].geometry);
         let (within, beyond): (Vec<_>, Vec<_>) = reserved.partition(|geometry| geometry.lies_on(drives));
@@ -107,8 +111,8 @@ impl Segments {
         self.placeable_with(drives, &given_back) + within.len() as u64
     }
 
-    /// The same, with a chunk more for each time that a drive is among `given_back`. These give back their numbers, too, but not
-    /// before a root says so.
+    /// The same, with a chunk more for each time that a drive is among `given_back`. These give
+    /// back their numbers, too, but not before a root says so.
     fn placeable_with(&self, drives: &[DriveId], given_back: &[DriveId]) -> u64 {
         if self.numbers.are_gone() {
             return 0;
@@ -133,7 +137,8 @@ impl Segments {
         !self.numbers.are_gone() && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
     }
 
-    /// Striped segments that `drives` have room for when they are empty, and the data columns of each.
+    /// Striped segments that `drives` have room for when they are empty, and the data columns of
+    /// each.
     pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
         let total =
             drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));

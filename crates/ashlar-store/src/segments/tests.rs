@@ -43,8 +43,8 @@ fn the_last_of_the_window_are_not_for_everybody() {
     assert_eq!(opened(Claim::Last), 1);
 }
 
-/// Drives were paired: the first with the second, the third with the fourth. A lost one was restored from a single drive, and what
-/// collection gave back after that was on a single one.
+/// Drives were paired: the first with the second, the third with the fourth. A lost one was
+/// restored from a single drive, and what collection gave back after that was on a single one.
 #[test]
 fn what_a_drive_holds_is_mirrored_on_all_others() {
     let drives: Vec<DriveId> = (0..4).map(DriveId).collect();
@@ -148,8 +148,8 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
     assert_eq!(segments.iter().count(), COUNT as usize);
 }
 
-/// A read was under way when its last column left a drive, the drive was removed, and another came to its number: its chunk was free
-/// twice, and two segments got it.
+/// A read was under way when its last column left a drive, the drive was removed, and another came
+/// to its number: its chunk was free twice, and two segments got it.
 #[test]
 fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_number() {
     let (drives, stripe) = ([0, 1, 2].map(DriveId), Stripe { data: 1, parity: 1 });

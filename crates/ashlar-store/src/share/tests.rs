@@ -31,7 +31,8 @@ fn a_pause_that_a_step_has_asked_for_is_not_cut_short_by_its_share() {
     assert!(share.has_come(at(1000)));
 }
 
-/// Beside a merge of 30 ms for each of its steps of 1 ms a rebuild had 3 % of the time instead of 10.
+/// Beside a merge of 30 ms for each of its steps of 1 ms a rebuild had 3 % of the time instead of
+/// 10.
 #[test]
 fn steps_that_come_late_have_their_share_all_the_same() {
     let share = TimeShare::default();

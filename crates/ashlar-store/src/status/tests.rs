@@ -72,7 +72,8 @@ impl Fortunes {
     }
 }
 
-/// It had joined after the pool was made, and so it passed for a drive that was added: the next loss was not seen.
+/// It had joined after the pool was made, and so it passed for a drive that was added: the next
+/// loss was not seen.
 #[test]
 fn a_drive_that_came_back_makes_up_for_no_other_one() {
     let mut five = Fortunes::new(Level::RAID5, 5);

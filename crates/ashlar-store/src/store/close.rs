@@ -8,12 +8,14 @@ use futures_util::future::{Either, select};
 use super::Store;
 
 impl<W: World> Store<W> {
-    /// Closes the pool: what is on its way is finished, and the next start has nothing to replay. The store takes
-    /// nothing any more afterwards, and its drives are free once the last clone of it is gone.
+    /// Closes the pool: what is on its way is finished, and the next start has nothing to replay.
+    /// The store takes nothing any more afterwards, and its drives are free once the last clone of
+    /// it is gone.
     ///
-    /// If the pool has halted, has no segment left for a last checkpoint, the file system under a file-backed drive is
-    /// full, or a drive hangs that it cannot do without, there is no clean end. Then the pool stops as it is, with an error,
-    /// and the next start replays what was acknowledged.
+    /// If the pool has halted, has no segment left for a last checkpoint, the file system under a
+    /// file-backed drive is full, or a drive hangs that it cannot do without, there is no clean
+    /// end. Then the pool stops as it is, with an error, and the next start replays what was
+    /// acknowledged.
     pub async fn close(&self) -> Result<(), IoError> {
         let done = match select(pin!(self.finish()), pin!(self.cannot_finish())).await {
             Either::Left((done, _)) => done,
@@ -43,7 +45,8 @@ impl<W: World> Store<W> {
         }
     }
 
-    /// Returns once a drive that the pool cannot do without has been silent for so long that the pool is closed without it.
+    /// Returns once a drive that the pool cannot do without has been silent for so long that the
+    /// pool is closed without it.
     pub async fn hangs(&self) -> IoError {
         self.pool.hangs().await
     }

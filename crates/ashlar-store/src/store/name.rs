@@ -20,7 +20,8 @@ impl<W: World> Store<W> {
         self.pool.rename(name).await
     }
 
-    /// Gives the pool's name to those of its drives that say an older one, by the superblocks that it was opened with.
+    /// Gives the pool's name to those of its drives that say an older one, by the superblocks that
+    /// it was opened with.
     pub async fn settle_name(&self, superblocks: &[Superblock]) {
         self.pool.settle_name(superblocks).await;
     }

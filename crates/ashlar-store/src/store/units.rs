@@ -24,8 +24,8 @@ pub(super) fn add_items(
     }
 }
 
-/// Cuts the records of one write into units: one if it has no more than `unit_blocks_max` blocks, else at boundaries
-/// that the blocks have by themselves.
+/// Cuts the records of one write into units: one if it has no more than `unit_blocks_max` blocks,
+/// else at boundaries that the blocks have by themselves.
 pub(super) fn cut(
     mut items: Recycled<Item>,
     unit_blocks_max: usize,

@@ -50,7 +50,8 @@ fn a_pool_that_is_closed_waits_for_no_segment_for_what_is_in_the_journal() {
     assert_eq!(kind_of_its_segment(&pool), SegmentKind::Journal);
 }
 
-/// Hosts that wrote blocks which compress well were faster than the moves, and what waited for these took gigabytes.
+/// Hosts that wrote blocks which compress well were faster than the moves, and what waited for
+/// these took gigabytes.
 #[test]
 fn what_waits_to_be_striped_is_bounded() {
     let striping = Striping::default();
@@ -62,8 +63,8 @@ fn what_waits_to_be_striped_is_bounded() {
     assert_eq!(striping.kept[1].borrow().moves.len(), KEPT_MOVES_MAX);
 }
 
-/// The segment's number had come round, and the block was at the same place of it again, as hot data. What was kept of the cold
-/// version was moved over it.
+/// The segment's number had come round, and the block was at the same place of it again, as hot
+/// data. What was kept of the cold version was moved over it.
 #[test]
 fn what_was_kept_of_a_place_is_not_moved_over_what_has_come_there_since() {
     let pool = Drives::new(Level::RAID5, 3).open();

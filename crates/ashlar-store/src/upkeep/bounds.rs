@@ -13,8 +13,8 @@ const DELTA_BYTES: usize = 32;
 /// Updates that are worth a checkpoint, however little memory there is.
 const FRESH_ENTRIES_MIN: usize = 256;
 
-/// Records that are worth a checkpoint, however little memory there is: more than a checkpoint itself makes, or it would be
-/// the reason for the next.
+/// Records that are worth a checkpoint, however little memory there is: more than a checkpoint
+/// itself makes, or it would be the reason for the next.
 const REPLAY_RECORDS_MIN: usize = 4096;
 
 impl<W: World> Pool<W> {

@@ -13,11 +13,12 @@ use crate::audit::Audit;
 use crate::segments::Claim;
 use crate::types::{GroupKey, ShardId};
 
-/// Segments that are collected without there being more free ones in the end, until it is given up: what is left of
-/// garbage takes as much to collect as it gains.
+/// Segments that are collected without there being more free ones in the end, until it is given up:
+/// what is left of garbage takes as much to collect as it gains.
 pub(super) const FRUITLESS_MAX: u32 = 32;
 
-/// How long hosts have changed nothing when the counts of what lives are made exact, by merging what is left unmerged.
+/// How long hosts have changed nothing when the counts of what lives are made exact, by merging
+/// what is left unmerged.
 const QUIET_MIN: Duration = Duration::from_secs(30);
 
 /// What others want of upkeep.
@@ -37,12 +38,14 @@ pub(crate) struct Orders {
     /// The group that was merged last: all have their turn.
     pub(super) merged: Cell<(ShardId, GroupKey)>,
     pub(super) fresh_entries: Cell<usize>,
-    /// Records since the last sweep began, if there was one. What they replaced may be counted as living.
+    /// Records since the last sweep began, if there was one. What they replaced may be counted as
+    /// living.
     pub(super) inexact_records: Cell<Option<u64>>,
     /// Records since the last sweep began, or since the start, and when the last of them came.
     unswept_records: Cell<u64>,
     changed_at: Cell<Nanos>,
-    /// Segments collected since there were more free ones than ever before since hosts changed something.
+    /// Segments collected since there were more free ones than ever before since hosts changed
+    /// something.
     pub(super) fruitless: Cell<u32>,
     pub(super) most_free: Cell<u64>,
     /// Deltas have been compacted since hosts changed something.
@@ -82,8 +85,8 @@ impl Orders {
         self.fruitless.set(0);
     }
 
-    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of them, so that this counts once
-    /// until hosts change something: they would wait for ever.
+    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of
+    /// them, so that this counts once until hosts change something: they would wait for ever.
     pub fn compacted(&self) {
         if !self.compacted.replace(true) {
             self.collecting_may_gain();
@@ -118,7 +121,8 @@ impl Orders {
         self.inexact_records.get()
     }
 
-    /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`: they are.
+    /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`:
+    /// they are.
     pub fn sweep_waits(&self, now: Nanos) -> Option<Duration> {
         let waits = QUIET_MIN.saturating_sub(now.since(self.changed_at.get()));
         (self.unswept_records.get() > 0).then_some(waits)

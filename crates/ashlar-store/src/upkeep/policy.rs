@@ -39,7 +39,8 @@ pub(crate) struct Situation {
     pub reserve_mark: u64,
     pub collect_mark: u64,
     pub reclaimable: u64,
-    /// There is more to be freed or collected once batches that are on their way have been published and reads have ended.
+    /// There is more to be freed or collected once batches that are on their way have been
+    /// published and reads have ended.
     pub held_back: bool,
     pub room_wanted: bool,
     /// A sweep would find that less lives than is counted.
@@ -65,9 +66,11 @@ pub(crate) struct Situation {
     pub scrub: bool,
     /// Something may be to be done so that what lives is spread over all drives.
     pub rebalance: bool,
-    /// If collection and the map both have something to do while there is no space, it is the map's turn.
+    /// If collection and the map both have something to do while there is no space, it is the map's
+    /// turn.
     pub map_turn: bool,
-    /// If the rebuild and either collection or the map have something to do, it is the rebuild's turn.
+    /// If the rebuild and either collection or the map have something to do, it is the rebuild's
+    /// turn.
     pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
@@ -83,7 +86,8 @@ impl Situation {
         self.fresh_entries > self.fresh_entries_max || self.index_bytes > self.index_bytes_max
     }
 
-    /// What gives hosts that wait for a segment one, or an answer. `None`: what they wait for comes by itself.
+    /// What gives hosts that wait for a segment one, or an answer. `None`: what they wait for comes
+    /// by itself.
     fn for_waiting_hosts(&self) -> Option<Task> {
         if self.free_segments > self.reserve_mark || self.reclaimable > 0 {
             return Some(Task::Checkpoint);
@@ -93,8 +97,8 @@ impl Situation {
         gained.or_else(|| self.for_hosts_without_victim())
     }
 
-    /// What is held back by a drive that takes its time is worth waiting for. With exact counts there may be something worth
-    /// collecting after all.
+    /// What is held back by a drive that takes its time is worth waiting for. With exact counts
+    /// there may be something worth collecting after all.
     fn for_hosts_without_victim(&self) -> Option<Task> {
         match () {
             () if self.held_back => None,
@@ -103,17 +107,19 @@ impl Situation {
         }
     }
 
-    /// What gives space back, if anything does. Thin deltas first: that takes a few reads, and as long as they are there they
-    /// count as living, so that the rest is collected sooner and with more to move. In a pool that is busy and nearly full there
-    /// is never time for them otherwise, and they grow until they are all that is left.
+    /// What gives space back, if anything does. Thin deltas first: that takes a few reads, and as
+    /// long as they are there they count as living, so that the rest is collected sooner and with
+    /// more to move. In a pool that is busy and nearly full there is never time for them otherwise,
+    /// and they grow until they are all that is left.
     fn for_space(&self) -> Option<Task> {
         let thin = self.thin_shard.filter(|_| self.map_has_room());
         thin.map(Task::Compact).or(self.for_the_map_in_turn()).or(self.victim.map(Task::Collect))
     }
 
-    /// What returns the space of what the map hides and keeps it within its memory, after each collection: collecting alone, a
-    /// pool that is busy and nearly full would never do it, and alone it would take all the space that is collected. Merging
-    /// first: distribution takes space and makes more to merge.
+    /// What returns the space of what the map hides and keeps it within its memory, after each
+    /// collection: collecting alone, a pool that is busy and nearly full would never do it, and
+    /// alone it would take all the space that is collected. Merging first: distribution takes space
+    /// and makes more to merge.
     fn for_the_map_in_turn(&self) -> Option<Task> {
         if !self.map_turn || !self.map_has_room() {
             return None;
@@ -141,7 +147,8 @@ impl Situation {
         !self.window_empty || self.window_can_grow
     }
 
-    /// What keeps the map within its memory and returns the space of what it hides, if there is room for its pages.
+    /// What keeps the map within its memory and returns the space of what it hides, if there is
+    /// room for its pages.
     fn for_the_map(&self) -> Option<Task> {
         if !self.map_has_room() {
             return self.for_deleted();
@@ -163,8 +170,9 @@ impl Situation {
         self.deleting.filter(|_| self.purge_has_room).map(Task::Purge)
     }
 
-    /// What is to be restored now. It takes room: not the last that there is, but what no segment could have, for drives that have
-    /// been added to a full pool may be all that has any; and what collection would need, if there is nothing to collect.
+    /// What is to be restored now. It takes room: not the last that there is, but what no segment
+    /// could have, for drives that have been added to a full pool may be all that has any; and what
+    /// collection would need, if there is nothing to collect.
     fn to_restore(&self) -> Option<RebuildTask> {
         let for_collection = if self.victim.is_none() { COLLECTION_SEGMENTS } else { 0 };
         let kept = self.reserve_mark - for_collection;
@@ -172,7 +180,8 @@ impl Situation {
         self.rebuild.filter(|task| has_room || *task == RebuildTask::Settle)
     }
 
-    /// Whether there is something to restore and no room for it, and what is done `next` does not make any.
+    /// Whether there is something to restore and no room for it, and what is done `next` does not
+    /// make any.
     pub fn rebuild_lacks_room(&self, next: Task) -> bool {
         let makes_none = matches!(next, Task::Rest | Task::Scrub | Task::Rebalance | Task::DeclareFull);
         makes_none && self.rebuild.is_some() && self.to_restore().is_none()
@@ -223,7 +232,8 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Whether it is chosen instead of a rebuild or after it, by turns: not what comes at once wherever it is due.
+    /// Whether it is chosen instead of a rebuild or after it, by turns: not what comes at once
+    /// wherever it is due.
     pub fn competes(self) -> bool {
         match self {
             Task::Distribute(_) | Task::Compact(_) | Task::Merge(..) | Task::Collect(_) => true,
@@ -234,8 +244,8 @@ impl Task {
     }
 }
 
-/// What to do next. What hosts wait for comes first; then what keeps space and memory within bounds; then what can
-/// wait.
+/// What to do next. What hosts wait for comes first; then what keeps space and memory within
+/// bounds; then what can wait.
 pub(crate) fn choose(now: &Situation) -> Task {
     if now.audit_wanted {
         return Task::Audit;

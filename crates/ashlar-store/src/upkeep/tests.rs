@@ -48,8 +48,8 @@ fn write_to_all_shards(pool: &Pool<StillWorld>) {
     pool.log.published(appended.lsn);
 }
 
-/// Its pages are records as well: with little memory they were more than a start was to replay, and the next checkpoint
-/// followed at once, and so on until there was no segment left.
+/// Its pages are records as well: with little memory they were more than a start was to replay, and
+/// the next checkpoint followed at once, and so on until there was no segment left.
 #[test]
 fn a_checkpoint_is_no_reason_for_the_next() {
     let options = Options { map_memory_bytes: 8 << 10, ..Options::default() };
@@ -60,8 +60,8 @@ fn a_checkpoint_is_no_reason_for_the_next() {
     assert!(pool.replay_records() < pool.replay_records_max(), "{}", pool.replay_records());
 }
 
-/// Collection, the checkpoints that it needs, and the compaction of what those write went round for ever while hosts waited
-/// for a segment.
+/// Collection, the checkpoints that it needs, and the compaction of what those write went round for
+/// ever while hosts waited for a segment.
 #[test]
 fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
     let orders = Orders::default();
@@ -90,7 +90,8 @@ fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
     assert_eq!(orders.sweep_waits(second(200)), None);
 }
 
-/// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was tried for ever instead.
+/// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was
+/// tried for ever instead.
 #[test]
 fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
     let pool = Drives::new(Level::RAID1, 3).open();
@@ -101,8 +102,9 @@ fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
     assert!(!pool.situation().drive_lost);
 }
 
-/// Seed 10801226: a drive took seconds for a column of what was moved out of the journal. Hosts filled what was left of the pool
-/// with journal, of which nothing could be collected before that batch was published, and were told that the pool was full.
+/// Seed 10801226: a drive took seconds for a column of what was moved out of the journal. Hosts
+/// filled what was left of the pool with journal, of which nothing could be collected before that
+/// batch was published, and were told that the pool was full.
 #[test]
 fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
     let pool = Drives::new(Level::RAID5, 3).open();
@@ -115,8 +117,8 @@ fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
     assert!(pool.situation().reclaimable > 0);
 }
 
-/// Seed 20302113: an audit went on while a slow batch moved blocks out of the journal. They were seen where they had been, and
-/// counted where they went.
+/// Seed 20302113: an audit went on while a slow batch moved blocks out of the journal. They were
+/// seen where they had been, and counted where they went.
 #[test]
 fn an_audit_says_nothing_of_a_pool_in_which_something_goes_on() {
     let pool = Drives::new(Level::RAID5, 3).open();

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-/// What others have taken is counted up to here: what the rebuild then has at once is not to be long.
+/// What others have taken is counted up to here: what the rebuild then has at once is not to be
+/// long.
 const BEHIND_MAX: Duration = Duration::from_millis(100);
 
-/// After each step of others the rebuild has one at least, and as many as it takes to have had as much time: a part of a segment takes a
-/// millisecond, a merge thirty.
+/// After each step of others the rebuild has one at least, and as many as it takes to have had as
+/// much time: a part of a segment takes a millisecond, a merge thirty.
 #[derive(Default)]
 pub(super) struct RebuildTurn {
     is_its: Cell<bool>,

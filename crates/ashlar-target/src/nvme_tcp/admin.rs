@@ -20,8 +20,8 @@ use super::ticket::Ticket;
 /// Aborts that a controller takes at a time (ACL, decoded). Each is answered at once.
 pub(super) const ABORTS_MAX: u8 = 4;
 
-/// Answers that take no memory of the budget: those that a host needs to connect, whoever has the budget. The output's bound
-/// on what is not sent is theirs.
+/// Answers that take no memory of the budget: those that a host needs to connect, whoever has the
+/// budget. The output's bound on what is not sent is theirs.
 const UNBUDGETED_BYTES_MAX: u64 = 4 << 10;
 
 /// LBA formats, by index: bytes of a block.
@@ -84,8 +84,8 @@ impl<D: Door> Controller<D> {
         AdminCommand::parse(sqe)
     }
 
-    /// Ends an Asynchronous Event Request. Other commands are left to end by themselves, which the answer
-    /// says: every one of them does, and soon.
+    /// Ends an Asynchronous Event Request. Other commands are left to end by themselves, which the
+    /// answer says: every one of them does, and soon.
     fn abort(&self, ticket: Ticket, queue_id: u16, cid: Cid) {
         const NOT_ABORTED: u64 = 1;
         let aborted = queue_id == 0 && self.events.borrow_mut().abort(cid);

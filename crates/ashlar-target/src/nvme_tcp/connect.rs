@@ -22,7 +22,8 @@ use super::registry::{Association, HostId, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
 use super::transfer::fetch_into_held;
 
-/// Entries of an admin queue: hosts ask for 32. What its commands take while they wait is in no budget.
+/// Entries of an admin queue: hosts ask for 32. What its commands take while they wait is in no
+/// budget.
 const ADMIN_ENTRIES_MAX: u32 = 128;
 
 /// A Connect that is refused.
@@ -37,8 +38,8 @@ enum Refusal {
 
 /// Answers a Connect.
 pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: Ticket, command: Connect) {
-    // Their memory is in no budget: there are at most `connecting_max` of them, and a host that has all of a budget is not to
-    // keep others out.
+    // Their memory is in no budget: there are at most `connecting_max` of them, and a host that has
+    // all of a budget is not to keep others out.
     let data = match fetch_into_held(&mut ticket, CONNECT_DATA_BYTES as u32).await {
         Ok(data) => data,
         Err(stop) => {
@@ -192,9 +193,9 @@ async fn establish_admin<D: Door>(
     Ok(association)
 }
 
-/// Waits until nothing that `draining` finds is there: what the host's earlier connections still write must not come after
-/// what it writes by this one. Ends early with the connection, and, if it takes too long, with a refusal after which the host
-/// may try again.
+/// Waits until nothing that `draining` finds is there: what the host's earlier connections still
+/// write must not come after what it writes by this one. Ends early with the connection, and, if it
+/// takes too long, with a refusal after which the host may try again.
 async fn await_earlier_work<D: Door>(
     connection: &Connection<D>,
     draining: impl Fn() -> Option<Arc<Life>>,

@@ -120,8 +120,9 @@ async fn write(wire: Rc<Wire>, stream: Rc<TcpStream>) {
     }
 }
 
-/// Lets what is to be sent go out, tells the other side that nothing follows, and waits for it to close:
-/// closing with unread data would reset the connection before the host has read the last PDU.
+/// Lets what is to be sent go out, tells the other side that nothing follows, and waits for it to
+/// close: closing with unread data would reset the connection before the host has read the last
+/// PDU.
 async fn close(wire: &Wire, stream: &TcpStream, writer: &mut JoinHandle<()>) {
     wire.output.finish();
     let last_words = async {
@@ -224,8 +225,8 @@ impl<D: Door> Connection<D> {
         }
     }
 
-    /// Takes the connection out of service: nothing new begins, what waits for the host is abandoned, what
-    /// runs is awaited. Then no command of it will be applied any more.
+    /// Takes the connection out of service: nothing new begins, what waits for the host is
+    /// abandoned, what runs is awaited. Then no command of it will be applied any more.
     async fn end(&self, reason: EndReason) {
         let wire = &self.wire;
         wire.life.end(reason);

@@ -26,16 +26,17 @@ use super::target::ServiceState;
 use super::ticket::Ticket;
 use running::Running;
 
-/// CAP.TO: the longest that enabling and disabling may take, in units of 500 ms. Disabling waits for the
-/// commands that run.
+/// CAP.TO: the longest that enabling and disabling may take, in units of 500 ms. Disabling waits
+/// for the commands that run.
 const READY_TIMEOUT_500MS: u8 = 60;
 /// CRTO: the same as a property of its own, with and without media; enabling waits for nothing.
 const READY_TIMEOUTS: u32 = 1 << 16 | READY_TIMEOUT_500MS as u32;
-/// A discovery connection without a keep alive timeout ends after this long without a command (Base 2.1,
-/// section 3.1.3.3.1).
+/// A discovery connection without a keep alive timeout ends after this long without a command (Base
+/// 2.1, section 3.1.3.3.1).
 const DISCOVERY_IDLE_MAX: Duration = Duration::from_secs(120);
 
-/// Changes of write protection that one controller may have under way: others wait behind them for the pool.
+/// Changes of write protection that one controller may have under way: others wait behind them for
+/// the pool.
 const PROTECTING_MAX: usize = 4;
 
 /// One controller. Lives on the reactor of its admin queue.
@@ -99,7 +100,8 @@ impl<D: Door> Controller<D> {
         self.association.is_discovery
     }
 
-    /// Admin commands are taken: no longer once CC.EN is cleared, though CSTS.RDY stays until what runs has ended.
+    /// Admin commands are taken: no longer once CC.EN is cleared, though CSTS.RDY stays until what
+    /// runs has ended.
     pub(super) fn is_ready(&self) -> bool {
         self.status.get().ready && self.configuration.get().enabled()
     }
@@ -120,8 +122,8 @@ impl<D: Door> Controller<D> {
         self.association.hear(now);
     }
 
-    /// Begins a change of write protection, which takes a checkpoint of the pool; none where as many are under way as
-    /// one host may have. It lasts until the result is dropped.
+    /// Begins a change of write protection, which takes a checkpoint of the pool; none where as
+    /// many are under way as one host may have. It lasts until the result is dropped.
     pub(super) fn begin_protecting(&self) -> Option<Rc<()>> {
         let under_way = Rc::strong_count(&self.protecting) - 1;
         (under_way < PROTECTING_MAX).then(|| self.protecting.clone())
@@ -131,8 +133,8 @@ impl<D: Door> Controller<D> {
         self.keep_alive.get()
     }
 
-    /// Sets the keep alive timeout and restarts the timer. A controller that has ended is watched no more: what its host
-    /// sent last may be executed afterwards.
+    /// Sets the keep alive timeout and restarts the timer. A controller that has ended is watched
+    /// no more: what its host sent last may be executed afterwards.
     pub(super) fn set_keep_alive(self: &Rc<Self>, timeout: Option<Duration>) {
         self.keep_alive.set(timeout);
         self.touch();
@@ -208,7 +210,8 @@ impl<D: Door> Controller<D> {
         Ok(())
     }
 
-    /// CC.EN from 0 to 1: the controller is as new. (Not earlier: a command that sets a feature may still run in a reset.)
+    /// CC.EN from 0 to 1: the controller is as new. (Not earlier: a command that sets a feature may
+    /// still run in a reset.)
     fn enable(&self) {
         self.events.borrow_mut().abandon_with_answers();
         self.features.replace(Features::new(self.wire.limits.io_queues_max));
@@ -230,7 +233,8 @@ impl<D: Door> Controller<D> {
         self.stop();
     }
 
-    /// Ends the I/O queues that there are now, and says so in CSTS when nothing of the controller is applied any more.
+    /// Ends the I/O queues that there are now, and says so in CSTS when nothing of the controller
+    /// is applied any more.
     fn stop(self: &Rc<Self>) {
         self.association.enabled.store(false, Ordering::Release);
         self.service.target.registry.end_io_queues(self.association.controller_id);
@@ -244,8 +248,9 @@ impl<D: Door> Controller<D> {
         }
     }
 
-    /// Until no write of its I/O queues runs, of those either that have gone before, and no command of its admin queue that
-    /// changes something: a Format that came late would destroy what the host has written since.
+    /// Until no write of its I/O queues runs, of those either that have gone before, and no command
+    /// of its admin queue that changes something: a Format that came late would destroy what the
+    /// host has written since.
     async fn nothing_runs(&self) {
         let registry = &self.service.target.registry;
         drained(|| registry.draining_of_controller(self.association.controller_id)).await;

@@ -8,8 +8,8 @@ use ashlar_nvme::zerocopy::IntoBytes;
 
 use super::portal::{Portal, PortalKind, discovery_entry, is_reachable};
 
-/// The entries for a host that reached this machine at `reached`: every portal of the subsystem, if the
-/// host may see any namespace of it, and every portal of the discovery service.
+/// The entries for a host that reached this machine at `reached`: every portal of the subsystem, if
+/// the host may see any namespace of it, and every portal of the discovery service.
 pub(super) fn entries(
     portals: &[Portal],
     reached: IpAddr,

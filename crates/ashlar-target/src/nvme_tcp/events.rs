@@ -12,7 +12,8 @@ use super::ticket::Ticket;
 /// Requests that a controller takes at a time (AERL, decoded).
 pub(super) const EVENT_REQUESTS_MAX: usize = 4;
 
-/// Namespaces that the changed namespace list holds; one more, and it says only that many have changed.
+/// Namespaces that the changed namespace list holds; one more, and it says only that many have
+/// changed.
 const CHANGED_MAX: usize = ashlar_nvme::log::CHANGED_NAMESPACES_MAX;
 
 /// Which events wait, and which requests wait for events.

@@ -115,7 +115,8 @@ pub(super) fn get<D: Door>(
     }
 }
 
-/// A host is told nothing about a namespace that it may not see, not even what is the same for all of them.
+/// A host is told nothing about a namespace that it may not see, not even what is the same for all
+/// of them.
 fn check_namespace<D: Door>(controller: &Controller<D>, nsid: Nsid) -> Result<(), Rejection> {
     if controller.is_discovery() || matches!(nsid.0, 0 | NSID_ALL) {
         return Ok(());

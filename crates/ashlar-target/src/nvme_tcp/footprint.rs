@@ -1,8 +1,9 @@
-//! The memory that a command takes at most while it is executed, in bytes: its data that do not come in its capsule, and what
-//! the volume has in memory for it ([`ashlar_volume::VolumeIo`] says what that is).
+//! The memory that a command takes at most while it is executed, in bytes: its data that do not
+//! come in its capsule, and what the volume has in memory for it ([`ashlar_volume::VolumeIo`] says
+//! what that is).
 //!
-//! All of it is reserved before the command begins: a command that held a part and waited for the rest would wait for others
-//! that do the same.
+//! All of it is reserved before the command begins: a command that held a part and waited for the
+//! rest would wait for others that do the same.
 
 use std::ops::Range;
 
@@ -33,7 +34,8 @@ pub(super) fn read(range: &Range<u64>) -> u64 {
     blocks(range)
 }
 
-/// Write, of which `bytes_to_come` do not come in the capsule. One of parts of blocks reads these first, an edge at a time.
+/// Write, of which `bytes_to_come` do not come in the capsule. One of parts of blocks reads these
+/// first, an edge at a time.
 pub(super) fn write(range: &Range<u64>, bytes_to_come: u32) -> u64 {
     let read = if is_whole(range) { 0 } else { blocks(range) + BLOCK };
     buffer(bytes_to_come.into()) + read
@@ -55,8 +57,8 @@ pub(super) fn write_zeroes(range: &Range<u64>) -> u64 {
     if is_whole(range) { 0 } else { buffer(BLOCK) }
 }
 
-/// The parts that a Verify is checked in, each of which is read: none touches more than the largest transfer, or
-/// [`VERIFY_BYTES_MAX`].
+/// The parts that a Verify is checked in, each of which is read: none touches more than the largest
+/// transfer, or [`VERIFY_BYTES_MAX`].
 pub(super) fn verified_parts(range: Range<u64>, transfer_bytes_max: u32) -> impl Iterator<Item = Range<u64>> {
     // A power of two, so that its multiples are limits of blocks.
     let step = VERIFY_BYTES_MAX.min(transfer_bytes_max.into());
@@ -74,8 +76,8 @@ pub(super) fn verify(part: &Range<u64>) -> u64 {
     blocks(part)
 }
 
-/// What no command exceeds, with transfers of this many bytes, a power of two, at most: a Compare and Write of which neither
-/// the data come in capsules, nor the blocks are touched whole.
+/// What no command exceeds, with transfers of this many bytes, a power of two, at most: a Compare
+/// and Write of which neither the data come in capsules, nor the blocks are touched whole.
 pub(super) const fn largest(transfer_bytes_max: u32) -> u64 {
     4 * transfer_bytes_max as u64
 }

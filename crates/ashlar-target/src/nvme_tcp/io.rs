@@ -28,10 +28,12 @@ use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
 use super::transfer::{bytes_to_come, fetch, fetch_into_held};
 
-/// Bytes that a Dataset Management deallocates before it looks again whether its host is still there.
+/// Bytes that a Dataset Management deallocates before it looks again whether its host is still
+/// there.
 const DEALLOCATED_BYTES_MAX: u64 = 64 << 30;
 
-/// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte blocks.
+/// WZSL: the largest Write Zeroes, 2^n pages: 32 MiB, all that a command can say with 512-byte
+/// blocks.
 pub(super) const WRITE_ZEROES_PAGES_EXPONENT: u8 = 13;
 const WRITE_ZEROES_BYTES_MAX: u64 = (PAGE_BYTES as u64) << WRITE_ZEROES_PAGES_EXPONENT;
 
@@ -84,8 +86,8 @@ pub(super) struct Opened<D: Door> {
 }
 
 impl<D: Door> Opened<D> {
-    /// The same as it is now, after a wait: the namespace may be another one, or have other blocks, for which the command was
-    /// not meant.
+    /// The same as it is now, after a wait: the namespace may be another one, or have other blocks,
+    /// for which the command was not meant.
     pub(super) fn again(self, open: impl Fn() -> Result<Self, Rejection>) -> Result<Self, Rejection> {
         let now = open()?;
         if now.bytes == self.bytes { Ok(now) } else { Err(Status::INVALID_FIELD.into()) }
@@ -114,7 +116,8 @@ struct Job<D: Door> {
 /// Where a task waits for its next job; none ends it.
 type Seat<D> = Letter<Option<Job<D>>>;
 
-/// Executes one job after the other. Only jobs keep their queue alive: its end ends the tasks that wait for one.
+/// Executes one job after the other. Only jobs keep their queue alive: its end ends the tasks that
+/// wait for one.
 async fn execute_jobs<D: Door>(first: Job<D>) {
     let letter = Letter::new();
     let mut next = Some(first);
@@ -190,8 +193,8 @@ impl<D: Door> IoQueue<D> {
         }
     }
 
-    /// Has a task execute a command: one that is done with another if there is one, so that steady I/O allocates none.
-    /// It begins at once, while the command is in the caches: most end there.
+    /// Has a task execute a command: one that is done with another if there is one, so that steady
+    /// I/O allocates none. It begins at once, while the command is in the caches: most end there.
     fn begin(&self, job: Job<D>) {
         let free = self.free_tasks.borrow_mut().pop();
         match free {
@@ -280,7 +283,8 @@ impl<D: Door> IoQueue<D> {
         Ok((opened.again(open)?, Some(held)))
     }
 
-    /// What `open` opens, with as many bytes of data from the host, and the memory that a command on it needs.
+    /// What `open` opens, with as many bytes of data from the host, and the memory that a command
+    /// on it needs.
     async fn with_data(
         &self,
         ticket: &mut Ticket,
@@ -431,8 +435,8 @@ impl<D: Door> IoQueue<D> {
     }
 }
 
-/// Bytes that a host sends with a Dataset Management that needs `bytes`. Linux sends room for all 256 ranges,
-/// however many there are.
+/// Bytes that a host sends with a Dataset Management that needs `bytes`. Linux sends room for all
+/// 256 ranges, however many there are.
 fn sent_range_bytes(sqe: &Sqe, bytes: usize) -> Result<u32, Rejection> {
     let sent_bytes = sqe.sgl.location()?.length();
     if (bytes..=DSM_RANGES_MAX * DSM_RANGE_BYTES).contains(&(sent_bytes as usize)) {
@@ -441,8 +445,8 @@ fn sent_range_bytes(sqe: &Sqe, bytes: usize) -> Result<u32, Rejection> {
     Err(Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation::byte(32) })
 }
 
-/// The ranges of a Dataset Management, all checked before any is touched; empty ones left out. A byte is in one of them
-/// only: hosts may name one range 256 times.
+/// The ranges of a Dataset Management, all checked before any is touched; empty ones left out. A
+/// byte is in one of them only: hosts may name one range 256 times.
 fn byte_ranges(data: &[u8], geometry: &Geometry) -> Result<Vec<Range<u64>>, Rejection> {
     let ranges = data.chunks_exact(DSM_RANGE_BYTES).map(|raw| {
         let range = DsmRange::read_from_bytes(raw).expect("chunks have the range's size");

@@ -7,51 +7,55 @@ use super::footprint;
 /// Bytes of the unit that MDTS counts in: the controller's smallest page.
 pub(super) const PAGE_BYTES: u32 = 4096;
 
-/// Commands that all I/O queues of one reactor may have outstanding. Each command is a task, of which a reactor has 16
-/// million; the admin queues of 65,535 connections may have 8 million.
+/// Commands that all I/O queues of one reactor may have outstanding. Each command is a task, of
+/// which a reactor has 16 million; the admin queues of 65,535 connections may have 8 million.
 const IO_COMMANDS_MAX: u64 = 4 << 20;
 
 /// Bounds of what hosts may take. Each is per target unless it says otherwise.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// TCP connections of one reactor; for another one the one closes that has not finished Connect for longest, or, if there
-    /// is none, the new one. 1 to 65,535.
+    /// TCP connections of one reactor; for another one the one closes that has not finished Connect
+    /// for longest, or, if there is none, the new one. 1 to 65,535.
     pub connections_max: u32,
-    /// Of these, connections that have not finished Connect; for another one the oldest of them closes. At least 1.
+    /// Of these, connections that have not finished Connect; for another one the oldest of them
+    /// closes. At least 1.
     pub connecting_max: u32,
-    /// How long a connection may take, once it is accepted, until it has finished Connect: it is closed then, whatever
-    /// it has sent.
+    /// How long a connection may take, once it is accepted, until it has finished Connect: it is
+    /// closed then, whatever it has sent.
     pub handshake_timeout: Duration,
-    /// How long a Connect waits for what earlier connections of its host still do, before it is refused with Controller
-    /// Busy: less than `handshake_timeout`, which would close its connection instead.
+    /// How long a Connect waits for what earlier connections of its host still do, before it is
+    /// refused with Controller Busy: less than `handshake_timeout`, which would close its
+    /// connection instead.
     pub connect_wait: Duration,
-    /// How long a host may take to send data that it was allowed to send, or to take what is sent to it,
-    /// before its connection is ended.
+    /// How long a host may take to send data that it was allowed to send, or to take what is sent
+    /// to it, before its connection is ended.
     pub transfer_timeout: Duration,
     /// How long the end of a connection waits for the other side to take the last PDU.
     pub closing_timeout: Duration,
     /// I/O queues of one controller; 1 to 65,534.
     pub io_queues_max: u16,
-    /// Entries of one queue, which is also how many commands it may have outstanding; 2 to 65,536. MQES is
-    /// one less.
+    /// Entries of one queue, which is also how many commands it may have outstanding; 2 to 65,536.
+    /// MQES is one less.
     pub queue_entries_max: u32,
-    /// Write data that may come within a command capsule of an I/O queue, in bytes: a multiple of 16, 4 KiB
-    /// to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.)
+    /// Write data that may come within a command capsule of an I/O queue, in bytes: a multiple of
+    /// 16, 4 KiB to 64 KiB. (An admin queue takes 8 KiB, as the specification demands.)
     pub in_capsule_bytes_max: u32,
-    /// In-capsule data of all I/O queues of one reactor, if every entry of every queue brought the most that
-    /// it may; a queue beyond it is refused (Connect Controller Busy). Memory is taken only as data come. Data that
-    /// are kept keep the receive buffer that they came in, or its copy, and so up to 32 KiB (by default) for each
-    /// entry: a host that has each come in a buffer of its own takes up to 32 KiB / `in_capsule_bytes_max` times as
-    /// much, which is twice by default. At least `queue_entries_max` times `in_capsule_bytes_max`.
+    /// In-capsule data of all I/O queues of one reactor, if every entry of every queue brought the
+    /// most that it may; a queue beyond it is refused (Connect Controller Busy). Memory is taken
+    /// only as data come. Data that are kept keep the receive buffer that they came in, or its
+    /// copy, and so up to 32 KiB (by default) for each entry: a host that has each come in a buffer
+    /// of its own takes up to 32 KiB / `in_capsule_bytes_max` times as much, which is twice by
+    /// default. At least `queue_entries_max` times `in_capsule_bytes_max`.
     pub in_capsule_total_bytes_max: u64,
     /// Data of one command, in bytes: a power of two, 4 KiB to 16 MiB. MDTS.
     pub transfer_bytes_max: u32,
-    /// Data that one connection may have in memory, beside in-capsule data, and with what its commands read to compare, to
-    /// check or to change parts of blocks: at least four times `transfer_bytes_max`, as a fused operation may need.
+    /// Data that one connection may have in memory, beside in-capsule data, and with what its
+    /// commands read to compare, to check or to change parts of blocks: at least four times
+    /// `transfer_bytes_max`, as a fused operation may need.
     pub connection_bytes_max: u64,
-    /// Data that all connections of one host to one reactor may have in memory, beside in-capsule data: at
-    /// least `connection_bytes_max`. A part of `reactor_bytes_max`, so that a host which asks for much and
-    /// then is silent stops itself alone.
+    /// Data that all connections of one host to one reactor may have in memory, beside in-capsule
+    /// data: at least `connection_bytes_max`. A part of `reactor_bytes_max`, so that a host which
+    /// asks for much and then is silent stops itself alone.
     pub host_bytes_max: u64,
     /// Data of one reactor's connections in memory, beside in-capsule data: at least
     /// `connection_bytes_max`.

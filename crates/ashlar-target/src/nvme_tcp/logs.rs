@@ -54,8 +54,8 @@ const ADMIN_EFFECTS: [CommandEffects; 9] = [
     ),
 ];
 
-/// Without the scope that admin commands report: Linux takes it for an unusual effect of I/O commands, and
-/// warns.
+/// Without the scope that admin commands report: Linux takes it for an unusual effect of I/O
+/// commands, and warns.
 const IO_EFFECTS: [CommandEffects; 7] = [
     (io_opcode::FLUSH, effect::SUPPORTED),
     (io_opcode::WRITE, CHANGES_BLOCKS),
@@ -170,8 +170,8 @@ impl<D: Door> Controller<D> {
     }
 }
 
-/// The commands of a command set. Of a set that is not there: no I/O commands. (nvme-cli asks for zoned
-/// namespaces' commands too, and takes a refusal for a failure of the whole log.)
+/// The commands of a command set. Of a set that is not there: no I/O commands. (nvme-cli asks for
+/// zoned namespaces' commands too, and takes a refusal for a failure of the whole log.)
 fn effects_log(command_set: u8) -> Vec<u8> {
     let io: &[CommandEffects] = if command_set == CSI_NVM { &IO_EFFECTS } else { &[] };
     EffectsLog::new(&ADMIN_EFFECTS, io).as_bytes().to_vec()

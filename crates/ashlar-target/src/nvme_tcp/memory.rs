@@ -1,4 +1,5 @@
-//! How much payload memory may be taken: a budget that hands out its bytes first come, first served.
+//! How much payload memory may be taken: a budget that hands out its bytes first come, first
+//! served.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,8 +57,8 @@ impl Budget {
         Budget { state: Rc::new(RefCell::new(state)) }
     }
 
-    /// Reserves `bytes`, waiting for its turn. More than the budget ever has would wait for ever: callers
-    /// bound what they ask for by [`super::Limits::check`].
+    /// Reserves `bytes`, waiting for its turn. More than the budget ever has would wait for ever:
+    /// callers bound what they ask for by [`super::Limits::check`].
     pub(super) fn reserve(&self, bytes: u64) -> Reserve {
         let mut state = self.state.borrow_mut();
         state.next_turn += 1;
@@ -153,7 +154,8 @@ impl Drop for Reservation {
     }
 }
 
-/// The budgets of the hosts that are connected to one reactor: each host has one, over all its connections.
+/// The budgets of the hosts that are connected to one reactor: each host has one, over all its
+/// connections.
 pub(super) struct HostBudgets {
     bytes: u64,
     hosts: RefCell<BTreeMap<HostNqn, Weak<RefCell<State>>>>,
@@ -178,7 +180,8 @@ impl HostBudgets {
     }
 }
 
-/// Payload memory of one connection: within the budgets of the connection, of its host and of its reactor.
+/// Payload memory of one connection: within the budgets of the connection, of its host and of its
+/// reactor.
 pub(super) struct PayloadMemory {
     budgets: Rc<Budgets>,
 }
@@ -225,8 +228,8 @@ impl PayloadMemory {
         })
     }
 
-    /// Takes `bytes`, waiting for its turn. The narrower budget comes first, so that a connection or a host at its
-    /// bound does not stand in the reactor's queue before others.
+    /// Takes `bytes`, waiting for its turn. The narrower budget comes first, so that a connection
+    /// or a host at its bound does not stand in the reactor's queue before others.
     pub(super) async fn take(&self, bytes: u64) -> Payload {
         let connection = self.budgets.connection.reserve(bytes).await;
         let host = match self.budgets.host.get() {

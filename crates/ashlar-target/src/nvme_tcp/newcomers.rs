@@ -1,8 +1,10 @@
-//! The connections of one reactor that have not finished Connect: who of them goes when there is no room for another one.
+//! The connections of one reactor that have not finished Connect: who of them goes when there is no
+//! room for another one.
 //!
-//! Whoever connects and says nothing holds a place until its handshake's time is up, and a flood of them would hold all. So a
-//! newcomer takes the place of the one that has been silent for longest. A host that is there to connect is done long before
-//! its turn; one that has connected is not among these.
+//! Whoever connects and says nothing holds a place until its handshake's time is up, and a flood of
+//! them would hold all. So a newcomer takes the place of the one that has been silent for longest.
+//! A host that is there to connect is done long before its turn; one that has connected is not
+//! among these.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -49,7 +51,8 @@ impl Newcomers {
         Place { newcomers: self.clone(), number, is_held_up }
     }
 
-    /// Ends the connection that has waited for its host for longest, and takes its place away. False if there is none.
+    /// Ends the connection that has waited for its host for longest, and takes its place away.
+    /// False if there is none.
     pub(super) fn make_room(&self) -> bool {
         let mut waiting = self.waiting.borrow_mut();
         let silent = waiting.iter().find(|(_, newcomer)| !newcomer.is_held_up.get());

@@ -1,4 +1,5 @@
-//! What a connection has to send: replies gather, and one writer sends all that has gathered with one call.
+//! What a connection has to send: replies gather, and one writer sends all that has gathered with
+//! one call.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -12,9 +13,10 @@ use ashlar_reactor::{timeout, yield_now};
 
 use super::memory::Payload;
 
-/// Answers that no [`Payload`] stands for and that are not sent, in bytes, beyond which [`Output::room`] lets nothing
-/// more begin: more than the small answers of a queue of 1,024 entries, so that mostly a host that does not read gets there.
-/// One answer, and those of the commands that have begun already, still come on top.
+/// Answers that no [`Payload`] stands for and that are not sent, in bytes, beyond which
+/// [`Output::room`] lets nothing more begin: more than the small answers of a queue of 1,024
+/// entries, so that mostly a host that does not read gets there. One answer, and those of the
+/// commands that have begun already, still come on top.
 const UNSENT_BYTES_MAX: usize = 64 << 10;
 /// The same until Connect is done, which takes two small answers.
 const UNSENT_BYTES_BEFORE_CONNECT_MAX: usize = 8 << 10;
@@ -30,7 +32,8 @@ struct Batch {
     zeros: ZerosDigest,
 }
 
-/// The digest of the last answer of zeros, and how many they were: the next one is most often as long.
+/// The digest of the last answer of zeros, and how many they were: the next one is most often as
+/// long.
 #[derive(Clone, Copy, Default)]
 struct ZerosDigest {
     bytes: usize,
@@ -169,7 +172,8 @@ impl Output {
         state.wake();
     }
 
-    /// Exchanges what has gathered, once there is something, for `spare`, which has nothing. Returns false at the end.
+    /// Exchanges what has gathered, once there is something, for `spare`, which has nothing.
+    /// Returns false at the end.
     async fn next_batch(&self, spare: &mut Batch) -> bool {
         let more = poll_fn(|cx| {
             let mut state = self.state.borrow_mut();
@@ -193,8 +197,8 @@ impl Output {
         more
     }
 
-    /// Sends until the end. Returns false if the connection broke, or the other side did not take what is
-    /// sent within `patience`.
+    /// Sends until the end. Returns false if the connection broke, or the other side did not take
+    /// what is sent within `patience`.
     pub(super) async fn write_to(&self, stream: &TcpStream, patience: Duration) -> bool {
         let mut batch = Batch::default();
         while self.next_batch(&mut batch).await {

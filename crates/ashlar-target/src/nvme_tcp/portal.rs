@@ -22,7 +22,8 @@ pub enum PortalKind {
 /// An address to listen on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Portal {
-    /// The address; port 0 takes a free one, an unspecified address listens on all of the machine's.
+    /// The address; port 0 takes a free one, an unspecified address listens on all of the
+    /// machine's.
     pub address: SocketAddr,
     /// What it leads to.
     pub kind: PortalKind,
@@ -97,8 +98,8 @@ pub(super) fn discovery_entry(
     entry
 }
 
-/// Whether a host that reached this machine at `reached` may be able to reach `portal`: a loopback address
-/// leads here only from this machine, and an address family only to its like.
+/// Whether a host that reached this machine at `reached` may be able to reach `portal`: a loopback
+/// address leads here only from this machine, and an address family only to its like.
 pub(super) fn is_reachable(portal: Portal, reached: IpAddr) -> bool {
     let (ip, reached) = (portal.address.ip().to_canonical(), reached.to_canonical());
     match (ip.is_unspecified(), ip) {

@@ -180,7 +180,8 @@ struct State {
     visits: Visits,
 }
 
-/// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a reset.
+/// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a
+/// reset.
 pub(super) struct Invitation {
     association: Arc<Association>,
     queue_id: u16,
@@ -249,7 +250,8 @@ impl Registry {
         Some(association)
     }
 
-    /// Whether an I/O queue may be added to a controller. [`Registry::join`] adds it, now or after a wait.
+    /// Whether an I/O queue may be added to a controller. [`Registry::join`] adds it, now or after
+    /// a wait.
     pub(super) fn invite(
         &self,
         controller_id: u16,
@@ -262,8 +264,8 @@ impl Registry {
         Ok(Invitation { association: entry.association.clone(), queue_id, resets: entry.resets })
     }
 
-    /// Adds an I/O queue to its controller, if that is what it was when the queue was invited: not another one, and not
-    /// reset since.
+    /// Adds an I/O queue to its controller, if that is what it was when the queue was invited: not
+    /// another one, and not reset since.
     pub(super) fn join(
         &self,
         invitation: Invitation,
@@ -283,8 +285,8 @@ impl Registry {
         Ok(association)
     }
 
-    /// Takes a queue out. With the admin queue the controller goes, and all its other queues are asked to
-    /// end.
+    /// Takes a queue out. With the admin queue the controller goes, and all its other queues are
+    /// asked to end.
     pub(super) fn leave(&self, controller_id: u16, queue_id: u16, life: &Arc<Life>) {
         let mut state = self.state();
         let Some(entry) = state.controllers.get_mut(&controller_id) else { return };
@@ -312,8 +314,8 @@ impl Registry {
         io_queues.for_each(|(_, life)| life.end(EndReason::ControllerReset));
     }
 
-    /// A connection of the host of that name that has ended while commands of it may still be applied, whatever its
-    /// identifier: the same host may come back with another one.
+    /// A connection of the host of that name that has ended while commands of it may still be
+    /// applied, whatever its identifier: the same host may come back with another one.
     pub(super) fn draining_of_host(&self, nqn: &HostNqn) -> Option<Arc<Life>> {
         self.state().draining(|known| known.host_nqn == *nqn)
     }
@@ -383,8 +385,8 @@ impl Entry {
 }
 
 impl State {
-    /// The next identifier after the last one given: a number is not reused soon, so that a host that
-    /// comes back with an old one finds nobody else's controller.
+    /// The next identifier after the last one given: a number is not reused soon, so that a host
+    /// that comes back with an old one finds nobody else's controller.
     fn free_id(&mut self) -> Option<u16> {
         let after = self.last_id % CONTROLLER_ID_MAX;
         let candidates = (after + 1..=CONTROLLER_ID_MAX).chain(1..=after);

@@ -1,4 +1,5 @@
-//! Things that happen once: a connection must end, a command's data are complete, a host's old work is done.
+//! Things that happen once: a connection must end, a command's data are complete, a host's old work
+//! is done.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};

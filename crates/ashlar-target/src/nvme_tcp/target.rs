@@ -33,12 +33,13 @@ pub struct TargetConfig {
     pub portals: Vec<Portal>,
     /// What hosts may take.
     pub limits: Limits,
-    /// Several reactors serve: each listens on every portal (SO_REUSEPORT), and the kernel spreads the
-    /// connections.
+    /// Several reactors serve: each listens on every portal (SO_REUSEPORT), and the kernel spreads
+    /// the connections.
     pub several_reactors: bool,
 }
 
-/// A target: shared by all reactors that serve it, and by whoever asks about it. Clones are the same target.
+/// A target: shared by all reactors that serve it, and by whoever asks about it. Clones are the
+/// same target.
 #[derive(Clone)]
 pub struct Target {
     shared: Arc<TargetShared>,
@@ -75,10 +76,11 @@ impl Target {
         Ok(Target { shared: Arc::new(shared) })
     }
 
-    /// Listens on every portal, and serves the volumes behind `door` on this thread's reactor from now on.
+    /// Listens on every portal, and serves the volumes behind `door` on this thread's reactor from
+    /// now on.
     ///
-    /// With several reactors each calls this once, the first one first where a portal has port 0: the others
-    /// take the port that it was given.
+    /// With several reactors each calls this once, the first one first where a portal has port 0:
+    /// the others take the port that it was given.
     ///
     /// # Errors
     /// The portal that cannot be listened on, and why. Nothing is served then.
@@ -109,8 +111,8 @@ impl Target {
         Ok(Service { accepting: accepting.collect(), state })
     }
 
-    /// Where the target listens: the configured portals, with the ports that were taken once a reactor
-    /// serves.
+    /// Where the target listens: the configured portals, with the ports that were taken once a
+    /// reactor serves.
     pub fn portals(&self) -> Vec<Portal> {
         self.shared.portals().clone()
     }
@@ -252,8 +254,8 @@ impl<D: Door> Drop for Presence<D> {
     }
 }
 
-/// How long accepting rests after a shortage (of descriptors, of memory), which accepting again at once would
-/// only meet again.
+/// How long accepting rests after a shortage (of descriptors, of memory), which accepting again at
+/// once would only meet again.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// The same where somebody makes room: as long as it takes to close a connection.
 const ROOM_REST: Duration = Duration::from_millis(1);
@@ -273,8 +275,8 @@ async fn accept<D: Door>(state: Rc<ServiceState<D>>, listener: TcpListener, port
     }
 }
 
-/// Whether accepting failed because the other side has gone already. Resting then would let one host that
-/// connects and resets keep all others out.
+/// Whether accepting failed because the other side has gone already. Resting then would let one
+/// host that connects and resets keep all others out.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
@@ -310,8 +312,8 @@ impl<D: Door> Service<D> {
         self.state.target.portals().iter().map(|portal| portal.address).collect()
     }
 
-    /// Stops accepting, lets every connection answer the commands that it has taken, closes them, and ends
-    /// when the last one is gone.
+    /// Stops accepting, lets every connection answer the commands that it has taken, closes them,
+    /// and ends when the last one is gone.
     pub async fn shutdown(mut self) {
         self.accepting.drain(..).for_each(JoinHandle::abort);
         let lives: Vec<_> = self.state.connections.borrow().values().cloned().collect();

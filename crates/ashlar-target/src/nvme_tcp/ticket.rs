@@ -16,7 +16,8 @@ use super::connection::Wire;
 use super::memory::Payload;
 use super::transfer::Capsule;
 
-/// Commands that a queue keeps the memory of for the next ones: about as many as hosts usually have outstanding.
+/// Commands that a queue keeps the memory of for the next ones: about as many as hosts usually have
+/// outstanding.
 const SPARE_CAPSULES_MAX: usize = 128;
 
 /// Words of a set of all command identifiers.
@@ -122,9 +123,9 @@ enum Claim {
 
 /// A command taken from the wire.
 ///
-/// It is answered by [`Ticket::complete`], [`Ticket::reject`] or [`Ticket::complete_with_data`]. Where no
-/// answer is possible any more it is given up by [`Ticket::abandon`]. Dropping it otherwise is a fault of
-/// the program, and panics.
+/// It is answered by [`Ticket::complete`], [`Ticket::reject`] or [`Ticket::complete_with_data`].
+/// Where no answer is possible any more it is given up by [`Ticket::abandon`]. Dropping it
+/// otherwise is a fault of the program, and panics.
 pub(super) struct Ticket {
     wire: Rc<Wire>,
     /// None once it is answered.
@@ -209,7 +210,8 @@ impl Ticket {
         self.complete(status, result);
     }
 
-    /// Answers with data, and with success. `held` is the memory that they take until they are sent.
+    /// Answers with data, and with success. `held` is the memory that they take until they are
+    /// sent.
     pub(super) fn complete_with_data(mut self, data: AlignedBuf, held: Option<Payload>) {
         let cid = self.end();
         self.wire.respond_with_data(cid, data, held);
@@ -267,8 +269,8 @@ impl Wire {
         self.output.send(&Pdu::Response(cqe), self.framing.get());
     }
 
-    /// Sends C2HData, and a response capsule where the data PDU may not stand for it (TCP Transport 1.1,
-    /// section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
+    /// Sends C2HData, and a response capsule where the data PDU may not stand for it (TCP Transport
+    /// 1.1, section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
     fn respond_with_data(&self, cid: Cid, data: AlignedBuf, held: Option<Payload>) {
         let success = !self.has_flow_control();
         let header =

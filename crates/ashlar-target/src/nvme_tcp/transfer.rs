@@ -28,8 +28,9 @@ pub(super) struct Capsule {
     pub(super) digest_ok: bool,
 }
 
-/// Whether the command takes the data of its capsule: its opcode, or the command type of a Fabrics command, has it get
-/// data, and its SGL says that they are there. What others bring is not kept, for some of them wait without end.
+/// Whether the command takes the data of its capsule: its opcode, or the command type of a Fabrics
+/// command, has it get data, and its SGL says that they are there. What others bring is not kept,
+/// for some of them wait without end.
 pub(super) fn takes_capsule_data(sqe: &Sqe) -> bool {
     let code = if sqe.opcode == FABRICS_OPCODE { sqe.nsid.get() as u8 } else { sqe.opcode };
     DataDirection::of_opcode(code) == DataDirection::ToController
@@ -89,7 +90,8 @@ impl Transfers {
         Ttag(index as u16)
     }
 
-    /// Checks that the data were asked for and are the next ones, and takes the buffer to receive them into.
+    /// Checks that the data were asked for and are the next ones, and takes the buffer to receive
+    /// them into.
     pub(super) fn accept(&self, header: &DataHeader) -> Result<AlignedBuf, PduFault> {
         let mut slots = self.slots.borrow_mut();
         let slot = slots.get_mut(usize::from(header.ttag.0)).and_then(Option::as_mut);
@@ -108,8 +110,8 @@ impl Transfers {
         transfer.buf.take().ok_or(PduFault::new(FatalStatus::SequenceError))
     }
 
-    /// Gives the buffer back after a PDU's data are in it, and ends the transfer with the last one. If it
-    /// was abandoned meanwhile, nobody wants the data any more.
+    /// Gives the buffer back after a PDU's data are in it, and ends the transfer with the last one.
+    /// If it was abandoned meanwhile, nobody wants the data any more.
     pub(super) fn received(&self, header: &DataHeader, buf: AlignedBuf, digest_ok: bool) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(usize::from(header.ttag.0)) else { return };
@@ -136,8 +138,8 @@ const DIGEST_ERROR: Rejection = Rejection::new(Status::TRANSIENT_TRANSPORT_ERROR
 const LENGTH_INVALID: Rejection =
     Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation(32) };
 
-/// The `bytes` of data that a command needs from its host, from wherever its SGL says. What is to come by R2T
-/// waits for memory first: what is granted can be received.
+/// The `bytes` of data that a command needs from its host, from wherever its SGL says. What is to
+/// come by R2T waits for memory first: what is granted can be received.
 pub(super) async fn fetch(ticket: &mut Ticket, bytes: u32) -> Result<Received, Stop> {
     let bytes_to_come = bytes_to_come(ticket.sqe(), bytes)?;
     let held = ticket.wire().reserve(footprint::buffer(bytes_to_come.into())).await?;

@@ -31,7 +31,8 @@ pub fn open_files() -> usize {
 }
 
 impl Rig {
-    /// Waits until the target's reactor has had nothing to do, and has given back what it kept for use again.
+    /// Waits until the target's reactor has had nothing to do, and has given back what it kept for
+    /// use again.
     pub fn rest(&mut self) {
         let (tell, told) = mpsc::channel();
         let hook = move || {
@@ -41,15 +42,16 @@ impl Rig {
         let start = Instant::now();
         while told.recv_timeout(REST).is_err() {
             assert!(start.elapsed() < PATIENCE, "it does not come to rest");
-            // A reactor that has done next to nothing has nothing to give back, and does not say that it rests.
+            // A reactor that has done next to nothing has nothing to give back, and does not say
+            // that it rests.
             (0..2000).for_each(|_| _ = self.stats());
         }
         self.have_done(|| RESTING.set(None));
         (0..2).for_each(|_| self.await_jobs());
     }
 
-    /// Waits until the target's thread has done all that it was told, and dropped it. Allocates nothing, on neither
-    /// thread: an answer by a channel would leave the channel for a moment.
+    /// Waits until the target's thread has done all that it was told, and dropped it. Allocates
+    /// nothing, on neither thread: an answer by a channel would leave the channel for a moment.
     fn await_jobs(&mut self) {
         let before = JOBS_AWAITED.load(Ordering::Acquire);
         self.have_done(|| _ = JOBS_AWAITED.fetch_add(1, Ordering::AcqRel));

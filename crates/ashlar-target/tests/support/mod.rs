@@ -121,7 +121,8 @@ impl Rig {
         }
     }
 
-    /// Lets the target's thread stand still, as a process does that is stopped or gets no processor.
+    /// Lets the target's thread stand still, as a process does that is stopped or gets no
+    /// processor.
     pub fn freeze(&mut self) -> Frozen {
         let ((entered, told), (thaw, thawed)) = (mpsc::channel(), mpsc::channel::<()>());
         self.have_done(move || {
@@ -354,7 +355,8 @@ impl Queue {
         let mut buf = [0; 65536];
         let count = loop {
             match self.stream.read(&mut buf) {
-                // With a time limit the kernel does not resume a read that a signal has interrupted.
+                // With a time limit the kernel does not resume a read that a signal has
+                // interrupted.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     panic!("the target neither answers nor closes");

@@ -12,12 +12,13 @@ use crate::bay::{BayDrive, DriveBay, DriveContent, inspect};
 use crate::error::NodeError;
 use crate::report::PoolRecord;
 
-/// What was under way in a pool that has halted keeps its drives open for a moment after the pool is closed.
+/// What was under way in a pool that has halted keeps its drives open for a moment after the pool
+/// is closed.
 const CLOSING_WAIT: Duration = Duration::from_secs(5);
 
 impl<B: DriveBay> Home<B> {
-    /// Takes a drive back that a pool has lost. `at`: where it is, unless it is where the pool has had it. Returns what is to be
-    /// remembered of the pool.
+    /// Takes a drive back that a pool has lost. `at`: where it is, unless it is where the pool has
+    /// had it. Returns what is to be remembered of the pool.
     ///
     /// # Errors
     /// [`NodeError`]; the pool goes on without the drive then.
@@ -58,8 +59,9 @@ impl<B: DriveBay> Home<B> {
         Ok((drive, found))
     }
 
-    /// Opens a pool that has halted anew, once it is sure that there are enough drives for it. Until then it can be read; hosts keep
-    /// its namespaces all the while, or else they would give up what they have made of them.
+    /// Opens a pool that has halted anew, once it is sure that there are enough drives for it.
+    /// Until then it can be read; hosts keep its namespaces all the while, or else they would give
+    /// up what they have made of them.
     ///
     /// # Errors
     /// [`NodeError`]; if the pool is closed then, its namespaces are gone.
@@ -78,8 +80,9 @@ impl<B: DriveBay> Home<B> {
         opened
     }
 
-    /// Whether a pool that has halted for want of drives has enough of them with those that are at `specs`. It stays open as it is,
-    /// and what can be read of it can still be read. Returns the places that have one.
+    /// Whether a pool that has halted for want of drives has enough of them with those that are at
+    /// `specs`. It stays open as it is, and what can be read of it can still be read. Returns the
+    /// places that have one.
     ///
     /// # Errors
     /// [`NodeError::Open`] with the members that are missing.

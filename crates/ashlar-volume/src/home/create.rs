@@ -1,5 +1,5 @@
-//! Taking drives for a new pool: nobody's data is overwritten unasked, and after a refusal nothing has
-//! changed.
+//! Taking drives for a new pool: nobody's data is overwritten unasked, and after a refusal nothing
+//! has changed.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -125,8 +125,8 @@ impl<B: DriveBay> Home<B> {
         self.open_members(found, request.options, OpenPolicy::Most).await
     }
 
-    /// Opens each drive once, all at a time. None stays open after an error, and none that was made for it
-    /// stays.
+    /// Opens each drive once, all at a time. None stays open after an error, and none that was made
+    /// for it stays.
     pub(super) async fn open_for_pool(&self, specs: &[String], make: bool) -> Result<Taken<B>, NodeError> {
         if specs.is_empty() {
             return Err(NodeError::NoDrives);
@@ -142,7 +142,8 @@ impl<B: DriveBay> Home<B> {
         Err(refused.swap_remove(0).err().unwrap_or(NodeError::NoDrives))
     }
 
-    /// A file that is to be made takes as long as its size needs; what is there answers soon, or hangs.
+    /// A file that is to be made takes as long as its size needs; what is there answers soon, or
+    /// hangs.
     async fn open_one(&self, spec: &str, make: bool) -> Result<BayDrive<B::Device>, NodeError> {
         let open = async { self.bay.open(spec, make).await.map_err(NodeError::Drive) };
         if make && !self.bay.exists(spec) { open.await } else { self.in_time(spec, open).await }
@@ -176,11 +177,12 @@ impl<B: DriveBay> Home<B> {
         held.filter_map(|held| Some((self.bay.identity(&held.spec)?, held))).collect()
     }
 
-    /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for that. Returns what is to be remembered
-    /// of the pool.
+    /// Takes a blank drive into a pool, or any with `force`, instead of an old one if it is for
+    /// that. Returns what is to be remembered of the pool.
     ///
     /// # Errors
-    /// [`NodeError`]; a file that was made for it is gone again, unless it may be a member all the same.
+    /// [`NodeError`]; a file that was made for it is gone again, unless it may be a member all the
+    /// same.
     pub async fn add_drive(
         &self,
         uuid: PoolUuid,
@@ -231,7 +233,8 @@ impl<B: DriveBay> Home<B> {
         added.map_err(|error| NodeError::AddDrive { spec, error })
     }
 
-    /// One that was being added when the daemon was killed carries the pool's label, and holds nothing.
+    /// One that was being added when the daemon was killed carries the pool's label, and holds
+    /// nothing.
     async fn check_free(&self, store: &HomeStore<B>, drive: &BayDrive<B::Device>) -> Result<(), NodeError> {
         let checked = self.check_blank(drive).await;
         if !matches!(checked, Err(NodeError::Holds { .. })) {
@@ -297,7 +300,8 @@ impl<B: DriveBay> Home<B> {
         Ok(DriveReading { facts: drive.facts, content })
     }
 
-    /// Takes the label of whatever pool it belonged to off a drive. Of other content only with `force`.
+    /// Takes the label of whatever pool it belonged to off a drive. Of other content only with
+    /// `force`.
     ///
     /// # Errors
     /// When it holds something that is not Ashlar's, or cannot be written.

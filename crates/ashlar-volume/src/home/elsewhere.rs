@@ -7,8 +7,8 @@ use crate::bay::{BayDrive, DriveBay, read_superblock};
 use crate::error::NodeError;
 
 impl<B: DriveBay> Home<B> {
-    /// Makes sure that none of these drives, which are to lose what they hold, belongs to a pool that another machine has open. One
-    /// that was not closed is watched for some seconds.
+    /// Makes sure that none of these drives, which are to lose what they hold, belongs to a pool
+    /// that another machine has open. One that was not closed is watched for some seconds.
     ///
     /// # Errors
     /// [`NodeError::InUseElsewhere`].

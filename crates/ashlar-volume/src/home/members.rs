@@ -55,7 +55,8 @@ pub(super) struct FoundPool<D> {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// The members of the pool that is asked for. Those that its newest root counts on are waited for.
+    /// The members of the pool that is asked for. Those that its newest root counts on are waited
+    /// for.
     pub(super) async fn find_pool(&self, request: &OpenRequest) -> Result<FoundPool<B::Device>, NodeError> {
         let (wanted, start) = (request.pool.as_deref(), self.world.now());
         let mut found = Found { members: Vec::new(), others: Vec::new() };
@@ -195,7 +196,8 @@ impl<D: Device + Clone> Found<D> {
         Late { is_any: !drives.is_empty(), drives }
     }
 
-    /// The pools that the drives belong to, as far as they may be meant, each with the newest name that one of them says.
+    /// The pools that the drives belong to, as far as they may be meant, each with the newest name
+    /// that one of them says.
     fn pools(&self, wanted: Option<&str>) -> BTreeSet<(PoolUuid, String)> {
         let superblocks = || self.members.iter().map(|member| &member.superblock);
         let uuids: BTreeSet<PoolUuid> = superblocks().map(|superblock| superblock.pool).collect();

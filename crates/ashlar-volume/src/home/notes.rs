@@ -18,8 +18,8 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// What of it holds still, and what there is to say of the drives that work by now. `all_back`: the pool was opened without drives,
-    /// and lacks none any more.
+    /// What of it holds still, and what there is to say of the drives that work by now. `all_back`:
+    /// the pool was opened without drives, and lacks none any more.
     pub(super) fn now(&self, working: &[&DriveFacts], all_back: bool) -> Vec<String> {
         let is_member = |other: &&NoMember| working.iter().any(|drive| is_at(&drive.spec, &other.spec));
         let others = self.others.iter().filter(|_| !all_back).chain(&self.unknown);
@@ -71,8 +71,8 @@ pub(super) fn difference_in_size<D>(superblocks: &[Superblock], members: &[PoolD
     (unplaceable > 0).then(difference)
 }
 
-/// Chunks that no stripe of `width` distinct drives can use, whatever the placement: with `n` stripes a drive
-/// gives at most `n` chunks.
+/// Chunks that no stripe of `width` distinct drives can use, whatever the placement: with `n`
+/// stripes a drive gives at most `n` chunks.
 fn unplaceable_chunks(chunks: &[u64], width: u64) -> u64 {
     let holds = |stripes: u64| chunks.iter().map(|count| count.min(&stripes)).sum::<u64>() >= stripes * width;
     let (mut low, mut high) = (0, chunks.iter().sum::<u64>() / width.max(1) + 1);
@@ -80,7 +80,8 @@ fn unplaceable_chunks(chunks: &[u64], width: u64) -> u64 {
         let middle = low + (high - low) / 2;
         if holds(middle) { low = middle } else { high = middle }
     }
-    // Less than one stripe is always left over; a stripe that fits no more is no waste worth a word.
+    // Less than one stripe is always left over; a stripe that fits no more is no waste worth a
+    // word.
     let left = chunks.iter().sum::<u64>() - low * width;
     if left < width { 0 } else { left }
 }

@@ -76,8 +76,8 @@ impl From<Vec<String>> for Given {
 }
 
 impl OpenRequest {
-    /// That the pool can be called by its name, or is asked for by its UUID: what it holds is not lost for
-    /// its name.
+    /// That the pool can be called by its name, or is asked for by its UUID: what it holds is not
+    /// lost for its name.
     ///
     /// # Errors
     /// [`NodeError::PoolName`].
@@ -108,8 +108,8 @@ pub struct KnownPool {
 }
 
 impl<B: DriveBay> Home<B> {
-    /// Opens the pool that drives belong to. Drives that are not there, or belong to no pool or another one,
-    /// are left out: the store decides whether enough remain.
+    /// Opens the pool that drives belong to. Drives that are not there, or belong to no pool or
+    /// another one, are left out: the store decides whether enough remain.
     ///
     /// # Errors
     /// [`NodeError`]; nothing is open then.
@@ -238,8 +238,8 @@ impl<B: DriveBay> Home<B> {
     }
 }
 
-/// The numbers of the volumes of a pool that is being opened. Without a pool that has them they are let go of: its work may
-/// panic before it is open.
+/// The numbers of the volumes of a pool that is being opened. Without a pool that has them they are
+/// let go of: its work may panic before it is open.
 struct Claimed<'a> {
     table: &'a Table,
     nsids: RefCell<Vec<Nsid>>,
@@ -264,8 +264,8 @@ impl Drop for Claimed<'_> {
     }
 }
 
-/// Gives the pool its name: another one if that is asked for, and its own to drives that say an older one. One that
-/// cannot be called so is not opened.
+/// Gives the pool its name: another one if that is asked for, and its own to drives that say an
+/// older one. One that cannot be called so is not opened.
 async fn settle_name<W: World>(
     store: &Store<W>,
     rename: Option<&str>,
@@ -290,8 +290,9 @@ fn places_of<D>(drives: &[PoolDrive<D>]) -> Vec<(DriveId, String)> {
     drives.iter().map(|given| (given.id, given.drive.facts.spec.clone())).collect()
 }
 
-/// Lets go of drives with the pool's label that no record of a member is about, and says of each what it is: a daemon was killed
-/// while it added, brought back or removed one, or it is of another line. Nobody else could have it while it is open here.
+/// Lets go of drives with the pool's label that no record of a member is about, and says of each
+/// what it is: a daemon was killed while it added, brought back or removed one, or it is of another
+/// line. Nobody else could have it while it is open here.
 fn part_with_unknown<W: World>(
     store: &Store<W>,
     drives: Vec<PoolDrive<W::Device>>,
@@ -317,8 +318,8 @@ fn part_with_unknown<W: World>(
     (known, unknown.into_iter().map(note).collect())
 }
 
-/// Where drives are missing, what the `others` are that were given says why; where they contradict each other, where those are that
-/// carry the pool's label.
+/// Where drives are missing, what the `others` are that were given says why; where they contradict
+/// each other, where those are that carry the pool's label.
 pub(super) fn not_opened(
     name: &str,
     error: OpenError,

@@ -27,8 +27,8 @@ impl<B: DriveBay> OpenPool<B> {
         held.collect()
     }
 
-    /// Without drives that are no members any more and that it has not let go of yet: what is remembered is opened at the next
-    /// start.
+    /// Without drives that are no members any more and that it has not let go of yet: what is
+    /// remembered is opened at the next start.
     pub(super) fn record(&self, bay: &B) -> PoolRecord {
         let given = self.drives.borrow();
         let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();

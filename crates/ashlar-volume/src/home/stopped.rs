@@ -1,4 +1,5 @@
-//! What becomes of a pool whose work has panicked: it goes out of service, and everything else goes on.
+//! What becomes of a pool whose work has panicked: it goes out of service, and everything else goes
+//! on.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -10,7 +11,8 @@ use crate::bay::DriveBay;
 use crate::error::NodeError;
 use crate::fuse::{Blown, Fuse};
 
-/// A pool that a fault in Ashlar itself has stopped. Its drives are let go of; what was acknowledged is on them.
+/// A pool that a fault in Ashlar itself has stopped. Its drives are let go of; what was
+/// acknowledged is on them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoppedPool {
     /// Its UUID.
@@ -19,7 +21,8 @@ pub struct StoppedPool {
     pub name: String,
     /// What the panic said, and where.
     pub why: String,
-    /// Nothing of it is left, and its drives can be opened. It is told of at once when it is stopped, and then again.
+    /// Nothing of it is left, and its drives can be opened. It is told of at once when it is
+    /// stopped, and then again.
     pub is_let_go: bool,
 }
 

@@ -106,7 +106,8 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
-    /// Deletes a volume: hosts lose it at once, what is under way ends, its space comes back in the background.
+    /// Deletes a volume: hosts lose it at once, what is under way ends, its space comes back in the
+    /// background.
     ///
     /// # Errors
     /// [`NodeError`]; the volume is as it was.
@@ -182,7 +183,8 @@ impl<B: DriveBay> Home<B> {
         pool.report_of(volume.id())
     }
 
-    /// Discards what a volume holds and gives it sectors of `lba_bytes`. Changes to other volumes do not wait for it.
+    /// Discards what a volume holds and gives it sectors of `lba_bytes`. Changes to other volumes
+    /// do not wait for it.
     pub(crate) async fn format_volume(self: Rc<Self>, place: Place, lba_bytes: u32) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
         let formatting = {

@@ -1,4 +1,5 @@
-//! What is looked at regularly while a pool is open: whether its drives are still there, and its figures.
+//! What is looked at regularly while a pool is open: whether its drives are still there, and its
+//! figures.
 
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -13,7 +14,8 @@ use crate::table::{PoolHealth, Table};
 
 /// How often.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// How long after a drive has failed it may vanish and count as pulled: the kernel takes a moment to let go of it.
+/// How long after a drive has failed it may vanish and count as pulled: the kernel takes a moment
+/// to let go of it.
 const PULLED_MAX: Duration = Duration::from_secs(30);
 
 impl<B: DriveBay> Home<B> {
@@ -38,8 +40,8 @@ impl<B: DriveBay> Home<B> {
     }
 }
 
-/// Brings the pool's figures to where other reactors read them. False once the pool is being closed: figures
-/// that come after that would stay for ever.
+/// Brings the pool's figures to where other reactors read them. False once the pool is being
+/// closed: figures that come after that would stay for ever.
 fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
     let Some(pool) = pool.upgrade().filter(|pool| !pool.is_leaving.get()) else { return false };
     pool.volumes.borrow().values().for_each(super::OpenVolume::refresh);
@@ -47,8 +49,9 @@ fn table_figures<B: DriveBay>(table: &Table, pool: &Weak<OpenPool<B>>) -> bool {
     true
 }
 
-/// Drives that have vanished, or are not believed any more, are given up by the first write that meets them: a
-/// checkpoint is one. Of those that have vanished the pool is told that, so that they may come back by themselves.
+/// Drives that have vanished, or are not believed any more, are given up by the first write that
+/// meets them: a checkpoint is one. Of those that have vanished the pool is told that, so that they
+/// may come back by themselves.
 async fn look_at_drives<B: DriveBay>(bay: &B, pool: &Weak<OpenPool<B>>, now: Nanos) {
     let Some(pool) = pool.upgrade() else { return };
     // Each is looked at, so that one root is written without all of them.
@@ -93,8 +96,8 @@ impl<B: DriveBay> OpenPool<B> {
         self.drives.borrow().iter().filter_map(lost).collect()
     }
 
-    /// Whether a drive that has failed may have been pulled then, if it turns out to have vanished: one that is
-    /// pulled may refuse a few writes first.
+    /// Whether a drive that has failed may have been pulled then, if it turns out to have vanished:
+    /// one that is pulled may refuse a few writes first.
     fn was_pulled(&self, record: &DriveStatus, now: Nanos) -> bool {
         let refused = matches!(record.condition, DriveCondition::Failed(Failure::Device(_)));
         if !refused || !record.is_given_up {
@@ -105,8 +108,8 @@ impl<B: DriveBay> OpenPool<B> {
     }
 }
 
-/// Takes the label off drives that the pool has let go of, and lets go of them: in a task of its own, because one that was given
-/// up for its silence may never answer.
+/// Takes the label off drives that the pool has let go of, and lets go of them: in a task of its
+/// own, because one that was given up for its silence may never answer.
 fn part_with_drives<B: DriveBay>(pool: &Weak<OpenPool<B>>) {
     let Some(pool) = pool.upgrade() else { return };
     for uuid in pool.store.take_departed() {

@@ -76,7 +76,8 @@ impl MemoryVolume {
         self.state().failing = cause;
     }
 
-    /// Makes every operation, Format and write protection too, wait, or lets those that wait and all later ones go on.
+    /// Makes every operation, Format and write protection too, wait, or lets those that wait and
+    /// all later ones go on.
     pub fn hold(&self, held: bool) {
         self.state().held = held;
         self.shared.released.notify_waiters();

@@ -34,7 +34,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.at_pool(at, move |home, uuid| async move { home.add_drive(uuid, old, spec, force).await }).await
     }
 
-    /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it was given.
+    /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it
+    /// was given.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -46,8 +47,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
-    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to be removed. Returns when
-    /// that is decided, not when it is done.
+    /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to
+    /// be removed. Returns when that is decided, not when it is done.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -65,8 +66,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
-    /// Takes a drive into a pool, as [`Self::add_drive`], and removes another one unless it is lost: what lived on that one is
-    /// being rebuilt anyway.
+    /// Takes a drive into a pool, as [`Self::add_drive`], and removes another one unless it is
+    /// lost: what lived on that one is being rebuilt anyway.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -95,8 +96,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         Ok(drive_named(&self.report(pool).await?, name)?.clone())
     }
 
-    /// Takes a drive back that a pool has lost. `at`: where it is; without that, where the pool has had it, or where
-    /// `remembered` says that a drive of that identity was.
+    /// Takes a drive back that a pool has lost. `at`: where it is; without that, where the pool has
+    /// had it, or where `remembered` says that a drive of that identity was.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -115,8 +116,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         self.at_pool(at, move |home, uuid| async move { home.return_drive(uuid, drive, place).await }).await
     }
 
-    /// Opens a pool that has halted anew, with those of the drives that are there by now. Until it is sure that there are enough,
-    /// the pool stays as it is, and can be read.
+    /// Opens a pool that has halted anew, with those of the drives that are there by now. Until it
+    /// is sure that there are enough, the pool stays as it is, and can be read.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -140,8 +141,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             rename: None,
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
-            // Half of them may be missing: until now this machine had the pool, and who has taken it since has a beat on those that
-            // are there.
+            // Half of them may be missing: until now this machine had the pool, and who has taken
+            // it since has a beat on those that are there.
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,
@@ -151,8 +152,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     }
 }
 
-/// The drive of a pool that is named by its number, its name or as it was given. One that came back has a record for each number
-/// that it had, until what it missed under that is restored: all of its names mean the number that it has now.
+/// The drive of a pool that is named by its number, its name or as it was given. One that came back
+/// has a record for each number that it had, until what it missed under that is restored: all of
+/// its names mean the number that it has now.
 fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport, NodeError> {
     let is_named = |drive: &&DriveReport| {
         let number = drive.status.drive.0.to_string();

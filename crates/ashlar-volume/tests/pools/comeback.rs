@@ -11,8 +11,8 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Activity, AddError, DriveCondition, OpenPolicy, ReturnError};
 use ashlar_volume::{DriveReport, NodeError};
 
-/// Pause between two looks at what upkeep does, and how many have to find the same before it is at rest: it does nothing for a
-/// moment between two things, too.
+/// Pause between two looks at what upkeep does, and how many have to find the same before it is at
+/// rest: it does nothing for a moment between two things, too.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 const LOOKS_AT_REST: u32 = 50;
 /// Looks: only what never comes takes so many.
@@ -22,7 +22,8 @@ async fn fail_writes(handles: &Handles, spec: &str, from: u64) {
     with_faults(handles, spec, move |faults| faults.fail_writes(from..u64::MAX, 5)).await;
 }
 
-/// Waits until nothing of the drive is to be restored any more, and no checkpoint is under way or about to be.
+/// Waits until nothing of the drive is to be restored any more, and no checkpoint is under way or
+/// about to be.
 async fn await_release(node: &TestNode, index: usize) {
     let (mut looks, mut seen) = (0, None);
     for _ in 0..LOOKS_MAX {
@@ -47,7 +48,8 @@ fn a_drive_that_was_coming_back_when_the_pool_halted_is_known_and_can_be_taken_a
         let all = drives("a", 4);
         node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
         node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
-        // Else one of the checkpoints that settle and release what it held might halt the pool before the drive is back.
+        // Else one of the checkpoints that settle and release what it held might halt the pool
+        // before the drive is back.
         await_release(&node, 1).await;
         for spec in [&all[0], &all[2]] {
             fail_writes(&handles, spec, 0).await;
@@ -94,7 +96,8 @@ fn a_drive_that_could_not_be_given_its_new_identity_comes_back_at_the_next_try()
     });
 }
 
-/// What was under way in the pool as it halted had its drives still open: the pool was closed, and stayed so.
+/// What was under way in the pool as it halted had its drives still open: the pool was closed, and
+/// stayed so.
 #[test]
 fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go_of_yet() {
     let (node, handles) = node(1);
@@ -134,7 +137,8 @@ fn a_drive_that_is_shorter_than_it_was_is_no_member_and_does_not_come_back() {
         assert!(refused.contains(&cut) && refused.contains("--degraded"), "{refused}");
         open(OpenPolicy::Degraded).await.expect("the others are enough");
         let report = node.report("tank").await.unwrap();
-        // Whichever it is when one looks: little lives on it, and is restored on the others at once.
+        // Whichever it is when one looks: little lives on it, and is restored on the others at
+        // once.
         let lost = [DriveCondition::Absent, DriveCondition::Released];
         assert!(lost.contains(&report.drives[1].status.condition), "{:?}", report.drives[1]);
         assert!(report.notes.iter().any(|note| note.contains(&cut)), "{:?}", report.notes);

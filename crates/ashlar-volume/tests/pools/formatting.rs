@@ -53,7 +53,8 @@ fn is_formatting<T>(done: Result<T, NodeError>) -> bool {
     matches!(done, Err(NodeError::Io(IoError { cause: Cause::Formatting, .. })))
 }
 
-/// The drives answer nothing meanwhile: what waited for the format, or for its pool, would wait for ever.
+/// The drives answer nothing meanwhile: what waited for the format, or for its pool, would wait for
+/// ever.
 #[test]
 fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once() {
     let (node, handles) = node(1);

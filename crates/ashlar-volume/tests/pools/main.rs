@@ -1,4 +1,5 @@
-//! Pools on real reactors. One program: each that has a store in it takes most of a minute to build.
+//! Pools on real reactors. One program: each that has a store in it takes most of a minute to
+//! build.
 
 mod comeback;
 mod formatting;

@@ -442,7 +442,8 @@ async fn look_until(door: TestDoor, done: Arc<AtomicBool>) -> u64 {
 fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
     let (node, handles) = node(2);
     drive(async move {
-        // No parity: nothing can restore what is lost, so that the pool waits for the drive however slow the test is.
+        // No parity: nothing can restore what is lost, so that the pool waits for the drive however
+        // slow the test is.
         let striped = NewPool { level: Level::RAID0, ..pool("tank") };
         node.create_pool(striped, drives("a", 4), false).await.unwrap();
         node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();

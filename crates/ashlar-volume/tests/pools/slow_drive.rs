@@ -1,6 +1,7 @@
-//! A drive that answers late, or for a long time not at all, holds up what needs it and nothing else: reads of what others know
-//! go to those, and only writes wait for it, because to acknowledge them without it would cost redundancy; until it has
-//! been silent for longer than the pool may wait.
+//! A drive that answers late, or for a long time not at all, holds up what needs it and nothing
+//! else: reads of what others know go to those, and only writes wait for it, because to acknowledge
+//! them without it would cost redundancy; until it has been silent for longer than the pool may
+//! wait.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -28,12 +29,13 @@ const CHUNK_BYTES: u32 = 64 << 10;
 const CHUNKS: u64 = 96;
 /// The drive that is slow: one of the pool `slow`.
 const SLOW: &str = "mem:128MiB#slow0";
-/// What each of its operations takes longer; an operation on a drive in memory takes some microseconds.
+/// What each of its operations takes longer; an operation on a drive in memory takes some
+/// microseconds.
 const DELAY: Duration = Duration::from_millis(2);
 /// Hosts' reads at a time, where they keep all drives busy.
 const READERS: u64 = 16;
-/// Pause between two looks at what has become of something, and how often it is looked for: only what never
-/// comes takes that long.
+/// Pause between two looks at what has become of something, and how often it is looked for: only
+/// what never comes takes that long.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 const LOOKS_MAX: u32 = 60_000;
 
@@ -97,7 +99,8 @@ fn a_drive_that_does_not_answer_holds_up_only_what_needs_it() {
     });
 }
 
-/// While one drive stands still, another pool and whatever lies on other drives are used; then it goes on.
+/// While one drive stands still, another pool and whatever lies on other drives are used; then it
+/// goes on.
 async fn go_on_beside_a_stall(handles: Handles) {
     let to_resume = handles.clone();
     at_door(&handles, 0, move |door| async move {
@@ -160,8 +163,8 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
     });
 }
 
-/// Each of the others owed something at every look, and was taken for one that answers nothing: then more answered nothing than may
-/// be lost, and writes waited as long as hosts read.
+/// Each of the others owed something at every look, and was taken for one that answers nothing:
+/// then more answered nothing than may be lost, and writes waited as long as hosts read.
 #[test]
 fn a_drive_that_does_not_answer_is_given_up_also_while_hosts_keep_the_others_busy() {
     drive(async {
@@ -196,7 +199,8 @@ fn a_drive_that_does_not_answer_is_given_up_also_while_hosts_keep_the_others_bus
     });
 }
 
-/// It was counted twice, as the one that had been lost and as the one that is silent, and so waited for as long as it liked.
+/// It was counted twice, as the one that had been lost and as the one that is silent, and so waited
+/// for as long as it liked.
 #[test]
 fn a_drive_that_came_back_and_hangs_again_is_given_up_again() {
     drive(async {
@@ -221,7 +225,8 @@ async fn conditions(node: &TestNode) -> Vec<(u16, DriveCondition)> {
     drives.into_iter().map(|drive| (drive.drive.0, drive.condition)).collect()
 }
 
-/// They named the number that it had, and whoever gave it up or replaced it by them was refused, or kept it unawares.
+/// They named the number that it had, and whoever gave it up or replaced it by them was refused, or
+/// kept it unawares.
 #[test]
 fn a_drive_that_came_back_is_meant_by_its_path_and_its_old_names() {
     drive(async {
@@ -248,7 +253,8 @@ fn a_drive_that_came_back_is_meant_by_its_path_and_its_old_names() {
     });
 }
 
-/// The pool lets go of it a moment later, and whoever wrote down its drives before that had the next start open it.
+/// The pool lets go of it a moment later, and whoever wrote down its drives before that had the
+/// next start open it.
 #[test]
 fn what_was_removed_is_not_remembered_while_its_label_is_still_there() {
     drive(async {
@@ -265,8 +271,8 @@ fn what_was_removed_is_not_remembered_while_its_label_is_still_there() {
     });
 }
 
-/// A rebuild takes so long that what a drive had is not restored before it is back: of each step's time, which is long because
-/// another drive is slow, the hundredfold is left to hosts.
+/// A rebuild takes so long that what a drive had is not restored before it is back: of each step's
+/// time, which is long because another drive is slow, the hundredfold is left to hosts.
 async fn keep_what_is_lost(node: &TestNode, handles: &Handles) {
     let change = SettingsChange {
         recon_prio: Some(1),

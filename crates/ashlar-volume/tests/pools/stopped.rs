@@ -1,4 +1,5 @@
-//! A panic in the work of one pool, as a broken invariant is: that pool goes out of service, the others go on.
+//! A panic in the work of one pool, as a broken invariant is: that pool goes out of service, the
+//! others go on.
 
 use std::time::Duration;
 

@@ -20,13 +20,14 @@ the path of a file is written \\,")]
     Create {
         /// Its name
         name: String,
-        /// Protection: 0 none; 1 and 1x3 two and three copies, on at least 2 and 3 drives; 5, 6, 7.3 one, two,
-        /// three parities, on at least 3, 4, 5; or N+M, N data and M parity columns, on at least N + M. As many
-        /// drives may be lost as there are parities or further copies. 10, 50, 60 and 70 become 1, 5, 6 and 7.3
+        /// Protection: 0 none; 1 and 1x3 two and three copies, on at least 2 and 3 drives; 5, 6,
+        /// 7.3 one, two, three parities, on at least 3, 4, 5; or N+M, N data and M parity columns,
+        /// on at least N + M. As many drives may be lost as there are parities or further copies.
+        /// 10, 50, 60 and 70 become 1, 5, 6 and 7.3
         #[arg(long)]
         level: String,
-        /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after commas) or
-        /// mem:SIZE; repeatable
+        /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after
+        /// commas) or mem:SIZE; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
         /// Take drives that hold something: it is lost
@@ -56,8 +57,8 @@ and at which paths, is of no account.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
-        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this node has and
-        /// that is not open is opened, wherever its drives are
+        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this
+        /// node has and that is not open is opened, wherever its drives are
         #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
         /// The name that it is to have from now on, if another pool has its own
@@ -75,7 +76,8 @@ and at which paths, is of no account.")]
         /// Its new name
         name: String,
     },
-    /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its share of what is there
+    /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its
+    /// share of what is there
     #[command(
         name = "add-drive",
         after_help = "Examples:
@@ -193,7 +195,8 @@ it is free."
         /// Its name or UUID
         pool: String,
     },
-    /// Spread what is stored over all drives, in stripes as wide as they allow: after drives were added
+    /// Spread what is stored over all drives, in stripes as wide as they allow: after drives were
+    /// added
     #[command(after_help = "Examples:
   ashlar pool rebalance tank
   ashlar pool rebalance tank --wait
@@ -252,8 +255,9 @@ asked for it. With --wait it is an error if something could not be made right.")
 pub enum SpareCommand {
     /// Give a pool a spare
     ///
-    /// When the pool loses a drive it is taken within seconds, and what lived on the lost one is rebuilt to all drives, the new one
-    /// included. A pool that is lacking a drive already takes it at once.
+    /// When the pool loses a drive it is taken within seconds, and what lived on the lost one is
+    /// rebuilt to all drives, the new one included. A pool that is lacking a drive already takes it
+    /// at once.
     #[command(after_help = "Examples:
   ashlar pool spare add tank /dev/nvme5n1
   ashlar pool spare add tank file:/d/9.img,size=4GiB")]

@@ -1,5 +1,5 @@
-//! How often a server allocates for an operation, once it has what it needs. Only in a program that counts: see
-//! `examples/count_allocations.rs`.
+//! How often a server allocates for an operation, once it has what it needs. Only in a program that
+//! counts: see `examples/count_allocations.rs`.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Write amplification: what a pool on drives in memory writes for each block of its hosts, once collection is steady.
+//! Write amplification: what a pool on drives in memory writes for each block of its hosts, once
+//! collection is steady.
 
 use std::fs;
 
@@ -14,7 +15,8 @@ use super::progress::Progress;
 use super::targets::{Target, Verdict};
 use super::{Figures, table};
 
-/// Some 1000 segments: what is kept free, open, or waits for a checkpoint weighs the more the fewer there are.
+/// Some 1000 segments: what is kept free, open, or waits for a checkpoint weighs the more the fewer
+/// there are.
 const DRIVE_BYTES: u64 = 256 << 20;
 const CHUNK_BYTES: u32 = 256 << 10;
 /// The least that the daemon takes.
@@ -22,8 +24,8 @@ const OVER_PROVISIONING_PERCENT: u64 = 15;
 const WRITE_BYTES: u32 = 16 << 10;
 const POOL: &str = "churned";
 
-/// Pattern, how much of the space behind parity is hosts' data, and what that is to come to. 83 %, and their records and
-/// maps, are the most that over-provisioning leaves room for.
+/// Pattern, how much of the space behind parity is hosts' data, and what that is to come to. 83 %,
+/// and their records and maps, are the most that over-provisioning leaves room for.
 const CASES: [(Pattern, u64, Target); 4] = [
     (Pattern::Uniform, 70, Target::UNIFORM_70),
     (Pattern::Uniform, 80, Target::UNIFORM_80),

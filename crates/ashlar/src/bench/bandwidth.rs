@@ -1,5 +1,5 @@
-//! How much of its drives' bandwidth a pool gives to hosts, where the drives are the limit and not the processor: on modelled drives
-//! that are slow.
+//! How much of its drives' bandwidth a pool gives to hosts, where the drives are the limit and not
+//! the processor: on modelled drives that are slow.
 
 use std::fs;
 use std::path::PathBuf;
@@ -174,7 +174,8 @@ async fn rate<E: std::error::Error + Send + Sync + 'static>(
 }
 
 impl Report {
-    /// Hosts' writes beside what the drives could take of them: of each row parity is not the hosts'.
+    /// Hosts' writes beside what the drives could take of them: of each row parity is not the
+    /// hosts'.
     fn share_of_writes(&self) -> f64 {
         self.writes / (self.drive_writes * (self.drives - PARITY) as f64)
     }

@@ -1,4 +1,5 @@
-//! Overwriting a volume until garbage collection is steady: before that, what is moved for a write says nothing.
+//! Overwriting a volume until garbage collection is steady: before that, what is moved for a write
+//! says nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +13,8 @@ use super::daemon::Daemon;
 use super::fill::{connect, write_each};
 use super::servers::Server;
 
-/// A pass overwrites as much as lives. At least so many passes, and at most so many, until two successive ones agree.
+/// A pass overwrites as much as lives. At least so many passes, and at most so many, until two
+/// successive ones agree.
 const PASSES_MIN: u32 = 4;
 const PASSES_MAX: u32 = 12;
 /// How far the amplification of one pass may be from that of the pass before.

@@ -1,5 +1,5 @@
-//! What hosts notice of garbage collection: the same load on a pool that has to collect for every write, and on one
-//! that has room.
+//! What hosts notice of garbage collection: the same load on a pool that has to collect for every
+//! write, and on one that has room.
 
 use anyhow::Context;
 use ashlar_bench::load::{Content, Direction, Load};
@@ -20,7 +20,8 @@ use super::{Figures, Settings, table};
 /// Some 1000 segments, as where amplification is measured.
 const DRIVE_BYTES: u64 = 256 << 20;
 const CHUNK_BYTES: u32 = 256 << 10;
-/// What lives in the full pool, of what is left without parity, and what the other pool's volume takes.
+/// What lives in the full pool, of what is left without parity, and what the other pool's volume
+/// takes.
 const LIVE_PERCENT: u64 = 80;
 const CALM_PERCENT: u64 = 10;
 const BYTES: u32 = 4 << 10;
@@ -30,9 +31,9 @@ const LONGER: u32 = 4;
 const FULL: &str = "full";
 /// Operations outstanding on one connection.
 const DEPTHS: [u32; 2] = [1, 32];
-/// Part of what the full pool sustains with the most of them that hosts ask of both pools as well. As much as can be done is not
-/// what hosts ask for; and where collection takes a part of the time, latencies of that are longer whatever is done, because
-/// operations wait for each other.
+/// Part of what the full pool sustains with the most of them that hosts ask of both pools as well.
+/// As much as can be done is not what hosts ask for; and where collection takes a part of the time,
+/// latencies of that are longer whatever is done, because operations wait for each other.
 const STEADY_PERCENT: f64 = 50.0;
 
 /// A pool that collects beside one that does not.

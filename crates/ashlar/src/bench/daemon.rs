@@ -21,7 +21,8 @@ use super::servers::Server;
 use crate::cli::{Client, Patience};
 use crate::stdio::note;
 
-/// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss itself costs.
+/// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss
+/// itself costs.
 pub const RECON_PRIO_LEAST: u8 = 1;
 
 /// Drives of every pool that is measured.
@@ -81,8 +82,8 @@ pub struct VolumePlan<'a> {
     pub compression: bool,
 }
 
-/// Drives in memory that is all taken at once: the kernel clears memory that is touched for the first time, which no
-/// load is to pay for.
+/// Drives in memory that is all taken at once: the kernel clears memory that is touched for the
+/// first time, which no load is to pay for.
 pub fn memory_drives(bytes: u64) -> Vec<String> {
     vec![format!("mem:{bytes},touched=on"); DRIVES]
 }
@@ -105,8 +106,8 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Kills the process, and starts another one with these arguments. Returns how long it took until that answered,
-    /// with its pools open and its volumes served.
+    /// Kills the process, and starts another one with these arguments. Returns how long it took
+    /// until that answered, with its pools open and its volumes served.
     ///
     /// # Errors
     /// As of [`Self::start`].

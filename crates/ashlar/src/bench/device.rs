@@ -1,5 +1,5 @@
-//! One drive in memory: as a volume with nothing in between, and under a pool of level 0. What other targets are measured
-//! with when they are measured with a memory device.
+//! One drive in memory: as a volume with nothing in between, and under a pool of level 0. What
+//! other targets are measured with when they are measured with a memory device.
 
 use std::rc::Rc;
 use std::time::Duration;

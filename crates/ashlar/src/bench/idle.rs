@@ -1,4 +1,5 @@
-//! A daemon with connected hosts that ask for nothing, and what is left once they have asked for much.
+//! A daemon with connected hosts that ask for nothing, and what is left once they have asked for
+//! much.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -31,7 +32,8 @@ const REST: Duration = Duration::from_secs(10);
 /// Files that take space as they are written.
 const DRIVE: ByteSize = ByteSize(4 << 30);
 const VOLUME: ByteSize = ByteSize(1 << 30);
-/// The load of each host: operations of each size, how many outstanding. Every other one is a write.
+/// The load of each host: operations of each size, how many outstanding. Every other one is a
+/// write.
 const LOADS: [(u32, u64, u64); 2] = [(4 << 10, 20_000, 256), (256 << 10, 1_000, 64)];
 
 /// What a daemon takes that has nothing to do.

@@ -22,8 +22,8 @@ use crate::serve::{self, Config};
 const DRIVE_BYTES: u64 = 512 << 20;
 const VOLUME: ByteSize = ByteSize(256 << 20);
 
-/// Starts a node in this process, with a pool of level 5 on memory, and calls `count` with its volume. The node ends with
-/// the process.
+/// Starts a node in this process, with a pool of level 5 on memory, and calls `count` with its
+/// volume. The node ends with the process.
 ///
 /// # Errors
 /// It does not start, or what `count` says.

@@ -1,5 +1,5 @@
-//! A signal ends the benchmark early, and well: its daemons end, and their files go. Without this the files of a map of
-//! 1 TiB would stay in memory.
+//! A signal ends the benchmark early, and well: its daemons end, and their files go. Without this
+//! the files of a map of 1 TiB would stay in memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,8 @@ use crate::serve::Signals;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Listens for signals from now on. What measures has to [`check`] now and then; a second signal ends the process.
+/// Listens for signals from now on. What measures has to [`check`] now and then; a second signal
+/// ends the process.
 ///
 /// # Errors
 /// When the operating system refuses.

@@ -1,6 +1,7 @@
-//! What hosts notice of the loss of a drive: one verified load at a steady rate, on modelled drives, while all drives are there,
-//! while one is lost, while what lived on it is restored on the others, after that, and while another one is restored that
-//! is held to a latency. And how long restoring takes, by what lives and by how large the drives are.
+//! What hosts notice of the loss of a drive: one verified load at a steady rate, on modelled
+//! drives, while all drives are there, while one is lost, while what lived on it is restored on the
+//! others, after that, and while another one is restored that is held to a latency. And how long
+//! restoring takes, by what lives and by how large the drives are.
 
 mod plot;
 mod steady;
@@ -30,12 +31,14 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const LIVE_BYTES: u64 = 768 << 20;
 /// Part of the time that the rebuild has while its hosts are watched, in percent.
 const RECON_PRIO: u8 = 10;
-/// What the second rebuild is held to instead: 99 of 100 answers to hosts within so many microseconds.
+/// What the second rebuild is held to instead: 99 of 100 answers to hosts within so many
+/// microseconds.
 const RECON_P99_US: u64 = 2000;
-/// Each state lasts so many times as long as a load is usually measured: its 99.9th percentile is not to hang on whether the machine
-/// stalled once or twice in it.
+/// Each state lasts so many times as long as a load is usually measured: its 99.9th percentile is
+/// not to hang on whether the machine stalled once or twice in it.
 const LONGER: u32 = 40;
-/// The longest that a rebuild is waited for: one that cannot hold its latency has a hundredth of the time.
+/// The longest that a rebuild is waited for: one that cannot hold its latency has a hundredth of
+/// the time.
 const REBUILD_WAIT: Duration = Duration::from_secs(900);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// Between the first writes of the load and the first look at it.
@@ -255,7 +258,8 @@ impl Report {
         Some(figure(self.in_state(state)?) / figure(self.in_state(State::Normal)?))
     }
 
-    /// The 99th percentile while a rebuild was held to one, beside that, or beside the normal one where that is more anyway.
+    /// The 99th percentile while a rebuild was held to one, beside that, or beside the normal one
+    /// where that is more anyway.
     fn p99_held(&self) -> Option<f64> {
         let least = self.in_state(State::Normal)?.p99_us.max(self.recon_p99_us as f64);
         Some(self.in_state(State::Held)?.p99_us / least)

@@ -1,5 +1,5 @@
-//! Parity and reconstruction by each kernel that this processor has, and by Intel's ISA-L, beside a copy of the same
-//! bytes: nothing that reads them all can be much faster than memory is.
+//! Parity and reconstruction by each kernel that this processor has, and by Intel's ISA-L, beside a
+//! copy of the same bytes: nothing that reads them all can be much faster than memory is.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -27,7 +27,8 @@ const SHAPES: [Shape; 4] = [
 ];
 /// A round of these is short: there are many, and none of them sleeps.
 const ROUND_PART: u32 = 4;
-/// Bytes of data where they do not fit the caches: this many times the largest cache, within the bounds.
+/// Bytes of data where they do not fit the caches: this many times the largest cache, within the
+/// bounds.
 const CACHES: u64 = 2;
 const BEYOND_CACHES_BYTES: std::ops::RangeInclusive<u64> = 256 << 20..=1 << 30;
 

@@ -1,5 +1,6 @@
-//! What storing a block cannot do without, each alone and on the same data: the codec and the checksum, the parity, and
-//! handing the rows to drives in memory. Beside the echo server these are the floor under what a pool costs.
+//! What storing a block cannot do without, each alone and on the same data: the codec and the
+//! checksum, the parity, and handing the rows to drives in memory. Beside the echo server these are
+//! the floor under what a pool costs.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// Blocks that are worked on at a time, and how often: little, so that parts can be measured between any two loads.
+/// Blocks that are worked on at a time, and how often: little, so that parts can be measured
+/// between any two loads.
 const BLOCKS: usize = 32;
 const ROUNDS: usize = 64;
 /// What a batch writes to each column: [`BLOCKS`] blocks over four.
@@ -64,7 +66,8 @@ pub struct Parts {
 /// A drive in memory whose parts are measured.
 pub struct MeasuredDrive {
     drive: Drive,
-    /// Where it is read at random, and where one behind the other: on from where the measurement before ended.
+    /// Where it is read at random, and where one behind the other: on from where the measurement
+    /// before ended.
     random: XorShift,
     next: u64,
 }
@@ -189,7 +192,8 @@ fn per_block<T>(blocks: usize, mut work: impl FnMut() -> T) -> f64 {
     nanos_each(thread_time().saturating_sub(before), ROUNDS * blocks)
 }
 
-/// Processor time of this thread, exactly: what `/proc` says of a running thread is milliseconds old.
+/// Processor time of this thread, exactly: what `/proc` says of a running thread is milliseconds
+/// old.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

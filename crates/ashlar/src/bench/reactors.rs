@@ -1,4 +1,5 @@
-//! One reactor beside two: what another thread brings, and what it costs that a pool lives on one of them only.
+//! One reactor beside two: what another thread brings, and what it costs that a pool lives on one
+//! of them only.
 
 use ashlar_bench::cpu::CpuClock;
 use ashlar_bench::load::{Content, Direction, Load};
@@ -21,7 +22,8 @@ const DRIVE_BYTES: u64 = 512 << 20;
 const VOLUME: ByteSize = ByteSize(256 << 20);
 /// A connection is at home if the other reactor does less than this part of what both do.
 const AWAY_SHARE_MIN: f64 = 0.15;
-/// Connections that are tried so that there are some on each of two reactors: the kernel spreads them as it likes.
+/// Connections that are tried so that there are some on each of two reactors: the kernel spreads
+/// them as it likes.
 const CONNECTIONS_MAX: usize = 24;
 
 /// One reactor and two.
@@ -116,7 +118,8 @@ struct Singles {
     away: Rounds,
 }
 
-/// Loads one reactor and, with connection after connection, two, until enough of those were on either of the two.
+/// Loads one reactor and, with connection after connection, two, until enough of those were on
+/// either of the two.
 async fn measure_singles(one: &Rig, two: &Rig, load: Load, rounds: u32) -> anyhow::Result<Singles> {
     let clocks = two.daemon.reactor_clocks()?;
     let mut singles = Singles::default();

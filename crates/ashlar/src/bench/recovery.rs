@@ -1,5 +1,5 @@
-//! A map of 1 TiB: how long a killed daemon needs until it serves again, what memory the map takes, and how often a
-//! read has to look at the drives for it.
+//! A map of 1 TiB: how long a killed daemon needs until it serves again, what memory the map takes,
+//! and how often a read has to look at the drives for it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -55,7 +55,8 @@ pub struct Overwrites {
     step: u64,
 }
 
-/// Large batches, which are striped; and a batch in the journal for each block: as many batches as a window can have.
+/// Large batches, which are striped; and a batch in the journal for each block: as many batches as
+/// a window can have.
 const OVERWRITES: [Overwrites; 2] = [
     Overwrites { bytes: FILL_BYTES, outstanding: 32, step: 256 },
     Overwrites { bytes: BLOCK_BYTES as u32, outstanding: 1, step: 256 },
@@ -70,8 +71,8 @@ pub struct Report {
     pub recoveries: Vec<Recovery>,
     /// With nothing to replay.
     pub start: Start,
-    /// Memory that the daemon has after a start, beside the same daemon with an empty map: indexes, filters, and
-    /// updates that are not in pages yet.
+    /// Memory that the daemon has after a start, beside the same daemon with an empty map: indexes,
+    /// filters, and updates that are not in pages yet.
     pub map_resident_bytes: u64,
     /// Of that, updates and pages at hand.
     pub map_buffered_bytes: u64,
@@ -215,8 +216,9 @@ async fn write_map(namespace: &Namespace) -> anyhow::Result<()> {
     write_each(namespace, Content::Sparse, FILL_BYTES, RANGES / FULL_EVERY * writes_per_range, place).await
 }
 
-/// Overwrites at random what is full until there is nearly as much to replay as there can be: the first checkpoint
-/// that ends after a whole window shows how much that is. Returns what has been written since the last checkpoint.
+/// Overwrites at random what is full until there is nearly as much to replay as there can be: the
+/// first checkpoint that ends after a whole window shows how much that is. Returns what has been
+/// written since the last checkpoint.
 async fn fill_window(
     daemon: &Daemon,
     namespace: &Namespace,

@@ -1,5 +1,5 @@
-//! Servers measured in turn, in several short rounds: what disturbs the machine disturbs all of them, and a round in
-//! which it did not is no better than the others.
+//! Servers measured in turn, in several short rounds: what disturbs the machine disturbs all of
+//! them, and a round in which it did not is no better than the others.
 
 use std::time::Duration;
 

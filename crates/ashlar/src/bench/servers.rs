@@ -33,7 +33,8 @@ pub struct Server {
 
 type Started = Sender<anyhow::Result<Server>>;
 
-/// Starts the server that only moves the same bytes, and that looks for work as long as `spin` before it sleeps.
+/// Starts the server that only moves the same bytes, and that looks for work as long as `spin`
+/// before it sleeps.
 ///
 /// # Errors
 /// Why it cannot serve.
@@ -53,7 +54,8 @@ pub fn start_echo(spin: Duration) -> anyhow::Result<Server> {
     })
 }
 
-/// Starts a target with a volume that keeps nothing. It looks for work as long as `spin` before it sleeps.
+/// Starts a target with a volume that keeps nothing. It looks for work as long as `spin` before it
+/// sleeps.
 ///
 /// # Errors
 /// Why it cannot serve.
@@ -61,8 +63,8 @@ pub fn start_null(spin: Duration, limits: Limits) -> anyhow::Result<Server> {
     start_plain("null", spin, limits, NULL_BYTES, || Ok(NullVolume))
 }
 
-/// Starts a target with one volume of `bytes` that `open` makes on the target's thread. It looks for work as long as `spin`
-/// before it sleeps.
+/// Starts a target with one volume of `bytes` that `open` makes on the target's thread. It looks
+/// for work as long as `spin` before it sleeps.
 ///
 /// # Errors
 /// Why it cannot serve.

@@ -156,7 +156,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Rounds of the subjects, and in each of them the parts for each volume: what disturbs the machine disturbs both.
+    /// Rounds of the subjects, and in each of them the parts for each volume: what disturbs the
+    /// machine disturbs both.
     async fn in_turn(
         &self,
         subjects: &[Subject<'_>],

@@ -7,7 +7,8 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::rounds::Summary;
 
-/// A table whose first column is a load, and whose second one is what served it. The others are numbers.
+/// A table whose first column is a load, and whose second one is what served it. The others are
+/// numbers.
 pub fn new(header: &[&str]) -> Table {
     with_texts(2, "LOAD", header)
 }

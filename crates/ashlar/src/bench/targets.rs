@@ -154,8 +154,8 @@ impl Target {
         target(Topic::Parity, "data beyond the caches: speed / a copy's", Bound::AtLeast(1.0));
 }
 
-/// Operations per second of a polling target that is known for its speed, on one such core: direction, bytes, operations
-/// outstanding.
+/// Operations per second of a polling target that is known for its speed, on one such core:
+/// direction, bytes, operations outstanding.
 const POLLING_NULL: [(Direction, u32, u32, f64); 8] = [
     (Direction::Read, 4 << 10, 1, 64e3),
     (Direction::Write, 4 << 10, 1, 73e3),
@@ -197,7 +197,8 @@ pub struct Verdict {
     pub of: String,
     /// What it is, if that could be measured.
     pub measured: Option<f64>,
-    /// Whether the target is met, if it has a bound and there is a figure whose rounds agree on that.
+    /// Whether the target is met, if it has a bound and there is a figure whose rounds agree on
+    /// that.
     pub met: Option<bool>,
 }
 
@@ -283,7 +284,8 @@ pub fn each(verdicts: &[Verdict]) -> String {
 pub fn summary(verdicts: &[Verdict]) -> String {
     let mut table = table(["TARGETS", "FIGURE", "TARGET", "WORST", "VERDICT"]);
     let mut sorted: Vec<&Verdict> = verdicts.iter().collect();
-    // Sorting is stable: within a topic targets stay in the order in which they were measured first.
+    // Sorting is stable: within a topic targets stay in the order in which they were measured
+    // first.
     let first = |target| verdicts.iter().position(|verdict| verdict.target == target);
     sorted.sort_by_key(|verdict| (verdict.target.topic, first(verdict.target)));
     let mut last = None;

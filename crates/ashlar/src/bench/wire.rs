@@ -1,5 +1,5 @@
-//! The wire alone: a volume that keeps nothing beside a server that only moves the same bytes, both on a thread of
-//! this process, sleeping and spinning, with digests and without.
+//! The wire alone: a volume that keeps nothing beside a server that only moves the same bytes, both
+//! on a thread of this process, sleeping and spinning, with digests and without.
 
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ pub struct Report {
     pub loads: Vec<Compared>,
     /// One operation at a time, on servers that spin before they sleep.
     pub spinning: Vec<Compared>,
-    /// With header and data digests, beside the same volume without: reads of a drive in memory, writes of a volume that keeps
-    /// nothing.
+    /// With header and data digests, beside the same volume without: reads of a drive in memory,
+    /// writes of a volume that keeps nothing.
     pub digests: Vec<Compared>,
 }
 

@@ -33,7 +33,8 @@ pub fn absolute(drive: &str) -> anyhow::Result<String> {
     Ok(named)
 }
 
-/// A member of the pool, whose name may stand in front of it. By its name or its number it is meant whatever files there are.
+/// A member of the pool, whose name may stand in front of it. By its name or its number it is meant
+/// whatever files there are.
 ///
 /// # Errors
 /// As of [`all_absolute`].

@@ -11,7 +11,8 @@ use super::client::Client;
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other drives.
+/// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other
+/// drives.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// How long something may stand in the way: hosts delete and trim, and collection makes room.
@@ -118,8 +119,8 @@ fn met(obstacle: Obstacle, work: Work, pool: &str) -> String {
     }
 }
 
-/// Whether the work on the pool is done. A pool that is not open has none of the states that tell of work, and says nothing of
-/// what is left of it.
+/// Whether the work on the pool is done. A pool that is not open has none of the states that tell
+/// of work, and says nothing of what is left of it.
 ///
 /// # Errors
 /// When nothing can be done, with the reason and the way out.

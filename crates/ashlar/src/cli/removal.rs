@@ -19,7 +19,8 @@ const PARTING_MAX: Duration = Duration::from_secs(30);
 /// The same of one that is lost: it may never answer.
 const LOST_PARTING_MAX: Duration = Duration::from_secs(10);
 
-/// A drive that is to be removed, as it was before anybody said so: what is left of a lost one may be gone with that.
+/// A drive that is to be removed, as it was before anybody said so: what is left of a lost one may
+/// be gone with that.
 pub struct Leaver {
     name: String,
     uuid: String,
@@ -34,7 +35,8 @@ enum Stage {
     Moving,
     /// It is lost: what lived on it is restored from the others.
     Lost,
-    /// It was lost, and all of that is restored. It is a member until somebody says that it is to go.
+    /// It was lost, and all of that is restored. It is a member until somebody says that it is to
+    /// go.
     Released,
     /// It is no member any more, and the daemon has it open still.
     Parting,
@@ -53,7 +55,8 @@ impl Leaver {
         Some(Leaver { name, uuid, spec, was_lost })
     }
 
-    /// The drive of the pool at `path` that somebody is about to remove. `None`: it has none of that name.
+    /// The drive of the pool at `path` that somebody is about to remove. `None`: it has none of
+    /// that name.
     ///
     /// # Errors
     /// When the pool cannot be asked for.
@@ -123,8 +126,8 @@ impl Leaver {
     }
 }
 
-/// Returns the pool at `path`, which was `pool` when the removal of the drive had begun, once that is no member any more and
-/// the daemon has let go of it; and says so if it was lost on the way.
+/// Returns the pool at `path`, which was `pool` when the removal of the drive had begun, once that
+/// is no member any more and the daemon has let go of it; and says so if it was lost on the way.
 ///
 /// # Errors
 /// When the pool cannot move what lives on it, or it stays after all, with the reason.
@@ -153,8 +156,8 @@ pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) 
     Ok(pool)
 }
 
-/// Returns the pool at `path` once the daemon has let go of the drive, which can be used then. One that is lost may never answer:
-/// its label is a loss then, and no reason to fail.
+/// Returns the pool at `path` once the daemon has let go of the drive, which can be used then. One
+/// that is lost may never answer: its label is a loss then, and no reason to fail.
 async fn wait_for_parting(
     client: &Client,
     path: &str,

@@ -13,7 +13,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// Returns the pool at `path` once the scrub that is under way has ended.
 ///
 /// # Errors
-/// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end it.
+/// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end
+/// it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
     let bar = super::rebuild::bar();
     loop {
@@ -39,8 +40,8 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
     }
 }
 
-/// That nothing that the scrub has found wrong is left so, and that no drive was given up for it: a script
-/// that scrubs before it takes a drive away has to know.
+/// That nothing that the scrub has found wrong is left so, and that no drive was given up for it: a
+/// script that scrubs before it takes a drive away has to know.
 ///
 /// # Errors
 /// What is, and what helps.

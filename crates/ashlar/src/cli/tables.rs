@@ -192,8 +192,8 @@ fn has_lost_too_many(pool: &Pool) -> bool {
         .is_some_and(|level| lost > level.parity())
 }
 
-/// What is being done with what a rebuild moves, and what has been done with it then: off a drive that is to be removed it is moved by
-/// a rebuild, too.
+/// What is being done with what a rebuild moves, and what has been done with it then: off a drive
+/// that is to be removed it is moved by a rebuild, too.
 fn moving(pool: &Pool) -> (&'static str, &'static str) {
     if is(pool, "degraded") { ("rebuild", "rebuilt") } else { ("evacuation", "moved") }
 }

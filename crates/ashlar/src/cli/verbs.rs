@@ -254,7 +254,8 @@ async fn replace_drive(
     print_without(client, &path, pool, leaver, output, said).await
 }
 
-/// Prints what is `said` of the pool at `path` once the drive has left that is waited for, if one is.
+/// Prints what is `said` of the pool at `path` once the drive has left that is waited for, if one
+/// is.
 async fn print_without(
     client: &Client,
     path: &str,
@@ -373,7 +374,8 @@ fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
     Ok((pool, absolute_member(pool, name)?))
 }
 
-/// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that far.
+/// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that
+/// far.
 fn segment(name: &str) -> anyhow::Result<&str> {
     if !is_uuid(name) {
         check_name(name)?;

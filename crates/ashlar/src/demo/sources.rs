@@ -24,7 +24,8 @@ pub fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Adds the files below `directory` until there are enough. Links are not followed: they might lead round.
+/// Adds the files below `directory` until there are enough. Links are not followed: they might lead
+/// round.
 fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();

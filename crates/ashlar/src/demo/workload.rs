@@ -57,7 +57,8 @@ pub struct Measured {
 }
 
 impl Workload {
-    /// Runs it; nothing if a signal ended it early. What every block must read as is saved in either case.
+    /// Runs it; nothing if a signal ended it early. What every block must read as is saved in
+    /// either case.
     ///
     /// # Errors
     /// The first wrong data, or command that failed.
@@ -107,7 +108,8 @@ impl Workload {
 
     async fn verify(&self, namespace: &Namespace) -> anyhow::Result<Report> {
         let model = self.take_up(namespace).await?;
-        // From here on the file would be out of date. The guard writes it anew, also if this ends early.
+        // From here on the file would be out of date. The guard writes it anew, also if this ends
+        // early.
         let _ = std::fs::remove_file(&self.state_file);
         let saved = Saved { model: model.clone(), path: self.state_file.clone() };
         tell(

@@ -43,7 +43,8 @@ pub struct NodeAppliance {
 struct Shared {
     node: MachineNode,
     target: Target,
-    /// Held over every change to the pools, so that one follows another. Whoever only looks does not wait.
+    /// Held over every change to the pools, so that one follows another. Whoever only looks does
+    /// not wait.
     changing: tokio::sync::Mutex<()>,
     /// Held while it is noted what a pool consists of, by those as well who change nothing of that.
     remembering: tokio::sync::Mutex<()>,
@@ -104,8 +105,8 @@ impl NodeAppliance {
         self.shared.target.portals()
     }
 
-    /// Opens the node's pools, hears of those that are stopped, takes back drives that were away, unless nobody wants that, and takes spares for drives
-    /// that are lost: from now on.
+    /// Opens the node's pools, hears of those that are stopped, takes back drives that were away,
+    /// unless nobody wants that, and takes spares for drives that are lost: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
         tokio::spawn(self.shared.clone().keep_remembering());
         tokio::spawn(self.shared.clone().keep_stopped());
@@ -134,14 +135,14 @@ impl NodeAppliance {
         &self.shared.nqn
     }
 
-    /// Waits for the change to the pools that is under way, and keeps others from beginning while the guard
-    /// lives.
+    /// Waits for the change to the pools that is under way, and keeps others from beginning while
+    /// the guard lives.
     pub async fn end_changes(&self) -> impl Drop + use<'_> {
         self.shared.changing.lock().await
     }
 
-    /// Runs a change to its end, also when the client that asked for it has gone: what is half done on the
-    /// reactors and not remembered would be nobody's.
+    /// Runs a change to its end, also when the client that asked for it has gone: what is half done
+    /// on the reactors and not remembered would be nobody's.
     fn change<T: Send + 'static, F>(&self, change: impl FnOnce(Arc<Shared>) -> F) -> Answer<'_, T>
     where
         F: Future<Output = Result<T, ApiError>> + Send + 'static,

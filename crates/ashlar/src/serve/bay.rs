@@ -24,7 +24,8 @@ pub struct MachineBay {
 }
 
 impl MachineBay {
-    /// The drives that `finder` looks after. `panics`: a file that says which drive's next write panics, for tests.
+    /// The drives that `finder` looks after. `panics`: a file that says which drive's next write
+    /// panics, for tests.
     pub fn new(finder: &Finder, panics: Option<&Path>) -> Self {
         MachineBay { known: finder.subscribe(), panics: panics.map(Arc::from) }
     }

@@ -24,15 +24,16 @@ mod portals;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
-/// Reactors if nobody says otherwise: with two, half of the connections of a single pool are not where it lives, and the hop costs
-/// more than the second processor gives (docs/performance.md, scaling).
+/// Reactors if nobody says otherwise: with two, half of the connections of a single pool are not
+/// where it lives, and the hop costs more than the second processor gives (docs/performance.md,
+/// scaling).
 const REACTORS_USUAL: usize = 1;
 /// Longest spin, in microseconds: beyond it a reactor is as good as busy.
 const SPIN_US_MAX: u64 = 10_000;
 /// Least memory for a map.
 const MAP_MEMORY_BYTES_MIN: u64 = 16 << 20;
-/// The default, in so many parts of the memory, and its least; which is less where that would be more than a
-/// part of a small memory.
+/// The default, in so many parts of the memory, and its least; which is less where that would be
+/// more than a part of a small memory.
 const MAP_MEMORY_PART: u64 = 20;
 const MAP_MEMORY_BYTES_DEFAULT_MIN: u64 = 256 << 20;
 const MAP_MEMORY_PART_MAX: u64 = 8;

@@ -233,8 +233,8 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     said.map(|(word, _)| (*word).to_owned()).collect()
 }
 
-/// Whether new data is refused for lack of space. A pool that takes none for another reason has little room as well, but trimming
-/// and deleting do not help it.
+/// Whether new data is refused for lack of space. A pool that takes none for another reason has
+/// little room as well, but trimming and deleting do not help it.
 fn is_full(status: &PoolStatus, is_read_only: bool) -> bool {
     status.space.full && !is_read_only
 }
@@ -273,7 +273,8 @@ fn counters(status: &PoolStatus) -> PoolCounters {
     }
 }
 
-/// How a drive of an open pool may be, and when it is so: first how the pool sees it, in one word, and then what else there is to say.
+/// How a drive of an open pool may be, and when it is so: first how the pool sees it, in one word,
+/// and then what else there is to say.
 const DRIVE_STATES: [(&str, OfDrive); 9] = [
     ("online", |it| it.status.condition == DriveCondition::Online),
     ("failed", |it| matches!(it.status.condition, DriveCondition::Failed(_))),
@@ -286,7 +287,8 @@ const DRIVE_STATES: [(&str, OfDrive); 9] = [
     ("sparse", |it| it.facts.as_ref().is_some_and(|facts| facts.is_sparse)),
 ];
 
-/// What there is to say of how the pool sees a drive. Whatever gets a condition here has a word in [`DRIVE_STATES`].
+/// What there is to say of how the pool sees a drive. Whatever gets a condition here has a word in
+/// [`DRIVE_STATES`].
 fn drive_problem(status: &DriveStatus) -> Option<String> {
     match &status.condition {
         DriveCondition::Failed(error) => Some(error.to_string()),
@@ -368,7 +370,8 @@ pub fn missing_drives(report: &PoolReport, remembered: Option<&PoolState>) -> Ve
         Some(spec) => format!("{} ({spec})", drive.name()),
         None => drive.name(),
     };
-    // What lived on a released one is on others: nothing lacks it. It may be released since the opening.
+    // What lived on a released one is on others: nothing lacks it. It may be released since the
+    // opening.
     let was_missing = |drive: &DriveReport| report.opened.missing.contains(&drive.status.drive);
     let is_missed = |drive: &&DriveReport| {
         drive.is_lost() && (drive.status.condition != DriveCondition::Released || was_missing(drive))

@@ -1,8 +1,9 @@
-//! Pools whose work has ended the daemon. One that has done so twice within a minute is not opened by itself: the
-//! daemon would die of it again and again, and the other pools with it.
+//! Pools whose work has ended the daemon. One that has done so twice within a minute is not opened
+//! by itself: the daemon would die of it again and again, and the other pools with it.
 //!
-//! A panic in a pool's work stops that pool alone. What ends the daemon is a second panic while the values of the
-//! first are dropped. The file has a line for each such end: the pool's UUID, and seconds since 1970.
+//! A panic in a pool's work stops that pool alone. What ends the daemon is a second panic while the
+//! values of the first are dropped. The file has a line for each such end: the pool's UUID, and
+//! seconds since 1970.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};

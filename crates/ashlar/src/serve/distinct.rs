@@ -1,7 +1,8 @@
-//! One drive under two names, and drives that lie on each other, are refused before anything is written.
+//! One drive under two names, and drives that lie on each other, are refused before anything is
+//! written.
 //!
-//! Whether two names lead to one drive is asked of the kernel: links, loop devices, partitions, and what devices are
-//! stacked on. Nothing of the drives is read.
+//! Whether two names lead to one drive is asked of the kernel: links, loop devices, partitions, and
+//! what devices are stacked on. Nothing of the drives is read.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use ashlar_volume::HeldDrive;
 use super::errors::api_error;
 use super::finder::path_of;
 
-/// How long a drive may take to say what it is made of: a file system that hangs keeps nobody else waiting.
+/// How long a drive may take to say what it is made of: a file system that hangs keeps nobody else
+/// waiting.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// A drive that somebody names, or that is in use.
@@ -52,7 +54,8 @@ impl Named {
     }
 }
 
-/// Refuses drives that are to be taken and are in each other's way, or in that of one that is in use.
+/// Refuses drives that are to be taken and are in each other's way, or in that of one that is in
+/// use.
 pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
     ask_drives(move || first_overlap(&drives)).await?.map_or(Ok(()), Err)
 }

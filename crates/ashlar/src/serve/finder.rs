@@ -1,11 +1,13 @@
-//! Finds the members of pools by their labels: on all block devices of the machine, and in known directories.
+//! Finds the members of pools by their labels: on all block devices of the machine, and in known
+//! directories.
 //!
-//! One thread looks after the list of devices and directories. It reads a drive's label once, when the drive is new
-//! or has changed, and each such read is done by a thread of its own, because a drive may never answer. Nothing
-//! else waits for any of them: what is known by now is a [`Snapshot`], which anybody may look at.
+//! One thread looks after the list of devices and directories. It reads a drive's label once, when
+//! the drive is new or has changed, and each such read is done by a thread of its own, because a
+//! drive may never answer. Nothing else waits for any of them: what is known by now is a
+//! [`Snapshot`], which anybody may look at.
 //!
-//! A label only says what a drive claims to be. Whoever opens a pool or takes a drive back judges that again, under
-//! the drive's lock.
+//! A label only says what a drive claims to be. Whoever opens a pool or takes a drive back judges
+//! that again, under the drive's lock.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,7 +69,8 @@ pub struct PoolPlaces {
     pub copies: Vec<Copies>,
     /// Where members were, and no member of the pool is now.
     pub missed: Vec<NoMember>,
-    /// Nothing more is to be expected soon: all that is there has been looked at, or does not answer.
+    /// Nothing more is to be expected soon: all that is there has been looked at, or does not
+    /// answer.
     pub is_settled: bool,
 }
 

@@ -69,8 +69,8 @@ struct Refused {
 }
 
 impl Memory {
-    /// What `state` remembers. None of its pools is open yet. `on_change` is told of all pools whenever one of them
-    /// changes.
+    /// What `state` remembers. None of its pools is open yet. `on_change` is told of all pools
+    /// whenever one of them changes.
     pub fn new(state: StateDir, on_change: impl Fn(Vec<WantedPool>) + Send + 'static) -> Self {
         let not_open = state.node.pools.iter().map(|pool| (pool.uuid.clone(), not_open_yet(pool))).collect();
         let on_change = Box::new(on_change);

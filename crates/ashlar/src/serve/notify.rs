@@ -1,4 +1,5 @@
-//! Telling systemd how far the daemon is: sd_notify(3), a datagram to the socket that NOTIFY_SOCKET names.
+//! Telling systemd how far the daemon is: sd_notify(3), a datagram to the socket that NOTIFY_SOCKET
+//! names.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

@@ -64,7 +64,8 @@ impl Reactors {
     /// Begins serving on every reactor, one after the other.
     ///
     /// # Errors
-    /// The portal that cannot be listened on. What has begun by then is to be ended by [`Self::stop_serving`].
+    /// The portal that cannot be listened on. What has begun by then is to be ended by
+    /// [`Self::stop_serving`].
     pub async fn serve(&self, target: &ashlar_target::nvme_tcp::Target) -> anyhow::Result<()> {
         for handle in self.handles.iter() {
             let (target, courier) = (target.clone(), self.clone());
@@ -104,7 +105,8 @@ struct Running {
 }
 
 impl Threads {
-    /// Starts `count` reactors with the pools of `table` to come. `stops` hears of those that a fault in Ashlar itself stops.
+    /// Starts `count` reactors with the pools of `table` to come. `stops` hears of those that a
+    /// fault in Ashlar itself stops.
     ///
     /// # Errors
     /// Why the first one that failed could not be started, and the way out.

@@ -168,8 +168,9 @@ pub fn deny(request: &NameHosts) -> Result<AccessChange, ApiError> {
     }
 }
 
-/// The drives that a client names, directories replaced by what is in them and not named already; whether there were any. A relative
-/// path is none: the daemon runs elsewhere than whoever wrote it.
+/// The drives that a client names, directories replaced by what is in them and not named already;
+/// whether there were any. A relative path is none: the daemon runs elsewhere than whoever wrote
+/// it.
 pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiError> {
     let directory = |drive: &String| {
         let path = path_of(drive).filter(|path| path.is_absolute());

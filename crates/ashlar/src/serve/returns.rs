@@ -1,7 +1,8 @@
 //! Which drives come back to their pools by themselves. Pure.
 //!
-//! A drive that was away comes back when it is there again, under whatever name. One that somebody has failed, or that
-//! Ashlar has given up for its faults, comes back only when somebody asks for that.
+//! A drive that was away comes back when it is there again, under whatever name. One that somebody
+//! has failed, or that Ashlar has given up for its faults, comes back only when somebody asks for
+//! that.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -45,7 +46,8 @@ struct Refusal {
     mark: DriveMark,
     was_released: bool,
     why: String,
-    /// When it is tried again although nothing has changed, and how long after this refusal that is.
+    /// When it is tried again although nothing has changed, and how long after this refusal that
+    /// is.
     retry: Option<(Instant, Duration)>,
 }
 
@@ -111,7 +113,8 @@ impl Returns {
         self.is_flapping(&it.at.spec, now)
     }
 
-    /// A drive was refused; `may_pass`: for a reason that has nothing to do with the drive. True: that is news.
+    /// A drive was refused; `may_pass`: for a reason that has nothing to do with the drive. True:
+    /// that is news.
     pub fn was_refused(&mut self, it: &Return, why: String, may_pass: bool, now: Instant) -> bool {
         let (mark, was_released) = (it.at.mark.clone(), it.lost.is_released);
         let before = self.refused.get(&it.lost.uuid).filter(|before| before.why == why);
@@ -134,7 +137,8 @@ impl Returns {
         refused.map(|refusal| refusal.why.clone()).or_else(flapping)
     }
 
-    /// Somebody has brought a drive back by hand: nothing stands against drives that the pool has by now.
+    /// Somebody has brought a drive back by hand: nothing stands against drives that the pool has
+    /// by now.
     pub fn forget_pool(&mut self, pool: &PoolRecord) {
         let are_there = |uuid: &str| pool.drives.iter().any(|(_, there)| there.to_string() == uuid);
         self.refused.retain(|uuid, _| !are_there(uuid));

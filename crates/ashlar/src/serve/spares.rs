@@ -14,7 +14,8 @@ pub struct Spares {
     pub made_good: Vec<String>,
     /// The one that is being taken. After a crash it may be a member already.
     pub taking: Option<Taking>,
-    /// What tells those that wait from other drives, by how they are named; of one of which nothing tells there is none.
+    /// What tells those that wait from other drives, by how they are named; of one of which nothing
+    /// tells there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub identities: BTreeMap<String, String>,
 }
@@ -67,7 +68,8 @@ impl Spares {
         self.identities.remove(spec);
     }
 
-    /// Whether the drive that is named so is still the one that became a spare, by what tells it now.
+    /// Whether the drive that is named so is still the one that became a spare, by what tells it
+    /// now.
     pub fn is_still(&self, spec: &str, now: Option<&str>) -> bool {
         self.identities.get(spec).is_none_or(|identity| now == Some(identity))
     }

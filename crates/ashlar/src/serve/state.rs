@@ -95,7 +95,8 @@ impl PoolState {
         KnownPool { uuid: self.uuid.clone(), name: self.name.clone(), drives: self.specs() }
     }
 
-    /// How its drives are named, and the spare that was being taken when the daemon ended: it may be one of them.
+    /// How its drives are named, and the spare that was being taken when the daemon ended: it may
+    /// be one of them.
     pub fn specs(&self) -> Vec<String> {
         let drives = self.drives.iter().map(|drive| &drive.spec);
         let taking = self.spares.taking.iter().map(|taking| &taking.spec);
@@ -110,7 +111,8 @@ impl NodeState {
         NodeState { version: VERSION, uuid, starts: 0, nsid_high: 0, machine: None, pools }
     }
 
-    /// This node, as other machines see it that reach the same drives. A machine to which the directory was copied is another one.
+    /// This node, as other machines see it that reach the same drives. A machine to which the
+    /// directory was copied is another one.
     pub fn holder(&self) -> Holder {
         let machine = Machine::here();
         let id = self.uuid.as_u128() ^ machine.id.map_or(0, |id| id.as_u128());

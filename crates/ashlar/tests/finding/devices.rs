@@ -10,7 +10,8 @@ use crate::loops::Loop;
 use crate::support::{Place, skip};
 
 impl Loop {
-    /// What a device is to whoever has it open when it is pulled: one without a size. What it held is kept aside.
+    /// What a device is to whoever has it open when it is pulled: one without a size. What it held
+    /// is kept aside.
     fn pull(&self, place: &Place, index: usize) {
         fs::copy(place.image(index), place.aside(index)).expect("room");
         File::options()
@@ -60,7 +61,8 @@ fn create_on(place: &Place, loops: &[Loop]) -> Vec<Volume> {
     fill(place, "tank", 171)
 }
 
-/// A daemon with a pool on block devices, which are gone once it has ended. `None`: this machine has none.
+/// A daemon with a pool on block devices, which are gone once it has ended. `None`: this machine
+/// has none.
 fn pool_on_loops(place: &Place) -> Option<Vec<Volume>> {
     make_images(place);
     let Some(devices) = loops(place, [0, 1, 2, 3, 4]) else {

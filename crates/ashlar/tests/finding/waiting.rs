@@ -10,7 +10,8 @@ use super::{checked, filled, problem, shown};
 use crate::hosts;
 use crate::support::Place;
 
-/// The feature that says which events a host is told of, and its bit for namespaces that come and go.
+/// The feature that says which events a host is told of, and its bit for namespaces that come and
+/// go.
 const ASYNC_EVENTS: u8 = 0x0b;
 const NAMESPACE_NOTICES: u32 = 1 << 8;
 

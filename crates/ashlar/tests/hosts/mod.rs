@@ -44,8 +44,8 @@ impl Volume {
 /// What has come of a host's work: its volumes, or the first thing that was wrong.
 type Outcome = Result<Vec<Volume>, String>;
 
-/// A host under way on a thread of its own, on several volumes: it checks all that each of them holds, and
-/// then loads it round after round.
+/// A host under way on a thread of its own, on several volumes: it checks all that each of them
+/// holds, and then loads it round after round.
 pub struct Load {
     thread: JoinHandle<Outcome>,
     rounds: Receiver<usize>,
@@ -102,8 +102,8 @@ impl Load {
         Load { thread: std::thread::spawn(work), rounds, volumes: count, stop, operations }
     }
 
-    /// Waits until each volume has begun a round and ended it. The first one comes after everything that the
-    /// volumes hold has been checked.
+    /// Waits until each volume has begun a round and ended it. The first one comes after everything
+    /// that the volumes hold has been checked.
     pub fn await_rounds(&mut self) {
         while self.rounds.try_recv().is_ok() {}
         let mut ended = vec![0; self.volumes];

@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A user and group without privileges, for tests that root runs.
 pub const NOBODY: u32 = 65534;
 
-/// Says, past the capture of tests' output, that one cannot run here. Fails where nothing may be skipped:
-/// there ASHLAR_SKIP_NOTHING is set.
+/// Says, past the capture of tests' output, that one cannot run here. Fails where nothing may be
+/// skipped: there ASHLAR_SKIP_NOTHING is set.
 pub fn skip(why: &str) {
     assert!(std::env::var_os("ASHLAR_SKIP_NOTHING").is_none(), "this test cannot run here: {why}");
     let name = std::thread::current().name().unwrap_or_default().to_owned();
@@ -152,15 +152,15 @@ impl Place {
         Daemon { child: command.spawn().expect("the daemon starts"), notified }
     }
 
-    /// The daemon's command as a user without privileges, to whom the directory belongs: who runs this, or
-    /// nobody if that is root.
+    /// The daemon's command as a user without privileges, to whom the directory belongs: who runs
+    /// this, or nobody if that is root.
     pub fn serve_unprivileged(&self, state: &Path) -> Command {
         let serve = self.serve_on(state, 0);
         if !rustix::process::geteuid().is_root() {
             return serve;
         }
-        // By another process: a file that this one has open for writing cannot be run, not even once it is
-        // closed here, while a child of another test's still has it.
+        // By another process: a file that this one has open for writing cannot be run, not even
+        // once it is closed here, while a child of another test's still has it.
         let binary = self.path("binary");
         let copied = Command::new("cp").arg(ASHLAR).arg(&binary).status().expect("cp runs");
         assert!(copied.success());

@@ -111,7 +111,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to its end.
+    /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to
+    /// its end.
     async fn receive_directly(&mut self) -> Result<(), CommandError> {
         let left = self.decoder.data_bytes_left() as usize;
         let Some(incoming) = &mut self.incoming else { return Ok(()) };

@@ -1,12 +1,16 @@
-//! How much memory what was read a moment ago deserves: as much more, as long as it is wanted again.
+//! How much memory what was read a moment ago deserves: as much more, as long as it is wanted
+//! again.
 
 use std::cell::Cell;
 
-/// What is held at first, and while hardly anything is wanted again: 1 MiB. Fresh memory costs time, too.
+/// What is held at first, and while hardly anything is wanted again: 1 MiB. Fresh memory costs
+/// time, too.
 pub(super) const HELD_SECTORS_MIN: usize = 256;
-/// The most that is held: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is wanted again within that.
+/// The most that is held: 16 MiB. Of four streams with 4 MiB outstanding each, a batch of 1 MiB is
+/// wanted again within that.
 pub(super) const HELD_SECTORS_MAX: usize = 4096;
-/// Samples that are known to have been read and are not held any more: those of as much as can be held.
+/// Samples that are known to have been read and are not held any more: those of as much as can be
+/// held.
 pub(super) const NOTED_SAMPLES_MAX: usize = HELD_SECTORS_MAX / SAMPLE_ONE_OF as usize;
 /// One of so many sectors is looked at.
 const SAMPLE_ONE_OF: u32 = 8;
@@ -14,8 +18,9 @@ const SAMPLE_ONE_OF: u32 = 8;
 const WINDOW_SAMPLES: u32 = 128;
 /// Of so many samples that are asked for one at least would be held if more were: then more are.
 const MORE_ONE_OF: u32 = 8;
-/// Of so many samples that are asked for one at least is to be asked for again: otherwise less are held. Streams have two of five or four of fifteen (10+2 on
-/// twelve drives, 4+2 on eight); hosts that read here and there have what is left to chance.
+/// Of so many samples that are asked for one at least is to be asked for again: otherwise less are
+/// held. Streams have two of five or four of fifteen (10+2 on twelve drives, 4+2 on eight); hosts
+/// that read here and there have what is left to chance.
 const LESS_ONE_OF: u32 = 5;
 
 /// What a sector is to whoever asks for it.
@@ -32,7 +37,8 @@ pub(super) enum Asked {
 /// How many sectors are held, and what is known of their use.
 pub(super) struct Worth {
     held_max: Cell<usize>,
-    /// Since the last decision: samples that were asked for, those of them that were held, and those that had been.
+    /// Since the last decision: samples that were asked for, those of them that were held, and
+    /// those that had been.
     asked: Cell<u32>,
     held: Cell<u32>,
     let_go: Cell<u32>,

@@ -15,7 +15,8 @@ impl Quirk for TakesItsTime {
     }
 }
 
-/// Reads every column of a stripe in turn for so many seconds. Returns how often the column of `watched` was spared.
+/// Reads every column of a stripe in turn for so many seconds. Returns how often the column of
+/// `watched` was spared.
 fn read_for(
     array: &Array<Quirky<TakesItsTime>>,
     clock: &Cell<u64>,

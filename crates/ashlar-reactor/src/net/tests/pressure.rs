@@ -80,8 +80,8 @@ fn a_connection_that_receives_sparingly_lets_one_small_chunk_gather() {
     .unwrap();
 }
 
-/// More slow readers than there are shared buffers, each keeping all it may: one more connection must
-/// still be served.
+/// More slow readers than there are shared buffers, each keeping all it may: one more connection
+/// must still be served.
 #[test]
 fn slow_readers_do_not_starve_the_others() {
     run(tight(), async {
@@ -145,7 +145,8 @@ fn the_rest_of_a_chunk_can_be_used_after_a_part_was_split_off() {
     .unwrap();
 }
 
-/// A connection that keeps its share has the rest copied, until what it kept is dropped, here or on another thread.
+/// A connection that keeps its share has the rest copied, until what it kept is dropped, here or on
+/// another thread.
 #[test]
 fn a_part_gives_its_buffer_back_on_whatever_thread_it_is_dropped() {
     run(tight(), async {

@@ -20,7 +20,8 @@ fn an_old_segment_is_collected_before_a_young_one_that_is_emptier() {
     assert_eq!(choose_victim(candidates.into_iter(), 1000), Some(SegmentId(1)));
 }
 
-/// With the last segments, what gains most is collected, and only if it surely gives back more than it takes.
+/// With the last segments, what gains most is collected, and only if it surely gives back more than
+/// it takes.
 #[test]
 fn as_a_last_resort_the_emptiest_is_collected_however_young_it_is() {
     let candidates = [candidate(1, 0.4, 0), candidate(2, 0.1, 990), candidate(3, 0.6, 0)];
@@ -28,8 +29,8 @@ fn as_a_last_resort_the_emptiest_is_collected_however_young_it_is() {
     assert_eq!(choose_last_resort([candidate(3, 0.6, 0)].into_iter()), None);
 }
 
-/// A segment of small fragments is a third headers and ends of rows. Taken for garbage, they had it collected over
-/// and over, and each copy was as full of them.
+/// A segment of small fragments is a third headers and ends of rows. Taken for garbage, they had it
+/// collected over and over, and each copy was as full of them.
 #[test]
 fn headers_and_ends_of_rows_are_not_garbage() {
     // 256 fragments of one slot, with their records, take 7 sectors: two rows of 4.
@@ -42,7 +43,8 @@ fn headers_and_ends_of_rows_are_not_garbage() {
     assert_eq!(live(1000, blocks), None);
 }
 
-/// Part of a segment of 256 rows of 4 + 1 columns that so many fragments take, if it may be collected.
+/// Part of a segment of 256 rows of 4 + 1 columns that so many fragments take, if it may be
+/// collected.
 fn live(fragments: u64, size: impl Fn(u64) -> Occupancy) -> Option<f64> {
     let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
     let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
@@ -54,7 +56,8 @@ fn market(homes: &[DriveId]) -> Market<'_> {
     Market { rows_max: 256, floor: Lsn(64), homes, chunks_per_column: 1.25 }
 }
 
-/// In a pool that had lost a drive, segments were collected that gave back what their copies took, and there was never more room.
+/// In a pool that had lost a drive, segments were collected that gave back what their copies took,
+/// and there was never more room.
 #[test]
 fn a_chunk_on_a_lost_drive_is_no_gain() {
     let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });

@@ -1,7 +1,8 @@
 use super::*;
 use crate::lease::tests::beat;
 
-/// Each of two that had been refused it took its own beat for the last one, and opened the pool at once.
+/// Each of two that had been refused it took its own beat for the last one, and opened the pool at
+/// once.
 #[test]
 fn who_wanted_a_pool_at_once_with_another_one_does_not_take_it_for_its_own() {
     let (here, there) =
@@ -49,8 +50,9 @@ fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
     assert!(has_changed([&None, &None], [&None, &one]), "nothing tells how old it is");
 }
 
-/// Seed 41000580: drive 4 hung while the pool was being opened, and had the beat of before, because the claim had not come to it. The
-/// pool was refused because it was open on another machine, which was this one, a start before.
+/// Seed 41000580: drive 4 hung while the pool was being opened, and had the beat of before, because
+/// the claim had not come to it. The pool was refused because it was open on another machine, which
+/// was this one, a start before.
 #[test]
 fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     let (own, old) = (beat(5, 50, 0), beat(4, 40, 8));

@@ -134,7 +134,8 @@ impl World {
         self.durable.clone_from(&self.model);
     }
 
-    /// As collection does, with the checkpoint that follows it, or the pool is opened again before that.
+    /// As collection does, with the checkpoint that follows it, or the pool is opened again before
+    /// that.
     fn collect(&mut self, victim: SegmentId) {
         self.deltas.touch_directories_in(victim);
         let inside: Vec<Pointer> = self.deltas.pages_in(victim).collect();

@@ -77,8 +77,8 @@ fn a_page_that_has_to_move_is_written_again() {
 
 #[test]
 fn a_group_that_changes_while_its_leaf_is_written_is_written_again() {
-    // A zero range came while a checkpoint was writing the leaf, and the next checkpoint left it out: after a
-    // crash the blocks held their old content.
+    // A zero range came while a checkpoint was writing the leaf, and the next checkpoint left it
+    // out: after a crash the blocks held their old content.
     let groups = BTreeMap::from([(group(5), runs(5))]);
     let mut index = Index::default();
     index.touch(group(5));

@@ -157,8 +157,9 @@ fn shard_with_deltas(updates: &[(Key, Value)], ledger: &Ledger) -> Shard {
 
 #[test]
 fn deltas_that_are_compacted_hold_what_was_there_when_the_checkpoint_began() {
-    // They were collected while the checkpoint went on. A move had taken its block out of what was settled; after a
-    // crash the move was replayed, did not find the old place in the map, and was refused: the block was gone.
+    // They were collected while the checkpoint went on. A move had taken its block out of what was
+    // settled; after a crash the move was replayed, did not find the old place in the map, and was
+    // refused: the block was gone.
     let (ledger, _) = ledger();
     let updates = [(key(7), Some(pointer(64)))];
     let mut shard = shard_with_deltas(&updates, &ledger);

@@ -55,8 +55,8 @@ fn what_is_beyond_an_even_share_is_counted() {
 }
 
 proptest! {
-    /// However segments lie, moving the best column again and again comes to an end, and no drive is the emptier for it that was
-    /// emptier already.
+    /// However segments lie, moving the best column again and again comes to an end, and no drive
+    /// is the emptier for it that was emptier already.
     #[test]
     fn moves_come_to_an_end(
         totals in prop::collection::vec(20u32..400, 3..9),

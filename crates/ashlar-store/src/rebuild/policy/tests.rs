@@ -50,7 +50,8 @@ fn what_is_empty_or_not_ready_is_left_alone() {
 fn segments_are_looked_for_once_for_each_loss_and_again_when_all_are_restored() {
     let mut queue = Queue::default();
     assert_eq!(next_of(&mut queue, &LOST, &[damaged(1, 1), damaged(3, 1)], None), Some(1));
-    // Of what is found later only what the loss of another drive endangers comes before what was found first.
+    // Of what is found later only what the loss of another drive endangers comes before what was
+    // found first.
     let later = [damaged(0, 2), damaged(1, 1), damaged(3, 1)];
     assert_eq!(next_of(&mut queue, &LOST, &later, Some(1)), Some(1));
     assert_eq!(next_of(&mut queue, &LOST, &[later[0], later[2]], None), Some(3));

@@ -40,8 +40,8 @@ fn what_is_freed_while_its_turn_is_near_rests_until_it_is_past() {
     assert_eq!(numbers.resting().len(), 0);
 }
 
-/// Checkpoints were made for a window that none of them could have, each of which took some of what was left. And a sweep that can
-/// be made again, or a start, takes segments itself.
+/// Checkpoints were made for a window that none of them could have, each of which took some of what
+/// was left. And a sweep that can be made again, or a start, takes segments itself.
 #[test]
 fn some_numbers_are_kept_for_when_a_sweep_can_be_made_again() {
     let mut numbers = numbers(12, Numbers::SWEPT_AT_FIRST);

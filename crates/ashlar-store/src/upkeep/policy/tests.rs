@@ -122,8 +122,8 @@ fn hosts_wait_for_what_comes_back_once_a_slow_batch_is_published() {
     assert_eq!(choose(&Situation { replay_bytes: 1001, ..waiting }), Task::Checkpoint);
 }
 
-/// Seed 910001896: while hosts waited for a slow batch, upkeep rested until the time of a scrub that had come, again and again,
-/// and nothing else had a turn.
+/// Seed 910001896: while hosts waited for a slow batch, upkeep rested until the time of a scrub
+/// that had come, again and again, and nothing else had a turn.
 #[test]
 fn a_scrub_that_is_ready_is_not_waited_for() {
     let waiting = Situation { hosts_want_window: true, free_segments: 5, held_back: true, ..calm() };
@@ -271,7 +271,8 @@ fn the_rebuild_has_a_turn_after_each_task_of_the_map() {
     assert_ne!(choose(&Situation { rebuild_turn: true, free_segments: 3, ..busy }), Task::Rebuild(task));
 }
 
-/// They were told that the pool is full after five seconds, though a sweep would have shown that it is not.
+/// They were told that the pool is full after five seconds, though a sweep would have shown that it
+/// is not.
 #[test]
 fn who_waits_for_room_is_served_beside_a_rebuild_that_has_all_of_the_time() {
     let task = RebuildTask::Move(SegmentId(3));
@@ -281,7 +282,8 @@ fn who_waits_for_room_is_served_beside_a_rebuild_that_has_all_of_the_time() {
     assert_eq!(choose(&Situation { inexact: false, ..wanted }), Task::DeclareFull);
 }
 
-/// A pool that was full when it lost a drive stayed without redundancy beside the drive that it got instead.
+/// A pool that was full when it lost a drive stayed without redundancy beside the drive that it got
+/// instead.
 #[test]
 fn what_a_full_pool_has_lost_is_restored_to_what_nothing_else_can_use() {
     let task = RebuildTask::Move(SegmentId(3));

@@ -11,17 +11,19 @@ use crate::nvme_tcp::patience::wait_out;
 use crate::nvme_tcp::registry::EndReason;
 use crate::nvme_tcp::target::ServiceState;
 
-/// A connection's handshake, from its first moment until it has finished Connect: dropped then, which stops the clock.
+/// A connection's handshake, from its first moment until it has finished Connect: dropped then,
+/// which stops the clock.
 ///
-/// There is one clock, which nothing sets back: neither bytes that trickle in, nor a Connect that waits or is refused.
+/// There is one clock, which nothing sets back: neither bytes that trickle in, nor a Connect that
+/// waits or is refused.
 pub(super) struct Handshake {
     place: Place,
     watch: Option<JoinHandle<()>>,
 }
 
 impl Handshake {
-    /// Takes a place among the connections that have not finished Connect, and ends this one if its time is up before
-    /// it has.
+    /// Takes a place among the connections that have not finished Connect, and ends this one if its
+    /// time is up before it has.
     pub(super) fn begin<D: Door>(service: &ServiceState<D>, wire: &Wire) -> Self {
         let (life, patience) = (Arc::clone(&wire.life), wire.limits.handshake_timeout);
         let watch = spawn_joined(async move {

@@ -24,12 +24,13 @@ use crate::nvme_tcp::transfer::{Capsule, takes_capsule_data};
 /// From how many missing bytes on payload is received straight into its buffer.
 const DIRECT_BYTES_MIN: usize = 4096;
 
-/// In-capsule data that come whole in one chunk stay in its shared buffer from this size on. A copy of fewer costs less
-/// than what it takes to share them.
+/// In-capsule data that come whole in one chunk stay in its shared buffer from this size on. A copy
+/// of fewer costs less than what it takes to share them.
 const SPLIT_BYTES_MIN: usize = 2048;
 
-/// Steps of the decoder, at most three for a command, after which a reader that has more lets others run. Commands
-/// begin where they are read, so that this bounds what one connection does at a time.
+/// Steps of the decoder, at most three for a command, after which a reader that has more lets
+/// others run. Commands begin where they are read, so that this bounds what one connection does at
+/// a time.
 const STEPS_PER_TURN_MAX: usize = 256;
 
 /// Where the payload of the current PDU goes.
@@ -100,13 +101,15 @@ impl<D: Door> Reader<'_, D> {
             self.connection.wire.output.room().await;
             yield_now().await;
         }
-        // The shared buffer, unless parts of it are kept, goes back before the wait for the rest of a payload.
+        // The shared buffer, unless parts of it are kept, goes back before the wait for the rest of
+        // a payload.
         drop(chunk);
         self.receive_directly().await
     }
 
-    /// Takes what comes next in `chunk`: until it is used up, which is false, or until it is time for others, which is
-    /// true. What comes behind the end of the connection, whoever has ended it, is not taken.
+    /// Takes what comes next in `chunk`: until it is used up, which is false, or until it is time
+    /// for others, which is true. What comes behind the end of the connection, whoever has ended
+    /// it, is not taken.
     fn take_steps(&mut self, chunk: &mut RecvBuf) -> Result<bool, ReadEnd> {
         for _ in 0..STEPS_PER_TURN_MAX {
             if let Some(reason) = self.connection.wire.life.stop.get() {
@@ -200,7 +203,8 @@ impl<D: Door> Reader<'_, D> {
         Ok(())
     }
 
-    /// Once Connect has made this an I/O queue, its capsules may bring more, and more may come at a time.
+    /// Once Connect has made this an I/O queue, its capsules may bring more, and more may come at a
+    /// time.
     fn widen_limits(&mut self) {
         if !self.takes_io && matches!(self.connection.role(), Role::Io(_)) {
             let limits = &self.connection.wire.limits;
@@ -247,8 +251,8 @@ impl<D: Door> Reader<'_, D> {
         }
     }
 
-    /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to its end
-    /// (a host that cuts a transfer into several PDUs has the others copied).
+    /// Receives the rest of a payload straight into its buffer, where the PDU fills the buffer to
+    /// its end (a host that cuts a transfer into several PDUs has the others copied).
     async fn receive_directly(&mut self) -> Result<(), ReadEnd> {
         let left = self.decoder.data_bytes_left() as usize;
         let (Incoming::Capsule { buf, filled, .. } | Incoming::Transfer { buf, filled, .. }) =

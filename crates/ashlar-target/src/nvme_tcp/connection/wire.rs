@@ -76,8 +76,8 @@ impl Wire {
         })
     }
 
-    /// The queue that Connect made, its host's budget, and the memory set aside for in-capsule data of all its
-    /// entries.
+    /// The queue that Connect made, its host's budget, and the memory set aside for in-capsule data
+    /// of all its entries.
     pub fn set_queue(
         &self,
         queue: QueueShape,
@@ -101,8 +101,8 @@ impl Wire {
         self.queue.get().has_flow_control
     }
 
-    /// Takes memory that a command needs, once there is enough: none for no bytes. Abandons the command if the connection ends
-    /// first.
+    /// Takes memory that a command needs, once there is enough: none for no bytes. Abandons the
+    /// command if the connection ends first.
     #[inline]
     pub async fn reserve(&self, bytes: u64) -> Result<Option<Payload>, Stop> {
         if bytes == 0 {
@@ -127,9 +127,9 @@ impl Wire {
         self.outstanding.count() >= self.queue.get().entries
     }
 
-    /// SQHD of the next answer. An entry counts as taken when its command is answered: so a host that
-    /// trusts SQHD can never have more commands outstanding than the queue has entries. FFFFh where flow
-    /// control is off (Base 2.1, section 6.3: so Connect's answer says that it is).
+    /// SQHD of the next answer. An entry counts as taken when its command is answered: so a host
+    /// that trusts SQHD can never have more commands outstanding than the queue has entries. FFFFh
+    /// where flow control is off (Base 2.1, section 6.3: so Connect's answer says that it is).
     pub fn next_sq_head(&self) -> u16 {
         let queue = self.queue.get();
         if !queue.has_flow_control {
@@ -140,8 +140,8 @@ impl Wire {
         head as u16
     }
 
-    /// Takes a failed command into the controller's error log. Returns the status with More set if it is
-    /// there.
+    /// Takes a failed command into the controller's error log. Returns the status with More set if
+    /// it is there.
     pub fn note_error(&self, sqe: &Sqe, status: Status, location: ErrorLocation) -> Status {
         self.traffic.count_error();
         let Some(association) = self.association.get() else { return status };

@@ -1,4 +1,5 @@
-//! What watches over a controller: its host's keep alive, and changes that the host wants to know of.
+//! What watches over a controller: its host's keep alive, and changes that the host wants to know
+//! of.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -35,7 +36,8 @@ pub(super) async fn watch_keep_alive<D: Door>(controller: Rc<Controller<D>>, tim
     }
 }
 
-/// What a host is told changes of: namespaces by number and generation, the discovery log, warnings.
+/// What a host is told changes of: namespaces by number and generation, the discovery log,
+/// warnings.
 struct Seen {
     namespaces: BTreeMap<u32, u64>,
     discovery_log: Vec<u8>,

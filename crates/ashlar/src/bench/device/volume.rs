@@ -8,7 +8,8 @@ use ashlar_drive::Drive;
 use ashlar_volume::VolumeIo;
 use bytes::Bytes;
 
-/// A volume that is one drive. Not for hosts that compare: what they read then and what they write is not kept apart.
+/// A volume that is one drive. Not for hosts that compare: what they read then and what they write
+/// is not kept apart.
 #[derive(Clone)]
 pub struct DriveVolume(pub Rc<Drive>);
 

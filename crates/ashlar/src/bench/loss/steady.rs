@@ -1,4 +1,5 @@
-//! The load: on a thread of its own, so that whoever leads the pool from state to state does not disturb it.
+//! The load: on a thread of its own, so that whoever leads the pool from state to state does not
+//! disturb it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ use super::{InState, State};
 
 /// The volume that is under load.
 pub const VOLUME_BYTES: u64 = 256 << 20;
-/// Operations that begin in a second: some that this machine does well, for the drives' sake and not its own.
+/// Operations that begin in a second: some that this machine does well, for the drives' sake and
+/// not its own.
 pub const PER_SECOND: u32 = 4000;
 /// Of them read.
 pub const READ_PERCENT: u32 = 70;
@@ -29,8 +31,9 @@ const FILL_OPERATIONS: u64 = VOLUME_BYTES / verify::BLOCK_BYTES as u64;
 /// How often it is noted what the load is like.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// So long is a window. Of the 99.9th percentiles of a state's windows the median counts: a machine that stalls for 20 ms once in a
-/// state makes as many late answers as a thousandth of twenty seconds has.
+/// So long is a window. Of the 99.9th percentiles of a state's windows the median counts: a machine
+/// that stalls for 20 ms once in a state makes as many late answers as a thousandth of twenty
+/// seconds has.
 const WINDOW: Duration = Duration::from_secs(4);
 
 /// The load in one moment.

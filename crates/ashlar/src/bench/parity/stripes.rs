@@ -43,14 +43,16 @@ pub struct Memory<'a> {
 }
 
 impl Shape {
-    /// What else than the lost columns is read: the other data columns, and as many parities as are lost.
+    /// What else than the lost columns is read: the other data columns, and as many parities as are
+    /// lost.
     fn sources(self, lost: usize) -> ColumnMask {
         (lost..self.data + lost).fold(ColumnMask::default(), |mask, column| mask.with(column))
     }
 
     /// How the parities are made of the data.
     fn parity_factors(self) -> Vec<Vec<u8>> {
-        // Of a stripe whose columns have one byte that is 1 each, in turn, the parities are the factors.
+        // Of a stripe whose columns have one byte that is 1 each, in turn, the parities are the
+        // factors.
         let column =
             |unit: usize, column: usize| vec![u8::from(unit == column); ashlar_raid::parity::TILE_BYTES];
         let mut factors = vec![vec![0; self.data]; self.parity];

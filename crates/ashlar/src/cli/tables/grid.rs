@@ -1,6 +1,7 @@
-//! Tables and sheets within the width of a terminal. One rule for all of them: what does not fit is wrapped between
-//! words; the name of something is shortened at its end and a place at its beginning, with `…`, for `show` and
-//! `--output json` have them whole; what people copy (an NQN in a sheet) stays whole, on a line of its own.
+//! Tables and sheets within the width of a terminal. One rule for all of them: what does not fit is
+//! wrapped between words; the name of something is shortened at its end and a place at its
+//! beginning, with `…`, for `show` and `--output json` have them whole; what people copy (an NQN in
+//! a sheet) stays whole, on a line of its own.
 
 use comfy_table::{Cell, Color, Table, presets};
 
@@ -75,7 +76,8 @@ fn longest<'a>(parts: impl Iterator<Item = &'a str>) -> usize {
     parts.map(width).max().unwrap_or(0)
 }
 
-/// How wide each column is. The widest of those that may be narrower is narrowed first: words, then places and names.
+/// How wide each column is. The widest of those that may be narrower is narrowed first: words, then
+/// places and names.
 fn widths(columns: &[(&str, Kind)], rows: &[Vec<Text>]) -> Vec<usize> {
     let texts = |at: usize| rows.iter().map(move |row| row[at].text.as_str());
     let natural = |at: usize| longest(texts(at).flat_map(str::lines).chain(columns[at].0.lines()));
@@ -126,7 +128,8 @@ fn shortened_at_beginning(text: &str, max: usize) -> String {
     std::iter::once('…').chain(text.chars().skip(width(text) - max.saturating_sub(1))).collect()
 }
 
-/// The text in lines of at most that width, broken between words. A longer word has a line of its own.
+/// The text in lines of at most that width, broken between words. A longer word has a line of its
+/// own.
 fn wrapped(text: &str, max: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -145,7 +148,8 @@ fn wrapped(text: &str, max: usize) -> Vec<String> {
     lines
 }
 
-/// Prose below a table, or on its own. What goes on is indented, so that one sees where the next one begins.
+/// Prose below a table, or on its own. What goes on is indented, so that one sees where the next
+/// one begins.
 pub fn prose(text: &str) -> String {
     wrapped(text, WIDTH - INDENT).join(&format!("\n{}", " ".repeat(INDENT)))
 }
@@ -156,7 +160,8 @@ pub fn below(text: &str) -> String {
     wrapped(text, WIDTH - INDENT).iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Two columns: what, and its value. A value with a word that has no room beside its title stands below it.
+/// Two columns: what, and its value. A value with a word that has no room beside its title stands
+/// below it.
 pub fn sheet(rows: Vec<(&str, String)>) -> String {
     let title_width = longest(rows.iter().map(|(what, _)| *what));
     let beside = title_width + 1 + PADDING;

@@ -105,8 +105,8 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
-    /// Remembers what the pool consists of now, or by `record`, if it has been stopped since. Who has an older record than somebody
-    /// else must not note that after them.
+    /// Remembers what the pool consists of now, or by `record`, if it has been stopped since. Who
+    /// has an older record than somebody else must not note that after them.
     pub(super) async fn remember_as_it_is(&self, record: &PoolRecord) {
         let _remembering = self.remembering.lock().await;
         let now = self.node.record(&record.uuid.to_string()).await;
@@ -278,8 +278,8 @@ impl Shared {
         self.remember(&record).await
     }
 
-    /// A pool that has halted is opened anew, with all drives that are there by now, those that were `found` elsewhere
-    /// and the one that is `at` among them.
+    /// A pool that has halted is opened anew, with all drives that are there by now, those that
+    /// were `found` elsewhere and the one that is `at` among them.
     pub(super) async fn reopen(
         self: &Arc<Self>,
         uuid: String,
@@ -395,7 +395,8 @@ impl Shared {
     }
 }
 
-/// Refuses to export what could not be imported: memory is given back as its pool is closed. One that is another machine's goes.
+/// Refuses to export what could not be imported: memory is given back as its pool is closed. One
+/// that is another machine's goes.
 fn check_outlives(report: &PoolReport) -> Result<(), ApiError> {
     if !report.is_volatile() || report.status.taken_by.is_some() {
         return Ok(());

@@ -8,8 +8,8 @@ use super::super::errors::api_error;
 use super::Shared;
 
 impl Shared {
-    /// The name of the member that is meant, of those that `are_meant` before the others. What names none stays as it is:
-    /// whoever looks for it says so.
+    /// The name of the member that is meant, of those that `are_meant` before the others. What
+    /// names none stays as it is: whoever looks for it says so.
     pub(super) async fn member_called(
         &self,
         pool: &str,

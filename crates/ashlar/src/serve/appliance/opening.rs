@@ -1,7 +1,9 @@
-//! Pools are opened by the daemon itself: each as soon as it can be, and none waits for another one.
+//! Pools are opened by the daemon itself: each as soon as it can be, and none waits for another
+//! one.
 //!
-//! An opener is a task for one pool that the node has. It waits until the pool's drives have been looked for, and opens
-//! the pool with those that are there. If that fails it tries again whenever drives of the pool come or change.
+//! An opener is a task for one pool that the node has. It waits until the pool's drives have been
+//! looked for, and opens the pool with those that are there. If that fails it tries again whenever
+//! drives of the pool come or change.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,7 +23,8 @@ use super::Shared;
 /// How long a request waits for a pool that is being opened and that waits for no drive.
 const READING_MAX: Duration = Duration::from_secs(30);
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// When a pool is tried again of which drives are there that could not be opened: first, and at most.
+/// When a pool is tried again of which drives are there that could not be opened: first, and at
+/// most.
 const RETRY_MIN: Duration = Duration::from_secs(10);
 const RETRY_MAX: Duration = Duration::from_secs(600);
 
@@ -47,7 +50,8 @@ impl Shared {
         pools.iter().for_each(|uuid| self.begin_opening(uuid));
     }
 
-    /// Opens the pool as soon as that is possible, unless it is open, has been stopped, or is memory that has gone.
+    /// Opens the pool as soon as that is possible, unless it is open, has been stopped, or is
+    /// memory that has gone.
     pub(super) fn begin_opening(self: &Arc<Self>, uuid: &str) {
         let is_lasting = self.memory().pool(uuid).is_some_and(|pool| !pool.volatile);
         let is_awaited =
@@ -60,7 +64,8 @@ impl Shared {
         self.openers.all().insert(uuid.to_owned(), Opener { stop, task });
     }
 
-    /// Keeps the pool from being opened by itself. Returns once nothing of that goes on: it may be open by then.
+    /// Keeps the pool from being opened by itself. Returns once nothing of that goes on: it may be
+    /// open by then.
     pub(super) async fn stop_opening(&self, uuid: &str) {
         let Some(opener) = self.openers.all().remove(uuid) else { return };
         opener.stop.send_replace(true);
@@ -158,7 +163,8 @@ impl Shared {
         }
     }
 
-    /// Refuses what can be done to open pools only, for one that is not. One that is just being read is waited for.
+    /// Refuses what can be done to open pools only, for one that is not. One that is just being
+    /// read is waited for.
     ///
     /// # Errors
     /// Why it is not open.
@@ -177,7 +183,8 @@ impl Shared {
         }
     }
 
-    /// Waits for its turn to change the pool, once that is open: no change of another pool waits for that.
+    /// Waits for its turn to change the pool, once that is open: no change of another pool waits
+    /// for that.
     ///
     /// # Errors
     /// Why it is not open.
@@ -242,8 +249,8 @@ fn places<'a>(known: &'a Snapshot, uuid: &str) -> Option<&'a PoolPlaces> {
     known.pools.get(uuid)
 }
 
-/// Whether nothing has come and nothing has gone. Whoever tries to open a pool writes to its drives: that they were written to
-/// says nothing.
+/// Whether nothing has come and nothing has gone. Whoever tries to open a pool writes to its
+/// drives: that they were written to says nothing.
 fn are_same_drives(now: &PoolPlaces, before: &PoolPlaces) -> bool {
     let is_same = |(now, before): (&FoundPlace, &FoundPlace)| {
         (now.uuid, &now.spec) == (before.uuid, &before.spec) && now.mark.is_same_drive(&before.mark)
@@ -251,8 +258,9 @@ fn are_same_drives(now: &PoolPlaces, before: &PoolPlaces) -> bool {
     now.drives.len() == before.drives.len() && now.drives.iter().zip(&before.drives).all(is_same)
 }
 
-/// Whether a pool may be opened later although none of its drives changes: drives are there that could not be opened.
-/// One that another machine has stays that machine's until somebody imports it.
+/// Whether a pool may be opened later although none of its drives changes: drives are there that
+/// could not be opened. One that another machine has stays that machine's until somebody imports
+/// it.
 fn is_tried_again(error: &NodeError, found: &PoolPlaces) -> bool {
     match error {
         NodeError::NoneThere { .. } => !found.drives.is_empty(),

@@ -12,12 +12,13 @@ use super::super::finder::FoundPlace;
 use super::super::returns::{self, Return};
 use super::Shared;
 
-/// How often it is looked whether a pool has lost a drive that is there, where nobody tells of drives.
+/// How often it is looked whether a pool has lost a drive that is there, where nobody tells of
+/// drives.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Shared {
-    /// Takes back what has come back, with `auto_rejoin`, and remembers what drives are called: for as long as it is
-    /// polled.
+    /// Takes back what has come back, with `auto_rejoin`, and remembers what drives are called: for
+    /// as long as it is polled.
     pub(super) async fn keep_returning(self: Arc<Self>, auto_rejoin: bool) {
         let mut known = self.finder.subscribe();
         loop {

@@ -50,7 +50,8 @@ impl Shared {
         Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
     }
 
-    /// Refuses drives that are one drive under two names, or lie on each other or on one that is in use.
+    /// Refuses drives that are one drive under two names, or lie on each other or on one that is in
+    /// use.
     pub(super) async fn check_distinct(&self, drives: &[String]) -> Result<(), ApiError> {
         let held = self.node.held().await.map_err(|gone| api_error(gone.into()))?;
         let spares: Vec<Named> = {
@@ -138,7 +139,8 @@ impl Shared {
         Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
     }
 
-    /// What was being taken, by this daemon or one that was killed, is a member now, or waits as before.
+    /// What was being taken, by this daemon or one that was killed, is a member now, or waits as
+    /// before.
     fn settle_taking(&self, uuid: &str, report: &PoolReport) {
         let Some(Taking { spec, .. }) = self.memory().pool(uuid).and_then(|pool| pool.spares.taking.clone())
         else {

@@ -9,8 +9,8 @@ use super::super::{convert, requests};
 use super::Shared;
 
 impl Shared {
-    /// Makes a volume. Its number is noted before: a number that a host may have seen is never another
-    /// volume's, whatever happens in between.
+    /// Makes a volume. Its number is noted before: a number that a host may have seen is never
+    /// another volume's, whatever happens in between.
     pub(super) async fn create_volume(&self, request: CreateVolume) -> Result<Volume, ApiError> {
         let new = requests::new_volume(&request)?;
         self.check_available(&request.pool).await?;

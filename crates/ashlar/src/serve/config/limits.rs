@@ -6,10 +6,11 @@ use anyhow::Context;
 use ashlar_target::nvme_tcp::Limits;
 use serde::Deserialize;
 
-/// What of a reactor's share of the machine's memory hosts' data may take by default: as much for what comes
-/// in capsules as for the rest. What the store does with such data takes as much again.
+/// What of a reactor's share of the machine's memory hosts' data may take by default: as much for
+/// what comes in capsules as for the rest. What the store does with such data takes as much again.
 const MEMORY_PART: u64 = 6;
-/// What one connection may have in memory beside that: answers that are not sent, and bytes that are not taken.
+/// What one connection may have in memory beside that: answers that are not sent, and bytes that
+/// are not taken.
 const CONNECTION_BYTES: u64 = 384 << 10;
 /// Connections, by default, however little memory there is: some hosts with all their queues.
 const CONNECTIONS_LEAST: u32 = 256;
@@ -63,8 +64,8 @@ impl LimitsTable {
         Ok(limits)
     }
 
-    /// What is counted and what is measured in bytes. What nobody has set follows from the memory and from
-    /// what it must have room for.
+    /// What is counted and what is measured in bytes. What nobody has set follows from the memory
+    /// and from what it must have room for.
     fn sizes(&self, memory_bytes: u64) -> Limits {
         let defaults = Limits::default();
         let queue_entries_max = self.queue_entries_max.unwrap_or(defaults.queue_entries_max);

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 /// The control groups that this process is in.
 const MEMBERSHIP: &str = "/proc/self/cgroup";
-/// Where control groups are, and the limit of each: of version 2, and of the memory controller of version 1.
+/// Where control groups are, and the limit of each: of version 2, and of the memory controller of
+/// version 1.
 const UNIFIED: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
 const LEGACY: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");
 
-/// The machine's memory, or what the process's control groups leave of it: a service manager's limit, or a
-/// container's.
+/// The machine's memory, or what the process's control groups leave of it: a service manager's
+/// limit, or a container's.
 pub(super) fn memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     let machine = info.totalram as u64 * u64::from(info.mem_unit);
@@ -19,9 +20,9 @@ pub(super) fn memory_bytes() -> u64 {
         .map_or(machine, |limit| limit.min(machine))
 }
 
-/// The least limit of the groups that `membership` names and of those above them, as cgroups(7) lays them out.
-/// Where a container sees its own groups as the topmost ones, the names are not to be found, and its limit is
-/// that of the topmost.
+/// The least limit of the groups that `membership` names and of those above them, as cgroups(7)
+/// lays them out. Where a container sees its own groups as the topmost ones, the names are not to
+/// be found, and its limit is that of the topmost.
 fn group_limit_bytes(membership: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
     let files = membership.lines().flat_map(limit_files);
     // A group without a limit says "max".

@@ -30,8 +30,8 @@ pub struct Remembered<'a> {
     pub place: Option<Place>,
 }
 
-/// The place of each drive. Where several have one label, the one counts that is where the drive was; else, if all of
-/// them are `the_same` drive, the first of them.
+/// The place of each drive. Where several have one label, the one counts that is where the drive
+/// was; else, if all of them are `the_same` drive, the first of them.
 pub fn choose(
     candidates: &[Candidate<'_>],
     remembered: &[Remembered<'_>],
@@ -74,7 +74,8 @@ fn found_at(candidate: &Candidate<'_>, known: Option<&Remembered<'_>>) -> FoundP
     }
 }
 
-/// A file keeps its options wherever it is found. A device that has no name of its own keeps the one that it was given.
+/// A file keeps its options wherever it is found. A device that has no name of its own keeps the
+/// one that it was given.
 fn spec_at(candidate: &Candidate<'_>, known: &Remembered<'_>) -> String {
     let is_where_it_was = known.place.as_ref() == Some(candidate.place);
     match candidate.place {

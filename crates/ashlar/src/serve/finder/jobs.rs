@@ -18,7 +18,8 @@ use super::look::Message;
 use super::missed::{self, Missed};
 use super::table::{Content, Label, Place};
 
-/// Files of a directory that may be drives and are looked at, besides those that are known to have been drives.
+/// Files of a directory that may be drives and are looked at, besides those that are known to have
+/// been drives.
 pub const DIRECTORY_FILES_MAX: usize = 4096;
 
 /// What a job has come to.
@@ -67,8 +68,8 @@ impl Jobs {
         self.spawn(move || Done::Label { place, mark, content: read_label(&path) })
     }
 
-    /// Looks at a directory, unless it has not changed since `known`. The files `named` are looked at however many others there
-    /// are.
+    /// Looks at a directory, unless it has not changed since `known`. The files `named` are looked
+    /// at however many others there are.
     pub fn list(&self, path: PathBuf, known: Option<SystemTime>, named: BTreeSet<PathBuf>) -> bool {
         let watch = self.watch.clone();
         self.spawn(move || {

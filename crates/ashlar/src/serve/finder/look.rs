@@ -26,7 +26,8 @@ use super::{PoolPlaces, Snapshot, Wanted, WantedPool};
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often each device is asked whether it is the same, where the kernel tells of changes.
 const THOROUGH_INTERVAL: Duration = Duration::from_secs(60);
-/// How long more of the same is waited for when a change is told of: many come at once, and udev's links last.
+/// How long more of the same is waited for when a change is told of: many come at once, and udev's
+/// links last.
 const SETTLE: Duration = Duration::from_millis(200);
 
 /// What the thread is told.
@@ -120,7 +121,7 @@ impl Looker {
         }
     }
 
-    // --- what wakes it --------------------------------------------------------------------------------------------
+    // --- what wakes it ---------------------------------------------------------------------------
 
     fn wait(&self, wake: &OwnedFd) {
         let uevents = self.uevents.iter().map(|uevents| PollFd::new(uevents, PollFlags::IN));
@@ -191,7 +192,7 @@ impl Looker {
         have_devices || have_directories
     }
 
-    // --- what it looks at -----------------------------------------------------------------------------------------
+    // --- what it looks at ------------------------------------------------------------------------
 
     fn look_by_clock(&mut self) {
         let now = Instant::now();
@@ -276,7 +277,7 @@ impl Looker {
         are_known && self.survey.table.awaited(Instant::now(), QUICK_MAX).is_none()
     }
 
-    // --- what it has done -----------------------------------------------------------------------------------------
+    // --- what it has done ------------------------------------------------------------------------
 
     fn begin_jobs(&mut self) {
         let now = Instant::now();
@@ -327,7 +328,7 @@ impl Looker {
         }
     }
 
-    // --- what is known --------------------------------------------------------------------------------------------
+    // --- what is known ---------------------------------------------------------------------------
 
     /// Since when something is awaited that has not been awaited for `longest`.
     fn awaited(&self, now: Instant, longest: Duration) -> Option<Instant> {
@@ -411,8 +412,8 @@ impl Directory {
     }
 }
 
-/// A new place is told of once nothing more is to be expected: a copy of the drive may be read yet, and then nobody can
-/// tell which of the two is the drive.
+/// A new place is told of once nothing more is to be expected: a copy of the drive may be read yet,
+/// and then nobody can tell which of the two is the drive.
 fn as_told(mut now: PoolPlaces, before: Option<&PoolPlaces>) -> PoolPlaces {
     if !now.is_settled {
         now.drives.retain(|found| before.is_some_and(|before| before.drives.contains(found)));

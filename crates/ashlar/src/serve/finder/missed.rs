@@ -69,7 +69,8 @@ fn what_failed(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// What is there, and the label of the second copy if the first one is gone: a member keeps its place by either.
+/// What is there, and the label of the second copy if the first one is gone: a member keeps its
+/// place by either.
 fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
     let peek = Peek::open(path)?;
     if peek.size_bytes() < DRIVE_BYTES_MIN {

@@ -1,4 +1,5 @@
-//! Which drives the machine has, as far as lists show them. Only the kernel and udev are asked here, which answer at once.
+//! Which drives the machine has, as far as lists show them. Only the kernel and udev are asked
+//! here, which answer at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,9 +31,10 @@ impl Survey {
         Survey { machine, own_nqn, table, stable_names, names_mark }
     }
 
-    /// Reads the list of devices, and what the kernel says of those that are new or may have `changed`. Thorough: each
-    /// device is asked whether another disk or medium is behind it by now. `named`: nodes that are looked at where the
-    /// kernel lists nothing, as in some containers.
+    /// Reads the list of devices, and what the kernel says of those that are new or may have
+    /// `changed`. Thorough: each device is asked whether another disk or medium is behind it by
+    /// now. `named`: nodes that are looked at where the kernel lists nothing, as in some
+    /// containers.
     pub fn see_devices(&mut self, changed: &BTreeSet<DeviceNumber>, is_thorough: bool, named: &[PathBuf]) {
         let mut listed = self.machine.devices();
         if listed.is_empty() {
@@ -55,7 +57,8 @@ impl Survey {
         }
     }
 
-    /// Whether a device is as it was by the list. One that something else holds may be free by now: `asks` the kernel.
+    /// Whether a device is as it was by the list. One that something else holds may be free by now:
+    /// `asks` the kernel.
     fn looks_same(&self, place: &Place, device: &ListedDevice, asks: bool) -> bool {
         self.table.entries.get(place).is_some_and(|known| {
             let may_be_free = matches!(known.known, Known::LeftAlone(Unread::Held | Unread::Suspended));

@@ -155,7 +155,8 @@ impl Table {
         }
     }
 
-    /// The label of a drive was read, or could not be begun to be read. It counts if the drive is still the same.
+    /// The label of a drive was read, or could not be begun to be read. It counts if the drive is
+    /// still the same.
     pub fn end_read(&mut self, place: &Place, mark: &DriveMark, known: Known) {
         match self.entries.get_mut(place) {
             Some(entry) if entry.mark == *mark && matches!(entry.known, Known::Reading(_) | Known::Hung) => {
@@ -173,7 +174,8 @@ impl Table {
         }
     }
 
-    /// Since when the drive is awaited that is awaited longest, of those that have not been awaited for `longest`.
+    /// Since when the drive is awaited that is awaited longest, of those that have not been awaited
+    /// for `longest`.
     pub fn awaited(&self, now: Instant, longest: Duration) -> Option<Instant> {
         let since = self.entries.values().filter_map(|entry| match entry.known {
             Known::Unread => Some(now),

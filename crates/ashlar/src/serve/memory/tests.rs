@@ -13,7 +13,8 @@ fn record(there: &[u8], members: &[u8]) -> PoolRecord {
     }
 }
 
-/// A drive was added while another was away, and the daemon did not look for that one at its next start.
+/// A drive was added while another was away, and the daemon did not look for that one at its next
+/// start.
 #[test]
 fn where_a_member_was_that_is_away_is_remembered_until_it_is_none() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 use super::*;
 
-/// So many windows in which one of `one_of` sectors is `asked` for, and the others for the first time.
+/// So many windows in which one of `one_of` sectors is `asked` for, and the others for the first
+/// time.
 fn ask(worth: &Worth, windows: u32, one_of: u32, asked: Asked) {
     for nth in 0..windows * WINDOW_SAMPLES {
         let asked = if nth.is_multiple_of(one_of) { asked } else { Asked::First };

@@ -48,7 +48,8 @@ fn number(major: u32, minor: u32) -> DeviceNumber {
     DeviceNumber { major, minor }
 }
 
-/// Looks, and reads the labels that are to be read. Returns what that cost: looks at the machine, and labels.
+/// Looks, and reads the labels that are to be read. Returns what that cost: looks at the machine,
+/// and labels.
 fn look(machine: &Machine, survey: &mut Survey, changed: &[DeviceNumber], is_thorough: bool) -> (u64, usize) {
     let before = machine.operations();
     survey.see_devices(&changed.iter().copied().collect(), is_thorough, &[]);
