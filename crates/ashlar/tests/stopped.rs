@@ -119,6 +119,41 @@ fn a_pool_that_a_panic_has_stopped_opens_by_itself_at_the_next_start_and_can_be_
     place.ok(&[&["pool", "import", "ill"], given.as_slice()].concat());
 }
 
+/// The files that a daemon leaves which overflows its stack, or is killed for want of memory, while
+/// it opens the pool.
+fn leave_mark_of_opening(place: &Place, uuid: &str) {
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock that is right");
+    fs::write(place.path(&format!("opening-{uuid}")), now.as_secs().to_string()).expect("room");
+}
+
+#[test]
+fn a_daemon_that_ends_twice_without_a_word_while_it_opens_a_pool_starts_with_that_pool_closed() {
+    let place = Place::new();
+    let daemon = place.start();
+    let ill = filled(&place, "ill", 0..DRIVES, 91);
+    let well = filled(&place, "well", DRIVES..2 * DRIVES, 92);
+    let uuid = place.json(&["pool", "show", "ill"])["uuid"].as_str().expect("it has one").to_owned();
+    daemon.kill();
+    leave_mark_of_opening(&place, &uuid);
+    let daemon = place.start();
+    assert_eq!(place.pool_states("ill"), ["online"], "once is no reason");
+    assert!(!place.path(&format!("opening-{uuid}")).exists());
+    daemon.kill();
+    leave_mark_of_opening(&place, &uuid);
+    let daemon = place.start();
+    assert_eq!(
+        (place.pool_states("ill"), place.pool_states("well")),
+        (vec!["unavailable".to_owned()], vec!["online".to_owned()])
+    );
+    assert!(problem(&place).contains("its opening has ended the daemon twice"), "{}", problem(&place));
+    place.ok(&["pool", "import", "ill"]);
+    checked(&place, ill.into_iter().chain(well).collect(), 95);
+    daemon.kill();
+    let _daemon = place.start();
+    assert_eq!(place.pool_states("ill"), ["online"]);
+}
+
 /// The panic that ends the daemon, and not its pool alone.
 fn die(place: &Place, mut daemon: Daemon) {
     ask_for_panic(place, "twice");

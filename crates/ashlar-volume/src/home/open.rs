@@ -188,8 +188,7 @@ impl<B: DriveBay> Home<B> {
             is_leaving: Cell::new(false),
             changing: Mutex::default(),
         });
-        let claimed = Claimed { table: &self.table, nsids: RefCell::default() };
-        self.open_volumes(&pool, &claimed).await;
+        let claimed = self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         claimed.keep();
         self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
@@ -197,16 +196,18 @@ impl<B: DriveBay> Home<B> {
         Ok(pool.record(&self.bay))
     }
 
-    async fn open_volumes(&self, pool: &OpenPool<B>, claimed: &Claimed<'_>) {
+    async fn open_volumes(&self, pool: &OpenPool<B>) -> Claimed<'_> {
+        let claimed = Claimed { table: &self.table, nsids: RefCell::default() };
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
         for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
             match Attributes::decode(&entry.attributes) {
-                Ok(attributes) => self.open_volume(pool, claimed, id, &entry, attributes).await,
+                Ok(attributes) => self.open_volume(pool, &claimed, id, &entry, attributes).await,
                 Err(error) => {
                     tracing::error!(pool = pool.name(), volume = id.0, %error, "a volume is not served");
                 }
             }
         }
+        claimed
     }
 
     /// A volume whose number another one has by now gets a new one: for good, if that can be noted.

@@ -1,5 +1,6 @@
 //! How far the opening of a pool is.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What the opening of a pool does now.
@@ -18,15 +19,30 @@ pub enum OpeningStage {
 #[derive(Clone, Debug, Default)]
 pub struct Opening(Arc<Mutex<State>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     stage: OpeningStage,
     is_stopped: bool,
+    /// Told before what is on the drives is read.
+    told: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("stage", &self.stage).finish_non_exhaustive()
+    }
 }
 
 impl Opening {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("no holder of the lock panics")
+    }
+
+    /// One that tells once, before what is on the drives is read: the pool's work begins then.
+    pub fn telling(told: impl FnOnce() + Send + 'static) -> Self {
+        let opening = Opening::default();
+        opening.state().told = Some(Box::new(told));
+        opening
     }
 
     /// What it does now.
@@ -35,7 +51,13 @@ impl Opening {
     }
 
     pub(super) fn enter(&self, stage: OpeningStage) {
-        self.state().stage = stage;
+        let told = {
+            let mut state = self.state();
+            let told = if stage == OpeningStage::Reading { state.told.take() } else { None };
+            state.stage = stage;
+            told
+        };
+        told.into_iter().for_each(|told| told());
     }
 
     /// Ends the wait for drives. One that reads what is on them goes on to its end.

@@ -130,6 +130,11 @@ impl NodeAppliance {
         self.shared.remember_at_end();
     }
 
+    /// The daemon ends as it should: a pool that is being opened still is not suspected for that.
+    pub fn suspect_none(&self) {
+        self.shared.deaths.clear_marks();
+    }
+
     /// What hosts connect to.
     pub fn subsystem_nqn(&self) -> &str {
         &self.shared.nqn

@@ -4,6 +4,11 @@
 //! A panic in a pool's work stops that pool alone. What ends the daemon is a second panic while the
 //! values of the first are dropped. The file has a line for each such end: the pool's UUID, and
 //! seconds since 1970.
+//!
+//! Other ends come without a word: the stack overflows, or the kernel's out-of-memory killer
+//! chooses the daemon. Those are noted by the next start, of pools that were just being opened: a
+//! file for each, `opening-UUID`, says so meanwhile. Once a pool is open such an end says nothing
+//! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -20,6 +25,8 @@ use super::state::way_out;
 
 /// Two ends that are no further apart count as one fault that repeats itself.
 const APART_SECONDS_MAX: u64 = 60;
+/// What the names of files begin with that are there while pools are being opened.
+const OPENING: &str = "opening-";
 /// Ends that the file keeps.
 const KEPT_MAX: usize = 64;
 
@@ -39,6 +46,25 @@ struct Unwritten {
     all: bool,
     /// The names of pools that are to be forgotten, by their UUIDs.
     pools: BTreeMap<String, String>,
+}
+
+/// A file that is there while a pool is being opened.
+#[derive(Clone, Debug)]
+pub struct OpeningMark {
+    path: PathBuf,
+}
+
+impl OpeningMark {
+    /// The pool's work begins. Nothing is said of a file that cannot be written: the pool is to be
+    /// opened all the same.
+    pub fn set(&self) {
+        let _ = fs::write(&self.path, unix_seconds().to_string());
+    }
+
+    /// It is open, or cannot be opened.
+    pub fn clear(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// One end of the daemon.
@@ -64,9 +90,10 @@ impl Deaths {
     /// # Errors
     /// When the file cannot be written: the next start knows nothing of it.
     pub fn note(&self, pool: PoolUuid) -> io::Result<()> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        file.write_all(line(&pool.to_string(), now).as_bytes())
+        let noted = self.append(&pool.to_string(), unix_seconds());
+        // It counts once, and for nobody who was just being opened.
+        self.clear_marks();
+        noted
     }
 
     /// Where the file is.
@@ -137,6 +164,43 @@ impl Deaths {
         Some(Warning { file, message })
     }
 
+    /// The mark of an opening that may be about to begin.
+    pub fn opening_of(&self, pool: &str) -> OpeningMark {
+        OpeningMark { path: self.path.with_file_name(format!("{OPENING}{pool}")) }
+    }
+
+    /// Notes ends of the daemon that came without a word while pools were being opened. For a
+    /// start, before any is.
+    pub fn note_cut_openings(&self) {
+        for (pool, mark) in self.marks() {
+            let began = fs::read_to_string(&mark.path).ok().and_then(|text| text.trim().parse().ok());
+            if let Some(began) = began {
+                if let Err(error) = self.append(&pool, began) {
+                    tracing::warn!(pool, %error, "noting that the daemon has ended while it opened the pool");
+                }
+            }
+            mark.clear();
+        }
+    }
+
+    /// The daemon ends as it should: what is being opened still is nobody's fault.
+    pub fn clear_marks(&self) {
+        self.marks().into_iter().for_each(|(_, mark)| mark.clear());
+    }
+
+    fn marks(&self) -> Vec<(String, OpeningMark)> {
+        let entries = self.path.parent().and_then(|directory| fs::read_dir(directory).ok());
+        let names =
+            entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let pools = names.filter_map(|name| Some(name.strip_prefix(OPENING)?.to_owned()));
+        pools.map(|pool| (pool.clone(), self.opening_of(&pool))).collect()
+    }
+
+    fn append(&self, pool: &str, unix_seconds: u64) -> io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        file.write_all(line(pool, unix_seconds).as_bytes())
+    }
+
     fn read(&self) -> io::Result<Vec<Death>> {
         let text = match fs::read(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -183,6 +247,10 @@ impl Death {
     fn is_near(&self, other: &Death) -> bool {
         self.pool == other.pool && self.unix_seconds.abs_diff(other.unix_seconds) <= APART_SECONDS_MAX
     }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn line(pool: &str, unix_seconds: u64) -> String {

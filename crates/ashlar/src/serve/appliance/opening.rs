@@ -97,12 +97,18 @@ impl Shared {
                 settled = settled => if settled.is_err() { return },
             }
             let tried = places(&self.finder.snapshot(), &uuid).cloned().unwrap_or_default();
-            let opening = Opening::default();
+            let mark = self.deaths.opening_of(&uuid);
+            let opening = Opening::telling({
+                let mark = mark.clone();
+                move || mark.set()
+            });
             self.memory().is_not_open(&uuid, NotOpen::Opening(opening.clone()));
             if *stopped.borrow() {
                 return;
             }
-            let Err(error) = self.open_known(&uuid, opening).await else { return };
+            let opened = self.open_known(&uuid, opening).await;
+            mark.clear();
+            let Err(error) = opened else { return };
             if let NodeError::Stopped { .. } = error {
                 self.memory().is_not_open(&uuid, NotOpen::Stopped(error.of_its_pool()));
                 return;

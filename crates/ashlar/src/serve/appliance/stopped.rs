@@ -19,6 +19,7 @@ const LET_GO_MAX: Duration = Duration::from_secs(10);
 /// What is known of pools whose work has ended the daemon; nothing, if all are to be opened.
 pub(super) fn deaths(config: &Config) -> Deaths {
     let deaths = Deaths::of(&config.state);
+    deaths.note_cut_openings();
     if config.open_all {
         deaths.forget_all()
     } else {
@@ -42,8 +43,8 @@ pub(super) fn keep_closed(deaths: &Deaths, memory: &mut Memory) {
     for uuid in deaths.suspects() {
         let Some(pool) = memory.pool(&uuid).map(|pool| pool.name.clone()) else { continue };
         let why = format!(
-            "its work has ended the daemon twice within a minute, so that it stays closed: ashlar pool import {pool} opens \
-             it, and ashlar serve --open-all all such pools; please report what the log says of the end"
+            "its work or its opening has ended the daemon twice within a minute, so that it stays closed: ashlar pool import {pool} \
+             opens it, and ashlar serve --open-all all such pools; please report what the log says of the end"
         );
         tracing::error!(pool, "the pool is not opened: {why}");
         memory.is_not_open(&uuid, NotOpen::Stopped(why));

@@ -99,6 +99,27 @@ fn what_cannot_be_forgotten_is_told_and_forgotten_once_that_can_be() {
 }
 
 #[test]
+fn an_end_without_a_word_counts_for_a_pool_that_was_being_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    for start in 1..=2 {
+        let deaths = Deaths::of(directory.path());
+        deaths.note_cut_openings();
+        assert!(deaths.suspects().is_empty(), "start {start}");
+        deaths.opening_of("a").set();
+        let opened = deaths.opening_of("b");
+        opened.set();
+        opened.clear();
+    }
+    let deaths = Deaths::of(directory.path());
+    deaths.note_cut_openings();
+    assert_eq!(deaths.suspects().into_iter().collect::<Vec<_>>(), ["a"]);
+    assert!(deaths.marks().is_empty());
+    deaths.forget("a", "tank");
+    deaths.note_cut_openings();
+    assert!(deaths.suspects().is_empty());
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_told_of_before_it_is_needed() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
@@ -108,4 +129,26 @@ fn a_file_that_cannot_be_written_is_told_of_before_it_is_needed() {
     deaths.write();
     assert!(deaths.warning().unwrap().message.contains("no start would leave that pool closed"));
     assert!(deaths.suspects().is_empty());
+}
+
+#[test]
+fn an_end_that_was_noted_with_its_pool_counts_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    deaths.opening_of(&POOL.to_string()).set();
+    deaths.note(POOL).unwrap();
+    deaths.note_cut_openings();
+    assert!(deaths.suspects().is_empty());
+    assert_eq!(deaths.read().unwrap().len(), 1);
+}
+
+#[test]
+fn marks_that_a_proper_end_has_left_or_that_say_nothing_do_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    deaths.opening_of("a").set();
+    deaths.clear_marks();
+    fs::write(&deaths.opening_of("b").path, "").unwrap();
+    deaths.note_cut_openings();
+    assert!(deaths.read().unwrap().is_empty() && deaths.marks().is_empty());
 }
