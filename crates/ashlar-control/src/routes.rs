@@ -383,7 +383,22 @@ async fn create_volume(
     responses((status = 200, body = Volume), (status = 404, body = ErrorBody)))]
 async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
     let wanted = |found: &Volume| found.pool == pool && found.name == volume;
-    find(node.volumes().await?, "volume", &format!("{pool}/{volume}"), wanted)
+    let volumes = node.volumes().await?;
+    if !volumes.iter().any(wanted) {
+        check_shows_volumes(&pool, node.pools().await?)?;
+    }
+    find(volumes, "volume", &format!("{pool}/{volume}"), wanted)
+}
+
+/// Refuses to say that a volume does not exist while its pool is not open.
+fn check_shows_volumes(name: &str, pools: Vec<Pool>) -> Result<(), ApiError> {
+    let Some(pool) = pools.into_iter().find(|pool| pool.name == name) else { return Ok(()) };
+    let is_closed = |state: &String| ["opening", "unavailable"].contains(&state.as_str());
+    let Some(state) = pool.states.iter().find(|state| is_closed(state)) else { return Ok(()) };
+    let why = pool.problem.unwrap_or_default();
+    let message = format!("pool '{name}' is not open, so that its volumes are not known: {why}");
+    Err(ApiError::new(ErrorKind::Unavailable, &format!("pool_{state}"), message)
+        .with_hint(format!("ashlar pool show {name} tells how far it is")))
 }
 
 /// Resizes or renames a volume.

@@ -169,7 +169,8 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
     ensure!(
         !is("unavailable"),
         "pool '{}' is not open: {why}. It opens by itself once enough of its drives are there; ashlar pool \
-         import --degraded opens it with those that are",
+         import {} --degraded opens it with those that are",
+        pool.name,
         pool.name
     );
     Ok(())

@@ -113,7 +113,7 @@ impl Memory {
             pool.drives.extend(known.drives.iter().filter(is_away).cloned());
             pool.spares = known.spares.clone();
             // One that was taken and not remembered waits no more.
-            pool.spares.waiting.retain(|spec| record.drives.iter().all(|(there, _)| there != spec));
+            record.drives.iter().for_each(|(there, _)| pool.spares.remove(there));
             pool.spares.keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         self.not_open.remove(&pool.uuid);

@@ -58,6 +58,7 @@ impl Spares {
 
     /// A drive waits from now on.
     pub fn add(&mut self, spec: String, identity: Option<String>) {
+        self.identities.remove(&spec);
         self.identities.extend(identity.map(|identity| (spec.clone(), identity)));
         self.waiting.push(spec);
     }

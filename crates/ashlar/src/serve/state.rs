@@ -331,6 +331,8 @@ impl StateDir {
     /// When the file cannot be written.
     pub fn note_nsids_durably(&mut self, high: u32) -> Result<(), &WriteError> {
         if self.written.nsid_high >= high {
+            // A number that was taken back, which could not be written, is given out again.
+            self.node.nsid_high = self.node.nsid_high.max(high);
             return Ok(());
         }
         self.change_durably(|node| node.nsid_high = node.nsid_high.max(high))

@@ -68,9 +68,9 @@ impl Shared {
     async fn import_stopped(&self, mut request: ImportPool, by_itself: &[String]) -> Result<Pool, ApiError> {
         // It may just have been opened.
         if let [uuid] = by_itself
-            && let Ok(report) = self.node.report(uuid).await
+            && let Ok(record) = self.node.record(uuid).await
         {
-            return Ok(self.pool(&report));
+            return self.with_name(record, request.name).await;
         }
         if by_itself.is_empty() {
             self.memory()
@@ -95,6 +95,16 @@ impl Shared {
             self.warn_of_missing(&report);
         }
         pool
+    }
+
+    /// The open pool under the name that is wanted, its own if none is.
+    async fn with_name(&self, record: PoolRecord, name: Option<String>) -> Result<Pool, ApiError> {
+        let Some(name) = name.filter(|name| *name != record.name) else {
+            return self.remember(&record).await;
+        };
+        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
+        let renamed = self.node.rename_pool(&record.uuid.to_string(), name, closed).await;
+        self.remember(&renamed.map_err(api_error)?).await
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.

@@ -294,10 +294,10 @@ fn leads_to(given: &str, spec: &str) -> bool {
 fn not_open(name: &str, why: &NotOpen) -> ApiError {
     let message = format!("pool '{name}' is not open: {}", why.why());
     match why {
-        NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message).with_hint(
-            "it opens by itself once they are there, or member_wait_seconds are over; ashlar pool import --degraded opens \
-             it without them now",
-        ),
+        NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message).with_hint(format!(
+            "it opens by itself once they are there, or member_wait_seconds are over; ashlar pool import {name} \
+             --degraded opens it without them now"
+        )),
         NotOpen::Unavailable(_) => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
             "it opens by itself once enough of its drives are there; ashlar pool export forgets it",
         ),

@@ -74,8 +74,7 @@ impl Jobs {
         let watch = self.watch.clone();
         self.spawn(move || {
             watch.iter().for_each(|watch| watch_directory(watch, &path));
-            // What cannot be looked at holds nothing.
-            let listing = list(&path, known, &named, DIRECTORY_FILES_MAX).unwrap_or_default();
+            let listing = list_or_nothing(&path, known, &named);
             Done::Directory { path, listing }
         })
     }
@@ -138,6 +137,12 @@ fn try_read_label(path: &Path) -> io::Result<Content> {
         label => label,
     };
     Ok(label.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))
+}
+
+/// What cannot be looked at holds nothing: a directory that was moved has taken its files along.
+fn list_or_nothing(path: &Path, known: Option<SystemTime>, named: &BTreeSet<PathBuf>) -> Listing {
+    let nothing = Listing { changed: None, files: Some(BTreeMap::new()), is_cut: false };
+    list(path, known, named, DIRECTORY_FILES_MAX).unwrap_or(nothing)
 }
 
 fn list(

@@ -144,6 +144,20 @@ fn numbers_that_cannot_be_noted_durably_are_not_noted() {
 }
 
 #[test]
+fn a_number_that_is_given_out_again_while_its_return_is_unwritten_stays_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    dir.note_nsids_durably(3).unwrap();
+    obstruct(directory.path());
+    dir.take_back_nsids(2);
+    dir.note_nsids_durably(3).unwrap();
+    clear(directory.path());
+    dir.write_again();
+    drop(dir);
+    assert_eq!(StateDir::open(directory.path()).unwrap().node.nsid_high, 3);
+}
+
+#[test]
 fn what_was_written_of_a_file_that_found_no_room_is_gone() {
     let directory = tempfile::tempdir().unwrap();
     let mut dir = StateDir::open(directory.path()).unwrap();

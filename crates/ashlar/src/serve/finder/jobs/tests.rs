@@ -36,3 +36,16 @@ fn files_that_were_drives_are_looked_at_however_many_others_there_are() {
     }
     assert!(!listed(&directory, &["0"], 11).1);
 }
+
+/// Its drives seemed to be where they had been, for as long as the daemon ran.
+#[test]
+fn a_directory_that_was_moved_away_holds_nothing() {
+    let (directory, elsewhere) = (directory(&[DRIVE_BYTES_MIN; 2]), tempfile::tempdir().unwrap());
+    let path = directory.path().to_owned();
+    let before = list_or_nothing(&path, None, &BTreeSet::new());
+    assert_eq!(before.files.as_ref().map(BTreeMap::len), Some(2));
+    fs::rename(&path, elsewhere.path().join("moved")).unwrap();
+    let named = before.files.unwrap().into_keys().collect();
+    let after = list_or_nothing(&path, before.changed, &named);
+    assert_eq!((after.files, after.changed), (Some(BTreeMap::new()), None));
+}
