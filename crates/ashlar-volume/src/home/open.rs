@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, VolumeId, World, check_name};
+use ashlar_block::{DriveId, PoolUuid, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
@@ -188,7 +188,7 @@ impl<B: DriveBay> Home<B> {
             is_leaving: Cell::new(false),
             changing: Mutex::default(),
         });
-        let claimed = Claimed { table: &self.table, nsids: RefCell::default() };
+        let claimed = Claimed { table: &self.table, pool: uuid, nsids: RefCell::default() };
         self.open_volumes(&pool, &claimed).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         claimed.keep();
@@ -242,12 +242,13 @@ impl<B: DriveBay> Home<B> {
 /// let go of: its work may panic before it is open.
 struct Claimed<'a> {
     table: &'a Table,
+    pool: PoolUuid,
     nsids: RefCell<Vec<Nsid>>,
 }
 
 impl Claimed<'_> {
     fn claim(&self, wanted: Nsid) -> Result<Nsid, NodeError> {
-        let nsid = self.table.claim(Some(wanted))?;
+        let nsid = self.table.claim_for(self.pool, wanted)?;
         self.nsids.borrow_mut().push(nsid);
         Ok(nsid)
     }
