@@ -86,6 +86,9 @@ pub struct NamespaceInfo {
     pub atomic_boundary_bytes: u32,
     /// Hosts may not write.
     pub write_protected: bool,
+    /// Its pool is open. One that is not ready keeps its place among the host's namespaces, and its
+    /// volume answers [`ashlar_block::Cause::NotReady`].
+    pub is_ready: bool,
     /// Changes with every change of this record: lets a front end tell what to report.
     pub generation: u64,
     /// Who may see it. Shared: a host may ask for a thousand namespaces at once.

@@ -311,8 +311,8 @@ impl<B: DriveBay> Home<B> {
         Ok(taken)
     }
 
-    /// The same, but hosts see its namespaces still, which are not ready. What waits for a drive
-    /// that hangs is not waited for longer than the store is.
+    /// The same, but hosts see its namespaces still. What waits for a drive that hangs is not
+    /// waited for longer than the store is.
     async fn suspend_pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
         let pool = self.pool(uuid)?;
         let changing = pool.unless_it_hangs(pool.changing.lock()).await;
@@ -409,6 +409,7 @@ fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceI
         atomic_write_bytes_max: volume.atomic_write_bytes(),
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
         write_protected: attributes.write_protected,
+        is_ready: true,
         generation: 0,
         access: attributes.access.into(),
     }

@@ -52,4 +52,4 @@ pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
-pub use table::{Place, ReactorIndex, Table};
+pub use table::{Place, PoolNamespace, ReactorIndex, Table};

@@ -110,6 +110,7 @@ impl MemoryDoor {
             atomic_write_bytes_max: ATOMIC_WRITE_BYTES_MAX,
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
             write_protected: false,
+            is_ready: true,
             generation,
             access: options.access.into(),
         };

@@ -48,6 +48,7 @@ impl<V> PlainDoor<V> {
             atomic_write_bytes_max: ATOMIC_WRITE_BYTES_MAX,
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
             write_protected: false,
+            is_ready: true,
             generation: 1,
             access: AccessList::AllowAny.into(),
         };

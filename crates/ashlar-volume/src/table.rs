@@ -11,6 +11,10 @@ use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 use crate::door::{HealthFigures, NamespaceInfo, Nsid, SubsystemInfo};
 use crate::error::NodeError;
 
+mod not_open;
+
+pub use not_open::PoolNamespace;
+
 /// A reactor's number within its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReactorIndex(pub usize);
@@ -57,6 +61,8 @@ pub struct Table {
 
 struct Inner {
     rows: Arc<Rows>,
+    /// Pools that are open: those of rows that are ready, and those that have none.
+    open: BTreeSet<PoolUuid>,
     /// Numbers that volumes of open pools have, those that are still being made included.
     claimed: BTreeSet<Nsid>,
     /// The highest number that was ever given out.
@@ -76,6 +82,7 @@ impl Table {
     pub fn new(subsystem: SubsystemInfo, nsid_high: u32, power_cycles: u64) -> Arc<Self> {
         let inner = Inner {
             rows: Arc::default(),
+            open: BTreeSet::new(),
             claimed: BTreeSet::new(),
             nsid_high,
             unseen: BTreeSet::new(),
@@ -104,15 +111,16 @@ impl Table {
         (self.generation(), inner.rows.clone())
     }
 
-    pub(crate) fn changed(&self, seen: u64) -> impl Future<Output = ()> {
+    /// Returns once there have been more changes than those that `seen` counts.
+    pub fn changed(&self, seen: u64) -> impl Future<Output = ()> {
         wait_for(&self.changed, move || (self.generation() != seen).then_some(()))
     }
 
     /// Changes the rows and tells everybody.
-    fn change(&self, change: impl FnOnce(&mut Rows, u64)) {
+    fn change(&self, change: impl FnOnce(&mut Inner, u64)) {
         let mut inner = self.inner();
         let generation = self.generation() + 1;
-        change(Arc::make_mut(&mut inner.rows), generation);
+        change(&mut inner, generation);
         self.generation.store(generation, Ordering::Release);
         drop(inner);
         self.changed.notify_waiters();
@@ -122,27 +130,31 @@ impl Table {
     pub(crate) fn put(&self, rows: impl IntoIterator<Item = Row>) {
         // Outside of the lock: what makes them is the work of a pool.
         let rows: Vec<Row> = rows.into_iter().collect();
-        self.change(|all, generation| insert(all, rows, generation));
+        self.change(|inner, generation| insert(inner.rows_mut(), rows, generation));
     }
 
-    /// Puts the namespaces of a pool in the place of those that it had.
+    /// A pool is open: puts its namespaces in the place of those that it had.
     pub(crate) fn put_pool(&self, pool: PoolUuid, rows: impl IntoIterator<Item = Row>) {
         let rows: Vec<Row> = rows.into_iter().collect();
-        self.change(|all, generation| {
-            all.retain(|_, row| row.place.pool != pool);
-            insert(all, rows, generation);
+        self.change(|inner, generation| {
+            inner.open.insert(pool);
+            inner.remove_pool(pool);
+            insert(inner.rows_mut(), rows, generation);
         });
     }
 
     /// Takes a namespace away. Its number stays claimed.
     pub(crate) fn remove(&self, nsid: Nsid) {
-        self.change(|rows, _| drop(rows.remove(&nsid)));
+        self.change(|inner, _| drop(inner.rows_mut().remove(&nsid)));
     }
 
     /// Takes a pool's namespaces and its health away. The numbers stay claimed.
     pub(crate) fn remove_pool(&self, pool: PoolUuid) {
-        self.change(|rows, _| rows.retain(|_, row| row.place.pool != pool));
-        self.inner().health.remove(&pool);
+        self.change(|inner, _| {
+            inner.open.remove(&pool);
+            inner.remove_pool(pool);
+            inner.health.remove(&pool);
+        });
     }
 
     /// A number that no host has ever seen, for a volume that is to be made.
@@ -150,24 +162,19 @@ impl Table {
     /// # Errors
     /// [`NodeError::NoNumber`].
     pub fn claim_new(&self) -> Result<Nsid, NodeError> {
-        self.claim(None)
+        self.inner().claim(None)
     }
 
-    /// A number that no other volume has: `wanted` if it is free, else one that no host has ever
-    /// seen.
+    /// A number for a volume of `pool` that no other volume has, nor one of a pool that is not
+    /// open: `wanted` if it is free, else one that no host has ever seen.
     ///
     /// # Errors
     /// [`NodeError::NoNumber`].
-    pub(crate) fn claim(&self, wanted: Option<Nsid>) -> Result<Nsid, NodeError> {
+    pub(crate) fn claim_for(&self, pool: PoolUuid, wanted: Nsid) -> Result<Nsid, NodeError> {
         let mut inner = self.inner();
-        let free = wanted.filter(|nsid| !inner.claimed.contains(nsid));
-        let unseen = inner.unseen.first().copied();
-        let next = (inner.nsid_high < NSID_MAX).then(|| Nsid(inner.nsid_high + 1));
-        let nsid = free.or(unseen).or(next).ok_or(NodeError::NoNumber)?;
-        inner.unseen.remove(&nsid);
-        inner.nsid_high = inner.nsid_high.max(nsid.0);
-        inner.claimed.insert(nsid);
-        Ok(nsid)
+        let is_of_another = inner.rows.get(&wanted).is_some_and(|row| row.place.pool != pool);
+        let is_free = !is_of_another && !inner.claimed.contains(&wanted);
+        inner.claim(is_free.then_some(wanted))
     }
 
     /// Lets go of a number whose volume is gone, or was not made.
@@ -197,6 +204,11 @@ impl Table {
         self.inner().health.insert(pool, figures);
     }
 
+    /// A pool that is not open has no part in the figures.
+    pub(crate) fn remove_health(&self, pool: PoolUuid) {
+        self.inner().health.remove(&pool);
+    }
+
     /// Figures over all pools: the worst spare, the sum of what is counted.
     pub(crate) fn health(&self) -> HealthFigures {
         let inner = self.inner();
@@ -214,6 +226,27 @@ impl Table {
             unsafe_shutdowns: sum.unsafe_shutdowns + pool.unsafe_shutdowns,
             ..sum
         })
+    }
+}
+
+impl Inner {
+    fn rows_mut(&mut self) -> &mut Rows {
+        Arc::make_mut(&mut self.rows)
+    }
+
+    fn remove_pool(&mut self, pool: PoolUuid) {
+        self.rows_mut().retain(|_, row| row.place.pool != pool);
+    }
+
+    /// That number, which is free, or one that no host has ever seen.
+    fn claim(&mut self, free: Option<Nsid>) -> Result<Nsid, NodeError> {
+        let unseen = self.unseen.first().copied();
+        let next = (self.nsid_high < NSID_MAX).then(|| Nsid(self.nsid_high + 1));
+        let nsid = free.or(unseen).or(next).ok_or(NodeError::NoNumber)?;
+        self.unseen.remove(&nsid);
+        self.nsid_high = self.nsid_high.max(nsid.0);
+        self.claimed.insert(nsid);
+        Ok(nsid)
     }
 }
 

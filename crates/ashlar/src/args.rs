@@ -153,8 +153,8 @@ connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
 connection_bytes_max, host_bytes_max, reactor_bytes_max,
 handshake_timeout_seconds, connect_wait_seconds, transfer_timeout_seconds,
-closing_timeout_seconds, keep_alive_min_seconds, keep_alive_max_seconds,
-health_interval_seconds.")]
+ready_wait_seconds, closing_timeout_seconds, keep_alive_min_seconds,
+keep_alive_max_seconds, health_interval_seconds.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]

@@ -10,6 +10,7 @@ mod distinct;
 mod errors;
 mod finder;
 mod memory;
+mod namespaces;
 mod notify;
 mod reactors;
 mod reload;
@@ -37,7 +38,7 @@ use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
-use appliance::NodeAppliance;
+use appliance::{NodeAppliance, Remembered};
 use bay::MachineBay;
 pub use config::Config;
 use config::LOG_USUAL;
@@ -77,6 +78,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let warnings = warnings_of(&state);
     let socket = api::bind(config, &state)?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
+    let remembered = Remembered::shown(&config.state, &state, &table);
     let target = Target::new(TargetConfig {
         portals: config.portals.clone(),
         limits: config.limits.clone(),
@@ -96,7 +98,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         reactors.stop_serving().await;
         return Err(error);
     }
-    let appliance = Arc::new(NodeAppliance::new(node.clone(), target, state, finder, stops, config));
+    let appliance = NodeAppliance::new(node.clone(), target, state, remembered, finder, stops, config);
+    let appliance = Arc::new(appliance);
     appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
     let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
@@ -138,6 +141,7 @@ impl Running {
             tracing::warn!("a change to the pools does not end in time and is cut off");
         }
         self.appliance.suspect_none();
+        self.appliance.remember_namespaces_at_end();
         close_pools(&self.node).await;
         self.appliance.remember_at_end();
         drop(changes_ended);

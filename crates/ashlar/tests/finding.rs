@@ -9,6 +9,8 @@ mod support;
 
 #[path = "finding/devices.rs"]
 mod devices;
+#[path = "finding/keeping.rs"]
+mod keeping;
 #[path = "finding/waiting.rs"]
 mod waiting;
 

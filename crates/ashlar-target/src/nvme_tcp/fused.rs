@@ -58,7 +58,7 @@ async fn run<D: Door>(
     let nsid = compare.nsid();
     let range = check_pair(compare.sqe(), write.sqe()).map_err(first)?;
     let open = || open_atomic(queue, nsid, range);
-    let opened = open().map_err(first)?;
+    let opened = queue.open_ready(nsid, open).await.map_err(Failed::First)?;
     let length = (opened.bytes.end - opened.bytes.start) as u32;
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
     let needed = footprint::compare_and_write(&opened.bytes, to_come(compare, write, length)?);
@@ -68,7 +68,7 @@ async fn run<D: Door>(
     if queue.wire.life.has_ended() {
         return Err(Failed::First(Stop::Abandon));
     }
-    let Opened { volume, bytes } = opened.again(open).map_err(first)?;
+    let Opened { volume, bytes, .. } = opened.again(open).map_err(first)?;
     volume.compare_and_write(bytes.start, expected, data).await.map_err(|error| match error.cause {
         Cause::Miscompare => Failed::First(queue.failure(&error)),
         _ => Failed::Second(queue.failure(&error)),

@@ -265,7 +265,7 @@ fn independent_namespace(info: &NamespaceInfo) -> IndependentNamespace {
     data.features = namespace_bits::IDS_NOT_REUSED;
     data.sharing = namespace_bits::SHARED;
     data.attributes = write_protection_bit(info);
-    data.status = READY;
+    data.status = if info.is_ready { READY } else { 0 };
     data
 }
 

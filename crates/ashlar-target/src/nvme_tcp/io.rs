@@ -12,10 +12,10 @@ use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_reactor::{WhenIdle, now, spawn, when_idle};
-use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
+use ashlar_volume::{Door, VolumeIo};
 use bytes::Bytes;
 
-use super::admin::{NAMESPACE_INVALID, check_room};
+use super::admin::check_room;
 use super::connection::Wire;
 use super::footprint;
 use super::fused;
@@ -27,6 +27,10 @@ use super::status::of_cause;
 use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
 use super::transfer::{bytes_to_come, fetch, fetch_into_held};
+
+mod namespace;
+
+pub(super) use namespace::{Geometry, Opened};
 
 /// Bytes that a Dataset Management deallocates before it looks again whether its host is still
 /// there.
@@ -42,57 +46,6 @@ const FREE_TASKS_MAX: usize = 128;
 
 /// Most ranges of a Dataset Management.
 const DSM_RANGES_MAX: usize = 256;
-
-/// What a command needs to know of its namespace.
-#[derive(Clone, Copy)]
-pub(super) struct Geometry {
-    pub(super) lba_bytes: u32,
-    pub(super) size_bytes: u64,
-    pub(super) atomic_write_bytes_max: u32,
-    write_protected: bool,
-}
-
-impl Geometry {
-    fn of(info: &NamespaceInfo) -> Self {
-        Geometry {
-            lba_bytes: info.lba_bytes,
-            size_bytes: info.size_bytes,
-            atomic_write_bytes_max: info.atomic_write_bytes_max,
-            write_protected: info.write_protected,
-        }
-    }
-
-    /// The bytes of `count` blocks from `start`.
-    pub(super) fn bytes_of(&self, start: u64, count: u64) -> Result<Range<u64>, Rejection> {
-        let lba_bytes = u64::from(self.lba_bytes);
-        let start = start.checked_mul(lba_bytes);
-        let bytes = count * lba_bytes;
-        let range = start.and_then(|start| Some(start..start.checked_add(bytes)?));
-        range.filter(|range| range.end <= self.size_bytes).ok_or(OUT_OF_RANGE)
-    }
-
-    pub(super) fn check_writable(&self) -> Result<(), Rejection> {
-        if self.write_protected { Err(Status::WRITE_PROTECTED.dnr().into()) } else { Ok(()) }
-    }
-}
-
-const OUT_OF_RANGE: Rejection =
-    Rejection { status: Status::LBA_OUT_OF_RANGE.dnr(), location: ErrorLocation::byte(40) };
-
-/// The bytes of a volume that a command is for, as they were when it was looked up.
-pub(super) struct Opened<D: Door> {
-    pub(super) volume: D::Volume,
-    pub(super) bytes: Range<u64>,
-}
-
-impl<D: Door> Opened<D> {
-    /// The same as it is now, after a wait: the namespace may be another one, or have other blocks,
-    /// for which the command was not meant.
-    pub(super) fn again(self, open: impl Fn() -> Result<Self, Rejection>) -> Result<Self, Rejection> {
-        let now = open()?;
-        if now.bytes == self.bytes { Ok(now) } else { Err(Status::INVALID_FIELD.into()) }
-    }
-}
 
 /// One I/O queue.
 pub(super) struct IoQueue<D: Door> {
@@ -229,16 +182,6 @@ impl<D: Door> IoQueue<D> {
         }
     }
 
-    /// The volume that the host means by `nsid`, and its geometry, as they are now.
-    pub(super) fn open(&self, nsid: u32) -> Result<(Geometry, D::Volume), Rejection> {
-        let host = &self.association.host.nqn;
-        let found = self
-            .service
-            .door
-            .with_namespace(host, Nsid(nsid), |info, volume| (Geometry::of(info), volume.clone()));
-        found.ok_or(NAMESPACE_INVALID)
-    }
-
     /// The bytes of a command's blocks, within what one command may transfer.
     pub(super) fn transfer_range(
         &self,
@@ -255,23 +198,26 @@ impl<D: Door> IoQueue<D> {
     /// The blocks of a command that transfers them.
     fn open_range(&self, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
         let (geometry, volume) = self.open(nsid)?;
-        Ok(Opened { bytes: self.transfer_range(&geometry, range)?, volume })
+        let bytes = self.transfer_range(&geometry, range)?;
+        Ok(Opened::new(&geometry, volume, bytes))
     }
 
     /// As [`IoQueue::open_range`], where they are to be written.
     pub(super) fn open_for_write(&self, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
         let (geometry, volume) = self.open(nsid)?;
         geometry.check_writable()?;
-        Ok(Opened { bytes: self.transfer_range(&geometry, range)?, volume })
+        let bytes = self.transfer_range(&geometry, range)?;
+        Ok(Opened::new(&geometry, volume, bytes))
     }
 
     /// What `open` opens, and the memory that a command on it needs.
     async fn with_memory(
         &self,
+        nsid: u32,
         open: impl Fn() -> Result<Opened<D>, Rejection>,
         needed: impl FnOnce(&Range<u64>) -> u64,
     ) -> Result<(Opened<D>, Option<Payload>), Stop> {
-        let opened = open()?;
+        let opened = self.open_ready(nsid, &open).await?;
         let needed = needed(&opened.bytes);
         if needed == 0 {
             return Ok((opened, None));
@@ -291,7 +237,7 @@ impl<D: Door> IoQueue<D> {
         open: impl Fn() -> Result<Opened<D>, Rejection>,
         needed: impl FnOnce(&Range<u64>, u32) -> u64,
     ) -> Result<(Bytes, Opened<D>, Option<Payload>), Stop> {
-        let opened = open()?;
+        let opened = self.open_ready(ticket.nsid(), &open).await?;
         let length = length_of(&opened.bytes) as u32;
         let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
         let held = self.wire.reserve(needed).await?;
@@ -338,7 +284,8 @@ impl<D: Door> IoQueue<D> {
             check_room(ticket.sqe(), length_of(&opened.bytes) as usize)?;
             Ok(opened)
         };
-        let (Opened { volume, bytes }, held) = self.with_memory(open, footprint::read).await?;
+        let opened = self.with_memory(ticket.nsid(), open, footprint::read).await?;
+        let (Opened { volume, bytes, .. }, held) = opened;
         let read = volume.read(bytes.start, length_of(&bytes) as usize).await;
         Ok((read.map_err(|error| self.failure(&error))?, held))
     }
@@ -346,7 +293,8 @@ impl<D: Door> IoQueue<D> {
     async fn write(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
         let nsid = ticket.nsid();
         let open = || self.open_for_write(nsid, range);
-        let (data, Opened { volume, bytes }, _held) = self.with_data(ticket, open, footprint::write).await?;
+        let (data, Opened { volume, bytes, .. }, _held) =
+            self.with_data(ticket, open, footprint::write).await?;
         volume.write(bytes.start, data).await.map_err(|error| self.failure(&error))?;
         self.wire.traffic.count_write(length_of(&bytes));
         Ok(())
@@ -355,7 +303,7 @@ impl<D: Door> IoQueue<D> {
     async fn compare(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
         let nsid = ticket.nsid();
         let open = || self.open_range(nsid, range);
-        let (data, Opened { volume, bytes }, _held) =
+        let (data, Opened { volume, bytes, .. }, _held) =
             self.with_data(ticket, open, footprint::compare).await?;
         self.wire.traffic.count_read(0);
         volume.compare(bytes.start, data).await.map_err(|error| self.failure(&error))
@@ -364,10 +312,12 @@ impl<D: Door> IoQueue<D> {
     async fn flush(&self, nsid: u32) -> Result<(), Stop> {
         let volumes = if nsid == NSID_ALL {
             let namespaces = self.service.door.namespaces(&self.association.host.nqn);
-            let opened = namespaces.iter().filter_map(|info| self.open(info.nsid.0).ok());
+            // Of one that is not ready everything acknowledged is durable.
+            let ready = namespaces.iter().filter(|info| info.is_ready);
+            let opened = ready.filter_map(|info| self.open(info.nsid.0).ok());
             opened.map(|(_, volume)| volume).collect()
         } else {
-            vec![self.open(nsid)?.1]
+            vec![self.open_whole(nsid).await?.1]
         };
         for volume in volumes {
             volume.flush().await.map_err(|error| self.failure(&error))?;
@@ -381,16 +331,17 @@ impl<D: Door> IoQueue<D> {
             geometry.check_writable()?;
             let bytes = geometry.bytes_of(range.start, range.count.into())?;
             let is_short = length_of(&bytes) <= WRITE_ZEROES_BYTES_MAX;
-            if is_short { Ok(Opened { volume, bytes }) } else { Err(Rejection::field(48)) }
+            if is_short { Ok(Opened::new(&geometry, volume, bytes)) } else { Err(Rejection::field(48)) }
         };
-        let (Opened { volume, bytes }, _held) = self.with_memory(open, footprint::write_zeroes).await?;
+        let (Opened { volume, bytes, .. }, _held) =
+            self.with_memory(nsid, open, footprint::write_zeroes).await?;
         self.wire.traffic.count_write(0);
         let zeroed = volume.write_zeroes(bytes.start, length_of(&bytes)).await;
         zeroed.map_err(|error| self.failure(&error))
     }
 
     async fn verify(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, _) = self.open(nsid)?;
+        let (geometry, _) = self.open_whole(nsid).await?;
         let bytes = geometry.bytes_of(range.start, range.count.into())?;
         self.wire.traffic.count_read(0);
         for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
@@ -412,7 +363,7 @@ impl<D: Door> IoQueue<D> {
         deallocate: bool,
     ) -> Result<(), Stop> {
         let nsid = ticket.nsid();
-        self.open(nsid)?;
+        self.open_whole(nsid).await?;
         let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
         let sent_bytes = sent_range_bytes(ticket.sqe(), bytes)?;
         let received = fetch(ticket, sent_bytes).await?;

@@ -30,6 +30,9 @@ pub struct Limits {
     /// How long a host may take to send data that it was allowed to send, or to take what is sent
     /// to it, before its connection is ended.
     pub transfer_timeout: Duration,
+    /// How long a command waits for its namespace to be ready before it is answered with Namespace
+    /// Not Ready: less than hosts wait for an answer, which is 30 s with Linux.
+    pub ready_wait: Duration,
     /// How long the end of a connection waits for the other side to take the last PDU.
     pub closing_timeout: Duration,
     /// I/O queues of one controller; 1 to 65,534.
@@ -76,6 +79,7 @@ impl Default for Limits {
             handshake_timeout: Duration::from_secs(10),
             connect_wait: Duration::from_secs(5),
             transfer_timeout: Duration::from_secs(30),
+            ready_wait: Duration::from_secs(20),
             closing_timeout: Duration::from_secs(2),
             io_queues_max: 64,
             queue_entries_max: 1024,

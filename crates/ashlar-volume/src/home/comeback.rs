@@ -64,10 +64,11 @@ impl<B: DriveBay> Home<B> {
     /// up what they have made of them.
     ///
     /// # Errors
-    /// [`NodeError`]; if the pool is closed then, its namespaces are gone.
+    /// [`NodeError`]; if the pool is closed then, hosts keep its namespaces, which are not ready.
     pub async fn reopen_pool(&self, uuid: PoolUuid, request: OpenRequest) -> Result<PoolRecord, NodeError> {
         let drives = self.could_reopen(uuid, &request.drives).await?;
         let request = OpenRequest { drives, member_wait: CLOSING_WAIT, ..request };
+        self.table.suspend_pool(uuid);
         let halted = self.suspend_pool(uuid).await?;
         if let Err(error) = halted.store.close().await {
             tracing::info!(pool = halted.name(), %error, "closing a pool that has halted, to open it again");
@@ -75,7 +76,7 @@ impl<B: DriveBay> Home<B> {
         drop(halted);
         let opened = self.open_pool(request).await;
         if opened.is_err() {
-            self.table.remove_pool(uuid);
+            self.table.remove_health(uuid);
         }
         opened
     }

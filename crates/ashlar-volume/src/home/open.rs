@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{DriveId, VolumeId, World, check_name};
+use ashlar_block::{DriveId, PoolUuid, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
 use futures_util::lock::Mutex;
@@ -197,7 +197,7 @@ impl<B: DriveBay> Home<B> {
     }
 
     async fn open_volumes(&self, pool: &OpenPool<B>) -> Claimed<'_> {
-        let claimed = Claimed { table: &self.table, nsids: RefCell::default() };
+        let claimed = Claimed { table: &self.table, pool: pool.uuid, nsids: RefCell::default() };
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
         for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
             match Attributes::decode(&entry.attributes) {
@@ -243,12 +243,13 @@ impl<B: DriveBay> Home<B> {
 /// let go of: its work may panic before it is open.
 struct Claimed<'a> {
     table: &'a Table,
+    pool: PoolUuid,
     nsids: RefCell<Vec<Nsid>>,
 }
 
 impl Claimed<'_> {
     fn claim(&self, wanted: Nsid) -> Result<Nsid, NodeError> {
-        let nsid = self.table.claim(Some(wanted))?;
+        let nsid = self.table.claim_for(self.pool, wanted)?;
         self.nsids.borrow_mut().push(nsid);
         Ok(nsid)
     }

@@ -4,6 +4,8 @@ use futures_util::FutureExt;
 
 use super::*;
 
+const POOL: PoolUuid = PoolUuid([1; 16]);
+
 fn table() -> Arc<Table> {
     Table::new(subsystem(), 4, 1)
 }
@@ -20,11 +22,11 @@ fn subsystem() -> SubsystemInfo {
 #[test]
 fn a_free_number_is_granted_and_a_taken_one_gives_way() {
     let table = table();
-    assert_eq!(table.claim(Some(Nsid(2))).unwrap(), Nsid(2));
-    assert_eq!(table.claim(Some(Nsid(2))).unwrap(), Nsid(5));
-    assert_eq!(table.claim(None).unwrap(), Nsid(6));
+    assert_eq!(table.claim_for(POOL, Nsid(2)).unwrap(), Nsid(2));
+    assert_eq!(table.claim_for(POOL, Nsid(2)).unwrap(), Nsid(5));
+    assert_eq!(table.claim_new().unwrap(), Nsid(6));
     table.release(Nsid(6));
-    assert_eq!(table.claim(None).unwrap(), Nsid(7), "a number is not given out twice");
+    assert_eq!(table.claim_new().unwrap(), Nsid(7), "a number is not given out twice");
     assert_eq!(table.nsid_high(), 7);
 }
 
@@ -89,7 +91,7 @@ fn a_number_whose_volume_was_not_made_is_the_next_ones() {
     assert_eq!(table.claim_new().unwrap(), third);
     // Nor one that came with a pool meanwhile.
     table.take_back(third);
-    assert_eq!(table.claim(Some(Nsid(9))).unwrap(), Nsid(9));
+    assert_eq!(table.claim_for(POOL, Nsid(9)).unwrap(), Nsid(9));
     assert_eq!(table.claim_new().unwrap(), Nsid(10));
 }
 
@@ -103,8 +105,8 @@ fn there_is_a_highest_number_and_what_would_be_above_is_refused() {
     for _ in 0..2 {
         assert!(matches!(table.claim_new(), Err(NodeError::NoNumber)));
     }
-    assert!(matches!(table.claim(Some(last)), Err(NodeError::NoNumber)), "another volume has it");
-    assert_eq!(table.claim(Some(Nsid(7))).unwrap(), Nsid(7));
+    assert!(matches!(table.claim_for(POOL, last), Err(NodeError::NoNumber)), "another volume has it");
+    assert_eq!(table.claim_for(POOL, Nsid(7)).unwrap(), Nsid(7));
     table.take_back(last);
     assert_eq!(table.claim_new().unwrap(), last);
 }

@@ -21,10 +21,12 @@ use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
 use super::{Config, MachineNode, convert};
+pub use namespaces::Remembered;
 use opening::Openers;
 
 mod changes;
 mod consent;
+mod namespaces;
 mod naming;
 mod opening;
 mod remembering;
@@ -49,6 +51,8 @@ struct Shared {
     /// Held while it is noted what a pool consists of, by those as well who change nothing of that.
     remembering: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
+    /// Taken before `memory` where both are.
+    remembered: Mutex<Remembered>,
     finder: Finder,
     openers: Openers,
     deaths: Deaths,
@@ -67,6 +71,7 @@ impl NodeAppliance {
         node: MachineNode,
         target: Target,
         state: StateDir,
+        remembered: Remembered,
         finder: Finder,
         stops: Stops,
         config: &Config,
@@ -87,6 +92,7 @@ impl NodeAppliance {
             changing: tokio::sync::Mutex::default(),
             remembering: tokio::sync::Mutex::default(),
             memory: Mutex::new(memory),
+            remembered: Mutex::new(remembered),
             finder,
             openers: Openers::default(),
             deaths,
@@ -109,6 +115,7 @@ impl NodeAppliance {
     /// unless nobody wants that, and takes spares for drives that are lost: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
         tokio::spawn(self.shared.clone().keep_remembering());
+        tokio::spawn(self.shared.clone().keep_namespaces());
         tokio::spawn(self.shared.clone().keep_stopped());
         self.shared.begin_opening_all();
         tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
@@ -123,6 +130,11 @@ impl NodeAppliance {
     /// Opens no pool any more. Returns once none is being opened.
     pub async fn stop_opening(&self) {
         self.shared.stop_opening_all().await;
+    }
+
+    /// Remembers the namespaces of the pools, which are about to be closed.
+    pub fn remember_namespaces_at_end(&self) {
+        self.shared.remember_namespaces_at_end();
     }
 
     /// Remembers what is to be, at the end of the daemon. What cannot be is in the log.
@@ -164,6 +176,10 @@ fn stopping() -> ApiError {
 impl Shared {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().expect("no holder of the lock panics")
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered.lock().expect("no holder of the lock panics")
     }
 
     async fn status(&self) -> Result<Status, ApiError> {

@@ -1,6 +1,7 @@
 //! What the daemon remembers of its pools while it runs, and what is missing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind, Warning};
@@ -10,7 +11,7 @@ use super::bay::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
-use super::state::{DriveState, PoolState, StateDir, WriteError};
+use super::state::{DriveState, NodeState, PoolState, StateDir, WriteError};
 
 /// When a spare that could not be taken is tried again.
 const REFUSED_RETRY: Duration = Duration::from_secs(60);
@@ -80,6 +81,16 @@ impl Memory {
     /// All pools, in the order in which they came.
     pub fn pools(&self) -> &[PoolState] {
         &self.state.node.pools
+    }
+
+    /// All that is remembered of the node.
+    pub fn node(&self) -> &NodeState {
+        &self.state.node
+    }
+
+    /// The daemon's directory, if it is there and its own.
+    pub fn directory(&self) -> Option<&Path> {
+        self.state.path()
     }
 
     fn tell(&self) {

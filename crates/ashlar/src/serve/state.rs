@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::finder::WantedPool;
 use super::spares::Spares;
 use file::{ReadError, VERSION};
-pub use file::{WriteError, way_out};
+pub use file::{WriteError, replace, way_out};
 use lock::{Lock, LockError};
 pub use machine::Machine;
 use unwritten::unwritten;
@@ -288,6 +288,11 @@ impl StateDir {
         }
         self.lock = lock;
         Ok(())
+    }
+
+    /// The directory, if it is still the one that is locked for this process.
+    pub fn path(&self) -> Option<&Path> {
+        self.lock.is_at(&self.path).then_some(&*self.path)
     }
 
     /// The file.

@@ -25,7 +25,7 @@ fn numbers_of_a_pool_that_does_not_come_to_be_open_are_let_go_of() {
         firmware: "1".into(),
     };
     let table = Table::new(subsystem, 4, 1);
-    let claimed = || Claimed { table: &table, nsids: RefCell::default() };
+    let claimed = || Claimed { table: &table, pool: PoolUuid([1; 16]), nsids: RefCell::default() };
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let claimed = claimed();
         assert_eq!([3, 4].map(|nsid| claimed.claim(Nsid(nsid)).unwrap()), [Nsid(3), Nsid(4)]);

@@ -173,7 +173,7 @@ impl Shared {
             self.stop_opening(&uuid).await;
             // It may just have been opened.
             if self.node.report(&uuid).await.is_err() {
-                self.memory().forget(&uuid);
+                self.forget(&uuid);
                 return Ok(());
             }
         }
@@ -186,7 +186,7 @@ impl Shared {
             return closed.map(drop).map_err(api_error);
         }
         // One that has halted cannot end well, and is closed all the same.
-        self.memory().forget(&uuid);
+        self.forget(&uuid);
         closed.map(drop).map_err(api_error)
     }
 
@@ -383,7 +383,7 @@ impl Shared {
         if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
             return destroyed.map(drop);
         }
-        self.memory().forget(&uuid.to_string());
+        self.forget(&uuid.to_string());
         destroyed.map(drop)
     }
 

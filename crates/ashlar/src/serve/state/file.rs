@@ -134,15 +134,26 @@ pub fn write(directory: &Path, node: &NodeState) -> Result<(), WriteError> {
     replace(directory, &path, text.as_bytes()).map_err(|source| WriteError::Os { path, source })
 }
 
-fn replace(directory: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let beside = directory.join("node.toml.new");
-    let written = write_new(&beside, content).and_then(|()| fs::rename(&beside, path));
+/// Puts a file with that content in the place of the one at `path` in `directory`, durably.
+///
+/// # Errors
+/// Why the file is as it was, unless the directory alone could not be made durable.
+pub fn replace(directory: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let new = beside(path);
+    let written = write_new(&new, content).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
         // What was written of it takes room that there is none of.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&new);
     }
     written?;
     File::open(directory)?.sync_all()
+}
+
+/// Where it is written before it is there.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {

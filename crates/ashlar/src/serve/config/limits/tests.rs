@@ -25,7 +25,7 @@ fn every_limit_can_be_set() {
         connection_bytes_max = 1048576\nhost_bytes_max = 2097152\nreactor_bytes_max = 4194304
         handshake_timeout_seconds = 8\ntransfer_timeout_seconds = 2\nclosing_timeout_seconds = 3
         keep_alive_min_seconds = 4\nkeep_alive_max_seconds = 5\nhealth_interval_seconds = 6
-        connect_wait_seconds = 7";
+        connect_wait_seconds = 7\nready_wait_seconds = 9";
     // Exhaustive, so that a limit that is added is asked for here.
     let Limits {
         connections_max,
@@ -33,6 +33,7 @@ fn every_limit_can_be_set() {
         handshake_timeout,
         connect_wait,
         transfer_timeout,
+        ready_wait,
         closing_timeout,
         io_queues_max,
         queue_entries_max,
@@ -58,8 +59,9 @@ fn every_limit_can_be_set() {
         keep_alive_max,
         health_interval,
         connect_wait,
+        ready_wait,
     ];
-    assert_eq!(times.map(|time| time.as_secs()), [8, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(times.map(|time| time.as_secs()), [8, 2, 3, 4, 5, 6, 7, 9]);
 }
 
 #[test]
