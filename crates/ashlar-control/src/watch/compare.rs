@@ -232,13 +232,19 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     if state == was || state == UNKNOWN {
         return None;
     }
+    // It was lost and made good for between two looks: nothing else tells of the loss.
+    let was_lost = state == "released" && before.is_some_and(|before| word(before) == ONLINE);
     let severity = match state {
         "failed" | "absent" => Severity::Error,
+        "released" if was_lost => Severity::Error,
         "stale" | "slow" => Severity::Warning,
         _ => Severity::Info,
     };
     let why = now.problem.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let message = match state {
+        "released" if was_lost => {
+            format!("{} of pool '{}' is lost{why}; what lived on it is on others", now.name, pool.name)
+        }
         "released" => {
             format!("{} of pool '{}' is released: what lived on it is on others", now.name, pool.name)
         }

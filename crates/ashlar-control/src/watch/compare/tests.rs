@@ -52,6 +52,22 @@ fn told(looks: impl IntoIterator<Item = Seen>) -> Vec<String> {
 const WELL: [&str; 3] = ["online"; 3];
 
 #[test]
+fn a_loss_that_is_made_good_between_two_looks_is_told_as_one() {
+    let gone = ["online", "released", "online"];
+    let of_drive = |before: &Seen, now: &[&str]| {
+        let all = happenings(before, &mut pool(&["online", "reduced"], now, None));
+        let told = all.into_iter().find(|happening| happening.kind == "drive_state");
+        told.map(|told| (told.severity, told.message))
+    };
+    let (severity, message) = of_drive(&pool(&["online"], &WELL, None), &gone).unwrap();
+    assert_eq!(severity, Severity::Error);
+    assert!(message.contains("drive-1 of pool 'tank' is lost"), "{message}");
+    let failed = pool(&["degraded"], &["online", "failed", "online"], None);
+    assert_eq!(of_drive(&failed, &gone).unwrap().0, Severity::Info, "the loss was told of");
+    assert_eq!(of_drive(&Seen::default(), &gone).unwrap().0, Severity::Info, "it is an old one");
+}
+
+#[test]
 fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
     let lost = ["online", "failed", "online"];
     let rebuilding = |percent| pool(&["degraded", "rebuilding"], &lost, Some(percent));
