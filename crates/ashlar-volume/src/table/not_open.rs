@@ -1,5 +1,5 @@
-//! Namespaces of pools that are not open: hosts keep them, or else they would give up what they have
-//! made of them.
+//! Namespaces of pools that are not open: hosts keep them, or else they would give up what they
+//! have made of them.
 
 use std::collections::BTreeMap;
 

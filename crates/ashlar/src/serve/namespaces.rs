@@ -1,5 +1,5 @@
-//! The namespaces of the node's pools, as they were when each pool was open last. A start shows them
-//! to hosts before the pools are open: a host that found them missing would give up its disks.
+//! The namespaces of the node's pools, as they were when each pool was open last. A start shows
+//! them to hosts before the pools are open: a host that found them missing would give up its disks.
 //!
 //! They are a help and not a truth, which is on the drives: nobody fails for a file that cannot be
 //! read or written.
