@@ -174,10 +174,10 @@ impl Deaths {
     pub fn note_cut_openings(&self) {
         for (pool, mark) in self.marks() {
             let began = fs::read_to_string(&mark.path).ok().and_then(|text| text.trim().parse().ok());
-            if let Some(began) = began {
-                if let Err(error) = self.append(&pool, began) {
-                    tracing::warn!(pool, %error, "noting that the daemon has ended while it opened the pool");
-                }
+            if let Some(began) = began
+                && let Err(error) = self.append(&pool, began)
+            {
+                tracing::warn!(pool, %error, "noting that the daemon has ended while it opened the pool");
             }
             mark.clear();
         }
