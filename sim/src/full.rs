@@ -10,8 +10,7 @@ use ashlar_store::format::header::RECORD_BYTES;
 use ashlar_store::{Counters, PoolStatus};
 use bytes::Bytes;
 
-use crate::content::Sort;
-use crate::content::content_of;
+use crate::content::{Sort, content_of};
 use crate::hosts::Run;
 use crate::model::{Answer, Model};
 use crate::start::Pool;

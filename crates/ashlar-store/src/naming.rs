@@ -36,8 +36,8 @@ pub enum RenameError {
     NotWritten,
     /// None of its drives takes it, nor the old name after it.
     #[error(
-        "none of its drives takes the new name, nor the old one again: it may have either when it is opened next; try again \
-         once they can be written"
+        "none of its drives takes the new name, nor the old one again: it may have either when it is \
+         opened next; try again once they can be written"
     )]
     Unsure,
 }

@@ -225,8 +225,9 @@ pub enum NodeError {
     },
     /// All numbers that a namespace can have were given out.
     #[error(
-        "no namespace number is left: a pool that was imported has a volume with the highest one there is, and a number is never \
-         given out twice. A daemon with a new state directory (--state), into which the pools are imported, begins anew"
+        "no namespace number is left: a pool that was imported has a volume with the highest one \
+         there is, and a number is never given out twice. A daemon with a new state directory \
+         (--state), into which the pools are imported, begins anew"
     )]
     NoNumber,
     /// A size that no volume can have.

@@ -149,7 +149,7 @@ impl Table {
     }
 
     /// Takes a pool's namespaces and its health away. The numbers stay claimed.
-    pub(crate) fn remove_pool(&self, pool: PoolUuid) {
+    pub fn remove_pool(&self, pool: PoolUuid) {
         self.change(|inner, _| {
             inner.open.remove(&pool);
             inner.remove_pool(pool);

@@ -140,8 +140,7 @@ impl Running {
         if changes_ended.is_err() {
             tracing::warn!("a change to the pools does not end in time and is cut off");
         }
-        self.appliance.suspect_none();
-        self.appliance.remember_namespaces_at_end();
+        self.appliance.prepare_end();
         close_pools(&self.node).await;
         self.appliance.remember_at_end();
         drop(changes_ended);

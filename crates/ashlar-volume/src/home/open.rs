@@ -197,11 +197,11 @@ impl<B: DriveBay> Home<B> {
     }
 
     async fn open_volumes(&self, pool: &OpenPool<B>) -> Claimed<'_> {
-        let claimed = Claimed { table: &self.table, pool: pool.uuid, nsids: RefCell::default() };
+        let mut claimed = Claimed { table: &self.table, pool: pool.uuid, nsids: Vec::new() };
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
         for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
             match Attributes::decode(&entry.attributes) {
-                Ok(attributes) => self.open_volume(pool, &claimed, id, &entry, attributes).await,
+                Ok(attributes) => self.open_volume(pool, &mut claimed, id, &entry, attributes).await,
                 Err(error) => {
                     tracing::error!(pool = pool.name(), volume = id.0, %error, "a volume is not served");
                 }
@@ -214,7 +214,7 @@ impl<B: DriveBay> Home<B> {
     async fn open_volume(
         &self,
         pool: &OpenPool<B>,
-        claimed: &Claimed<'_>,
+        claimed: &mut Claimed<'_>,
         id: VolumeId,
         entry: &VolumeEntry,
         mut attributes: Attributes,
@@ -244,25 +244,25 @@ impl<B: DriveBay> Home<B> {
 struct Claimed<'a> {
     table: &'a Table,
     pool: PoolUuid,
-    nsids: RefCell<Vec<Nsid>>,
+    nsids: Vec<Nsid>,
 }
 
 impl Claimed<'_> {
-    fn claim(&self, wanted: Nsid) -> Result<Nsid, NodeError> {
+    fn claim(&mut self, wanted: Nsid) -> Result<Nsid, NodeError> {
         let nsid = self.table.claim_for(self.pool, wanted)?;
-        self.nsids.borrow_mut().push(nsid);
+        self.nsids.push(nsid);
         Ok(nsid)
     }
 
     /// The pool has them from now on.
-    fn keep(self) {
-        self.nsids.take();
+    fn keep(mut self) {
+        self.nsids.clear();
     }
 }
 
 impl Drop for Claimed<'_> {
     fn drop(&mut self) {
-        self.nsids.take().into_iter().for_each(|nsid| self.table.release(nsid));
+        self.nsids.iter().for_each(|nsid| self.table.release(*nsid));
     }
 }
 

@@ -51,11 +51,6 @@ impl Table {
         });
     }
 
-    /// A pool that is not open is none of this node any more: hosts lose its namespaces.
-    pub fn forget_pool(&self, pool: PoolUuid) {
-        self.remove_pool(pool);
-    }
-
     /// The number of changes so far, and the namespaces of the pools that are open, in order of
     /// their numbers.
     pub fn open_pools(&self) -> (u64, BTreeMap<PoolUuid, Vec<PoolNamespace>>) {

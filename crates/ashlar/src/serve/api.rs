@@ -2,17 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ashlar_control::{ListenError, Socket};
 use axum::Router;
 use tokio::sync::oneshot;
 
 use super::Config;
-use super::state::StateDir;
-
-/// How often it is tried to make a socket that could not be made.
-const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+use super::state::{RETRY_INTERVAL, StateDir};
 
 /// The API's socket, made or to be made.
 pub enum ApiSocket {

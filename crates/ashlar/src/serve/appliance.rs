@@ -132,19 +132,16 @@ impl NodeAppliance {
         self.shared.stop_opening_all().await;
     }
 
-    /// Remembers the namespaces of the pools, which are about to be closed.
-    pub fn remember_namespaces_at_end(&self) {
-        self.shared.remember_namespaces_at_end();
-    }
-
     /// Remembers what is to be, at the end of the daemon. What cannot be is in the log.
     pub fn remember_at_end(&self) {
         self.shared.remember_at_end();
     }
 
-    /// The daemon ends as it should: a pool that is being opened still is not suspected for that.
-    pub fn suspect_none(&self) {
+    /// The pools are about to be closed, for the daemon ends as it should: hosts keep what they see
+    /// now, and a pool that is being opened still is not suspected.
+    pub fn prepare_end(&self) {
         self.shared.deaths.clear_marks();
+        self.shared.remember_namespaces_at_end();
     }
 
     /// What hosts connect to.

@@ -13,7 +13,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -230,10 +229,10 @@ impl Deaths {
             return fs::remove_file(&self.path);
         }
         let lines: String = kept.iter().map(|death| line(&death.pool, death.unix_seconds)).collect();
-        // In place, for there may be no room: a crash in between leaves lines that are passed over.
-        let file = OpenOptions::new().write(true).open(&self.path)?;
-        file.write_all_at(lines.as_bytes(), 0)?;
-        file.set_len(lines.len() as u64)
+        // In place, for there may be no room for another file. A crash in between forgets ends,
+        // which costs one more of them.
+        let mut file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
+        file.write_all(lines.as_bytes())
     }
 }
 

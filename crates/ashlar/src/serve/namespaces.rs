@@ -29,11 +29,11 @@ pub type Namespaces = BTreeMap<Uuid, Vec<NamespaceState>>;
 /// What the file says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
+struct Content<N> {
     version: u32,
     /// The node whose pools they are of.
     node: Uuid,
-    pools: Namespaces,
+    pools: N,
 }
 
 /// A namespace as it is remembered.
@@ -167,14 +167,14 @@ pub fn read(directory: &Path, node: Uuid) -> Result<Namespaces, ReadError> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(ReadError::Damaged { path, why: format!("it has more than {FILE_BYTES_MAX} bytes") });
     }
-    let content: Content = match serde_json::from_slice(&text) {
+    let content: Content<Namespaces> = match serde_json::from_slice(&text) {
         Ok(content) => content,
         Err(error) => return Err(ReadError::Damaged { path, why: error.to_string() }),
     };
     check(content, node, path)
 }
 
-fn check(content: Content, node: Uuid, path: PathBuf) -> Result<Namespaces, ReadError> {
+fn check(content: Content<Namespaces>, node: Uuid, path: PathBuf) -> Result<Namespaces, ReadError> {
     let Content { version, node: of, pools } = content;
     if version != VERSION {
         return Err(ReadError::Version { path, version });
@@ -196,7 +196,7 @@ fn check(content: Content, node: Uuid, path: PathBuf) -> Result<Namespaces, Read
 /// # Errors
 /// Why the file is as it was.
 pub fn write(directory: &Path, node: Uuid, pools: &Namespaces) -> io::Result<()> {
-    let content = Content { version: VERSION, node, pools: pools.clone() };
+    let content = Content { version: VERSION, node, pools };
     let mut text = serde_json::to_vec_pretty(&content)?;
     text.push(b'\n');
     let namespaces = pools.values().map(Vec::len).sum::<usize>();

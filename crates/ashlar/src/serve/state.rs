@@ -9,6 +9,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ashlar_store::Holder;
 use ashlar_volume::{KnownPool, PoolRecord, SubsystemInfo};
@@ -27,6 +28,9 @@ mod file;
 mod lock;
 mod machine;
 mod unwritten;
+
+/// How often what could not be written in the directory is tried again, beside each change.
+pub const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What the daemon remembers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

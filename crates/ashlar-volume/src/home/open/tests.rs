@@ -25,14 +25,14 @@ fn numbers_of_a_pool_that_does_not_come_to_be_open_are_let_go_of() {
         firmware: "1".into(),
     };
     let table = Table::new(subsystem, 4, 1);
-    let claimed = || Claimed { table: &table, pool: PoolUuid([1; 16]), nsids: RefCell::default() };
+    let claimed = || Claimed { table: &table, pool: PoolUuid([1; 16]), nsids: Vec::new() };
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let claimed = claimed();
+        let mut claimed = claimed();
         assert_eq!([3, 4].map(|nsid| claimed.claim(Nsid(nsid)).unwrap()), [Nsid(3), Nsid(4)]);
         panic!("as its work does");
     }));
     assert!(panicked.is_err());
-    let opened = claimed();
+    let mut opened = claimed();
     assert_eq!(opened.claim(Nsid(3)).unwrap(), Nsid(3), "it has its number still");
     opened.keep();
     assert_eq!(claimed().claim(Nsid(3)).unwrap(), Nsid(5), "another pool has it now");

@@ -62,7 +62,7 @@ fn namespaces_of_a_pool_that_is_not_open_are_there_and_not_ready_until_it_is_ope
     table.suspend_pool(TANK);
     assert_eq!(seen(&table), [(2, 8192, false)], "it is opened anew");
     assert_eq!(table.open_pools().1.len(), 0);
-    table.forget_pool(TANK);
+    table.remove_pool(TANK);
     assert_eq!(seen(&table), []);
 }
 
@@ -86,7 +86,7 @@ fn the_number_of_a_namespace_of_a_pool_that_is_not_open_is_that_pools_alone() {
     assert_eq!(table.claim_for(TANK, Nsid(2)).unwrap(), Nsid(2));
     // Whoever has forgotten the pool may have its numbers.
     table.release(Nsid(2));
-    table.forget_pool(TANK);
+    table.remove_pool(TANK);
     assert_eq!(table.claim_for(OTHER, Nsid(2)).unwrap(), Nsid(2));
 }
 

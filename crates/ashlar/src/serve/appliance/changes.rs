@@ -11,7 +11,7 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{Given, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
 use futures_util::future::join_all;
 
 use super::super::bay::name_the_same;
@@ -88,7 +88,7 @@ impl Shared {
             (false, true) => OpenPolicy::Most,
             (false, false) => OpenPolicy::Whole,
         };
-        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
+        let closed = self.closed_pools();
         let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
         let pool = self.remember(&record).await;
         if let Ok(report) = self.node.report(&record.uuid.to_string()).await {
@@ -99,12 +99,19 @@ impl Shared {
 
     /// The open pool under the name that is wanted, its own if none is.
     async fn with_name(&self, record: PoolRecord, name: Option<String>) -> Result<Pool, ApiError> {
-        let Some(name) = name.filter(|name| *name != record.name) else {
-            return self.remember(&record).await;
-        };
-        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
-        let renamed = self.node.rename_pool(&record.uuid.to_string(), name, closed).await;
-        self.remember(&renamed.map_err(api_error)?).await
+        match name.filter(|name| *name != record.name) {
+            Some(name) => self.rename_open(&record.uuid.to_string(), name).await,
+            None => self.remember(&record).await,
+        }
+    }
+
+    async fn rename_open(&self, pool: &str, name: String) -> Result<Pool, ApiError> {
+        let record = self.node.rename_pool(pool, name, self.closed_pools()).await.map_err(api_error)?;
+        self.remember(&record).await
+    }
+
+    fn closed_pools(&self) -> Vec<KnownPool> {
+        self.memory().unavailable().map(|(pool, _)| pool.known()).collect()
     }
 
     /// Remembers a pool that has been opened, with the numbers that its volumes brought.
@@ -343,9 +350,7 @@ impl Shared {
 
     pub(super) async fn rename_pool(&self, pool: String, request: RenamePool) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
-        let closed = self.memory().unavailable().map(|(pool, _)| pool.known()).collect();
-        let record = self.node.rename_pool(&pool, request.name, closed).await.map_err(api_error)?;
-        self.remember(&record).await
+        self.rename_open(&pool, request.name).await
     }
 
     pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {

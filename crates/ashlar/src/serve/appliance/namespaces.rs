@@ -58,7 +58,8 @@ impl Remembered {
                 if !std::mem::replace(&mut self.has_failed, true) {
                     let file = namespaces::file_in(directory);
                     tracing::warn!(
-                        "cannot write {}: {error}; after the next start hosts may miss namespaces until their pool is open",
+                        "cannot write {}: {error}; after the next start hosts may miss namespaces \
+                         until their pool is open",
                         file.display()
                     );
                 }
@@ -117,7 +118,7 @@ impl Shared {
     pub(super) fn forget(&self, uuid: &str) {
         self.memory().forget(uuid);
         if let Ok(uuid) = uuid.parse() {
-            self.node.table().forget_pool(pool_uuid(uuid));
+            self.node.table().remove_pool(pool_uuid(uuid));
         }
     }
 }

@@ -1,14 +1,11 @@
 //! What could not be remembered, and is as soon as that can be.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ashlar_control::Warning;
 
+use super::super::state::RETRY_INTERVAL;
 use super::Shared;
-
-/// How often it is tried again, beside each change.
-const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 impl Shared {
     /// Remembers what could not be remembered: for as long as it is polled. While nothing has

@@ -133,8 +133,8 @@ impl Shared {
         }
         let what = if now.is_some() { "another drive than" } else { "nothing that can be told for" };
         let message = format!(
-            "{spec} leads to {what} the one that became a spare, and is left alone: ashlar pool spare remove {pool} {spec} forgets it, and \
-             ashlar pool spare add takes what is to be a spare now"
+            "{spec} leads to {what} the one that became a spare, and is left alone: ashlar pool spare \
+             remove {pool} {spec} forgets it, and ashlar pool spare add takes what is to be a spare now"
         );
         Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
     }

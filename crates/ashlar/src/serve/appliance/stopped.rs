@@ -43,8 +43,9 @@ pub(super) fn keep_closed(deaths: &Deaths, memory: &mut Memory) {
     for uuid in deaths.suspects() {
         let Some(pool) = memory.pool(&uuid).map(|pool| pool.name.clone()) else { continue };
         let why = format!(
-            "its work or its opening has ended the daemon twice within a minute, so that it stays closed: ashlar pool import {pool} \
-             opens it, and ashlar serve --open-all all such pools; please report what the log says of the end"
+            "its work or its opening has ended the daemon twice within a minute, so that it stays \
+             closed: ashlar pool import {pool} opens it, and ashlar serve --open-all all such pools; \
+             please report what the log says of the end"
         );
         tracing::error!(pool, "the pool is not opened: {why}");
         memory.is_not_open(&uuid, NotOpen::Stopped(why));
