@@ -22,6 +22,10 @@ use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
 use crate::world::SimWorld;
 
+/// How long all hosts pause together, and how rarely: one in so many of some actions.
+const QUIET: Duration = Duration::from_secs(45);
+const QUIET_ONCE_IN: u64 = 120;
+
 /// By when a file system that was full has room again, and what waited for it is written.
 const ROOM_IS_BACK: Duration = Duration::from_secs(10);
 
@@ -114,6 +118,8 @@ pub struct Run {
     pub plan: Rc<Plan>,
     pub known: Rc<Known>,
     actions_left: Cell<u64>,
+    /// Until when hosts pause.
+    quiet_until: Cell<Nanos>,
     pool: RefCell<Option<Pool>>,
     closing: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
@@ -142,6 +148,7 @@ impl Run {
             plan: plan.clone(),
             known: known.clone(),
             actions_left: Cell::new(actions),
+            quiet_until: Cell::new(Nanos(0)),
             pool: RefCell::new(None),
             closing: Cell::new(false),
             overdrawn: false,
@@ -329,6 +336,10 @@ impl Run {
         }
         while self.actions_left.get() > 0 && pool.halted().is_none() {
             self.actions_left.set(self.actions_left.get() - 1);
+            let pause = self.quiet_until.get().since(self.world.now());
+            if !pause.is_zero() {
+                self.world.sleep(pause).await;
+            }
             let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
             let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else {
                 return Ok(());
@@ -339,12 +350,22 @@ impl Run {
                 13 if self.world.once_in(40) => drop(pool.checkpoint().await),
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
                 13 if self.world.once_in(8) => drop(pool.start_scrub()),
+                14 if self.world.once_in(QUIET_ONCE_IN) => self.pause_all(pool).await,
                 14 if self.world.once_in(2) => self.contest(pool, id).await?,
                 14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,
                 _ => self.read(pool, id).await?,
             }
         }
         Ok(())
+    }
+
+    /// All hosts are quiet for so long that upkeep makes the counts of what lives exact.
+    async fn pause_all(&self, pool: &Pool) {
+        let before = pool.status().counters.sweeps;
+        self.quiet_until.set(Nanos(self.world.now().0 + QUIET.as_nanos() as u64));
+        self.world.sleep(QUIET).await;
+        let swept = pool.status().counters.sweeps > before;
+        self.known.count(|outcome| outcome.idle_sweeps += u64::from(swept));
     }
 
     // --- actions ---------------------------------------------------------------------------------

@@ -289,9 +289,10 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     println!(
-        "segments collected {}  sweeps {}  drives lost {}  for faults {}  for silence {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}, of which hosts were quiet for {}  drives lost {}  for faults {}  for silence {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
+        outcome.idle_sweeps,
         outcome.drives_lost,
         outcome.drives_faulty,
         outcome.drives_silent,
@@ -335,6 +336,8 @@ fn report_lies(outcome: &Outcome) {
 
 #[cfg(test)]
 mod cramped;
+#[cfg(test)]
+mod emptied;
 #[cfg(test)]
 mod halting;
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub collected: u64,
     /// Sweeps of the map, after which segment numbers came back.
     pub sweeps: u64,
+    /// Times that hosts were quiet for so long that a sweep ended.
+    pub idle_sweeps: u64,
     /// Drives that starts were without in the end, summed.
     pub drives_lost: u64,
     /// Drives that were added.
@@ -133,6 +135,7 @@ impl Outcome {
             ("a drive that was removed", self.drives_removed),
             ("a column that was restored", self.columns_restored),
             ("a column that was moved for a rebalance", self.columns_moved),
+            ("a sweep while hosts were quiet", self.idle_sweeps),
             ("a torn batch", self.torn),
             ("a lie that was corrected", self.lies_corrected),
             ("a sector that was repaired", self.sectors_repaired),
@@ -166,6 +169,7 @@ impl AddAssign for Outcome {
         self.rewritten += other.rewritten;
         self.collected += other.collected;
         self.sweeps += other.sweeps;
+        self.idle_sweeps += other.idle_sweeps;
         self.drives_lost += other.drives_lost;
         self.drives_added += other.drives_added;
         self.drives_returned += other.drives_returned;

@@ -188,7 +188,10 @@ impl<W: World> Pool<W> {
                 return Ok(Merging::Unreadable);
             }
         };
-        self.with_shard(id, |shard| merged.hide(|key| shard.buffer.get(key).is_some(), group));
+        let absent = self.with_shard(id, |shard| {
+            merged.hide(|key| shard.buffer.get(key).is_some(), group);
+            shard.buffer.settled_absences(&group)
+        });
         let entries: Vec<PageEntry> = merged
             .values
             .into_iter()
@@ -199,6 +202,7 @@ impl<W: World> Pool<W> {
             if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
         self.with_shard(id, |shard| {
             shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
+            shard.buffer.forget_absences(&absent);
         });
         self.ledger.discard_all(group.family, merged.hidden);
         for page in runs.iter().flat_map(Run::pages) {

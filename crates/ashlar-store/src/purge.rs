@@ -83,6 +83,8 @@ impl<W: World> Pool<W> {
         if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
             self.ledger.forget(family);
         }
+        // What the map still has of its blocks goes with the next sweep.
+        self.orders.content_changed(1, self.world.now());
         self.orders.ring();
     }
 }

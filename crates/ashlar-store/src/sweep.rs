@@ -4,6 +4,9 @@
 //! It makes the count of what lives exact, which a pool that seems full needs; and it must end
 //! before segment numbers come back (`segments/numbers.rs` says why): what comes meanwhile hides
 //! only names of segments that lived when the sweep began.
+//!
+//! One for which hosts are quiet begins with a checkpoint and ends with one: the map's pages that
+//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one.
 
 use std::time::Duration;
 
@@ -25,6 +28,8 @@ const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
 pub(crate) struct Sweep {
     /// The quarter whose numbers it sets free, if one was due when it began.
     quarter: Option<u64>,
+    /// Hosts had changed nothing for a while when it began.
+    is_quiet: bool,
     /// What comes next: the first group of this shard after this one that has anything to merge.
     shard: u8,
     after: Option<GroupKey>,
@@ -42,8 +47,8 @@ pub(crate) enum SweepNeed {
 }
 
 impl Sweep {
-    fn new(quarter: Option<u64>) -> Self {
-        Sweep { quarter, shard: 0, after: None }
+    fn new(quarter: Option<u64>, is_quiet: bool) -> Self {
+        Sweep { quarter, is_quiet, shard: 0, after: None }
     }
 
     /// In [`PROGRESS_PARTS`]; never all of them.
@@ -94,9 +99,16 @@ impl<W: World> Pool<W> {
 
     /// Does the next step of the sweep that is due. Repeats it if it fails for want of a segment.
     pub async fn sweep_on(&self) -> Result<(), AppendError> {
-        let sweep = self.sweep.get().unwrap_or_else(|| self.begin_sweep());
+        let Some(sweep) = self.sweep.get() else {
+            self.begin_sweep().await;
+            return Ok(());
+        };
         let shard = ShardId(sweep.shard);
         let next = match self.with_shard(shard, |shard| shard.next_mergeable(sweep.after)) {
+            None if sweep.is_quiet && self.with_shard(shard, |shard| shard.is_loose()) => {
+                self.compact(shard).await;
+                Some(sweep)
+            }
             None => sweep.next_shard(),
             Some(group) => match self.merge(shard, group).await? {
                 Merging::Done => Some(Sweep { after: Some(group), ..sweep }),
@@ -108,14 +120,25 @@ impl<W: World> Pool<W> {
         };
         self.sweep.set(next);
         if next.is_none() {
-            self.end_sweep(sweep.quarter);
+            self.end_sweep(sweep);
         }
         Ok(())
     }
 
-    fn begin_sweep(&self) -> Sweep {
+    async fn begin_sweep(&self) {
+        let is_quiet = self.orders.hosts_are_quiet(self.world.now());
         self.orders.counts_become_exact();
-        Sweep::new(self.segments.borrow().numbers().sweep_due())
+        let quarter = self.segments.borrow().numbers().sweep_due();
+        self.sweep.set(Some(Sweep::new(quarter, is_quiet)));
+        // Only what is in deltas can leave the buffer.
+        if is_quiet && self.has_room_for_checkpoints() {
+            self.ordered_checkpoint().await;
+        }
+    }
+
+    /// Checkpoints that only give back what the map takes are not worth the last segments.
+    fn has_room_for_checkpoints(&self) -> bool {
+        !self.segments.borrow().is_cornered(&self.homes())
     }
 
     fn give_up_sweep(&self, group: GroupKey) {
@@ -128,11 +151,14 @@ impl<W: World> Pool<W> {
         self.sweep.set(None);
     }
 
-    fn end_sweep(&self, quarter: Option<u64>) {
-        tracing::debug!(quarter, "the sweep has ended");
+    fn end_sweep(&self, sweep: Sweep) {
+        tracing::debug!(sweep.quarter, "the sweep has ended");
         self.orders.collecting_may_gain();
         self.count(|counters| counters.sweeps += 1);
-        let Some(quarter) = quarter else { return };
+        if sweep.is_quiet && self.has_room_for_checkpoints() {
+            self.checkpoint_soon();
+        }
+        let Some(quarter) = sweep.quarter else { return };
         self.segments.borrow_mut().sweep_done(quarter);
         // A number that comes back is another segment.
         self.unmovable.borrow_mut().clear();

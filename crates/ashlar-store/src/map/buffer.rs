@@ -217,6 +217,26 @@ impl Buffer {
             .filter(move |group| last.replace(*group) != Some(*group))
     }
 
+    /// The blocks of a group of which durable deltas say that there is nothing.
+    pub fn settled_absences(&self, group: &GroupKey) -> Vec<Key> {
+        let first = group.first_block();
+        let is_settled_absence =
+            |update: &&Update| update.epoch == Epoch::Settled && update.location.is_none();
+        self.leaves_in(group.family, &(first..first.plus(GIB_BLOCKS)))
+            .flat_map(|(range, leaf)| {
+                leaf.updates.iter().filter(is_settled_absence).map(|update| range.key(update.block))
+            })
+            .collect()
+    }
+
+    /// No run says anything of these keys any more: absences of them that are in durable deltas
+    /// hide nothing.
+    pub fn forget_absences(&mut self, keys: &[Key]) {
+        for key in keys {
+            self.forget(key, |update| update.epoch == Epoch::Settled && update.location.is_none());
+        }
+    }
+
     fn leaves_in(&self, family: Family, blocks: &Range<Lba>) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
         let end = Lba(blocks.end.0.next_multiple_of(RANGE_BLOCKS));
         self.leaves.range(RangeKey::first(family, blocks.start)..RangeKey::first(family, end))

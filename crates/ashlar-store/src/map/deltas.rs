@@ -61,10 +61,19 @@ impl Deltas {
         self.chain.iter().flat_map(|link| link.pages.iter().copied().chain([link.at]))
     }
 
-    /// Whether there are many more pages than so many updates need.
+    /// Whether there are many more pages than so many updates need: so many that they must not
+    /// stay, however busy the pool is.
     pub fn are_thin(&self, updates: usize) -> bool {
-        let pages: usize = self.chain.iter().map(|link| link.pages.len()).sum();
-        pages > THIN_PAGES_MAX + 2 * updates.div_ceil(DELTA_ENTRIES_MAX)
+        self.len() > THIN_PAGES_MAX + pages_worthwhile(updates)
+    }
+
+    /// Whether there are more pages than so many updates are worth.
+    pub fn are_loose(&self, updates: usize) -> bool {
+        self.len() > pages_worthwhile(updates)
+    }
+
+    fn len(&self) -> usize {
+        self.chain.iter().map(|link| link.pages.len()).sum()
     }
 
     /// A page of updates cannot be read.
@@ -160,6 +169,11 @@ impl Deltas {
         assert_eq!(directory.previous, self.head(), "a directory leads to the one before it");
         self.chain.push(Link::new(at, directory.pages));
     }
+}
+
+/// Pages that so many updates may take: twice what they need.
+fn pages_worthwhile(updates: usize) -> usize {
+    2 * updates.div_ceil(DELTA_ENTRIES_MAX)
 }
 
 #[cfg(test)]

@@ -206,6 +206,11 @@ impl Shard {
         self.deltas.are_thin(self.buffer.settled_len())
     }
 
+    /// Whether its deltas take more pages than they are worth when there is time.
+    pub fn is_loose(&self) -> bool {
+        !self.deltas.are_spoiled() && self.deltas.are_loose(self.buffer.settled_len())
+    }
+
     /// Takes the oldest pages of the deltas, which hold these updates, out of the chain: the next
     /// checkpoint writes again what of them still holds. Returns what is not needed any more.
     ///

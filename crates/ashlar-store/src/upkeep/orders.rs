@@ -128,6 +128,11 @@ impl Orders {
         (self.unswept_records.get() > 0).then_some(waits)
     }
 
+    /// Hosts have changed nothing for a while.
+    pub fn hosts_are_quiet(&self, now: Nanos) -> bool {
+        now.since(self.changed_at.get()) >= QUIET_MIN
+    }
+
     /// A segment has been opened.
     pub fn window_used(&self) {
         self.ring();

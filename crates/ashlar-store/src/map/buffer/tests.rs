@@ -60,6 +60,30 @@ fn an_absence_is_remembered_until_no_delta_or_run_can_bring_the_value_back() {
 }
 
 #[test]
+fn absences_are_forgotten_once_no_run_says_anything_of_them_and_a_delta_has_them() {
+    let mut buffer = Buffer::default();
+    let group = GroupKey::of(Family(1), Lba(0));
+    let next_group = key(GIB_BLOCKS);
+    buffer.set(key(1), None, || true);
+    buffer.set(key(2), at(2), || true);
+    buffer.set(next_group, None, || true);
+    buffer.freeze();
+    buffer.set(key(3), None, || true);
+    buffer.settle(|_| true);
+    let absences = buffer.settled_absences(&group);
+    assert_eq!(absences, [key(1)], "not a value, not what no delta has, not another group's");
+    buffer.set(key(1), at(1), || true);
+    buffer.forget_absences(&absences);
+    assert_eq!(buffer.get(&key(1)), Some(at(1)), "it has been written meanwhile");
+    buffer.set(key(2), None, || true);
+    buffer.freeze();
+    buffer.settle(|_| true);
+    let absences = buffer.settled_absences(&group);
+    buffer.forget_absences(&absences);
+    assert_eq!((absences, buffer.len()), (vec![key(2), key(3)], 2));
+}
+
+#[test]
 fn deltas_loaded_in_order_give_the_same_buffer() {
     let mut buffer = Buffer::default();
     for (block, value) in [(1, at(1)), (2, at(2)), (1, None), (3, None)] {

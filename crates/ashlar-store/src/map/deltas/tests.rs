@@ -195,3 +195,14 @@ fn a_chain_is_thin_when_it_has_more_than_twice_the_pages_that_its_updates_need()
     deltas.drop_oldest(2);
     assert!(!deltas.are_thin(DELTA_ENTRIES_MAX));
 }
+
+#[test]
+fn deltas_are_loose_that_take_more_than_twice_what_their_updates_need() {
+    let (mut deltas, mut drives) = (Deltas::default(), Drives::default());
+    assert!(!deltas.are_loose(0));
+    let pages: Vec<Pointer> = (0..5).map(|_| drives.place()).collect();
+    append(&mut deltas, &mut drives, &pages);
+    assert!(deltas.are_loose(0));
+    assert!(deltas.are_loose(2 * DELTA_ENTRIES_MAX));
+    assert!(!deltas.are_loose(2 * DELTA_ENTRIES_MAX + 1));
+}
