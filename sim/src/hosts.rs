@@ -1,7 +1,7 @@
 //! The hosts of one start: what they know, and what they do.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::ops::Range;
 use std::rc::Rc;
@@ -12,12 +12,12 @@ use ashlar_store::{OpenError, Settings};
 use futures_util::future::join_all;
 
 use crate::content::{Sort, content_of};
-use crate::coverage::{Circumstances, Coverage};
+use crate::coverage::Circumstances;
 use crate::drive::SimDrive;
 use crate::drives::Watched;
+use crate::known::Known;
 use crate::membership::Members;
-use crate::model::{Answer, Model, Ticket, Version};
-use crate::outcome::Outcome;
+use crate::model::{Answer, Ticket, Version};
 use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
 use crate::world::SimWorld;
@@ -61,55 +61,6 @@ pub struct Request {
     action: Action,
     id: VolumeId,
     blocks: Range<u64>,
-}
-
-/// What is known outside of the pool, and outlives its starts.
-#[derive(Default)]
-pub struct Known {
-    pub models: RefCell<BTreeMap<VolumeId, Model>>,
-    /// Volumes whose deletion has been acknowledged.
-    pub deleted: RefCell<BTreeSet<VolumeId>>,
-    /// The volume that fills the pool, in plans that do so.
-    pub filling: Cell<Option<VolumeId>>,
-    /// How many versions there are.
-    versions: Cell<u64>,
-    pub outcome: Cell<Outcome>,
-    /// What acknowledged writes have met.
-    pub coverage: RefCell<Coverage>,
-    failure: RefCell<Option<String>>,
-}
-
-impl Known {
-    /// A version that nothing was written with yet: above all others, whatever their sorts.
-    pub fn next_version(&self, sort: Sort) -> Version {
-        self.versions.set(self.versions.get() + 1);
-        sort.version(self.versions.get())
-    }
-
-    pub fn count(&self, change: impl FnOnce(&mut Outcome)) {
-        let mut outcome = self.outcome.get();
-        change(&mut outcome);
-        self.outcome.set(outcome);
-    }
-
-    /// Something is wrong: the run ends. The first to say so is heard.
-    pub fn fail(&self, why: String) {
-        self.failure.borrow_mut().get_or_insert(why);
-    }
-
-    pub fn has_failed(&self) -> bool {
-        self.failure.borrow().is_some()
-    }
-
-    /// What is wrong, if anything.
-    pub fn failure(&self) -> Result<(), String> {
-        self.failure.borrow_mut().take().map_or(Ok(()), Err)
-    }
-
-    /// Works on one volume's model.
-    pub fn model<T>(&self, id: VolumeId, work: impl FnOnce(&mut Model) -> T) -> T {
-        work(self.models.borrow_mut().get_mut(&id).expect("chosen from the models"))
-    }
 }
 
 /// One start of the pool, and its hosts.

@@ -10,6 +10,7 @@ mod fault;
 mod full;
 mod good;
 mod hosts;
+mod known;
 mod membership;
 mod model;
 mod outcome;
@@ -288,25 +289,32 @@ fn report_outcome(outcome: &Outcome) {
         outcome.torn,
         outcome.rewritten
     );
+    report_upkeep(outcome);
+    report_lies(outcome);
+}
+
+fn report_upkeep(outcome: &Outcome) {
     println!(
-        "segments collected {}  sweeps {}, of which hosts were quiet for {}  drives lost {}  for faults {}  for silence {}  healed {}  added {}  removed {}  returned {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.idle_sweeps,
-        outcome.drives_lost,
-        outcome.drives_faulty,
-        outcome.drives_silent,
-        outcome.drives_healed,
-        outcome.drives_added,
-        outcome.drives_removed,
-        outcome.drives_returned,
         outcome.columns_kept,
         outcome.columns_restored,
         outcome.columns_moved,
         outcome.lies_corrected,
         outcome.sectors_repaired
     );
-    report_lies(outcome);
+    println!(
+        "drives lost {}  for faults {}  for silence {}  healed {}  added {}  removed {}  returned {}",
+        outcome.drives_lost,
+        outcome.drives_faulty,
+        outcome.drives_silent,
+        outcome.drives_healed,
+        outcome.drives_added,
+        outcome.drives_removed,
+        outcome.drives_returned
+    );
 }
 
 /// Pairs that are told of.

@@ -113,9 +113,8 @@ impl Outcome {
         // These hardly have anything to do with drives themselves.
         let is_brief = |activity| matches!(activity, Activity::Sweep | Activity::Purge | Activity::Audit);
         let during = self.cuts_by_activity().filter(|(activity, _)| !is_brief(*activity));
-        let mut lacks: Vec<String> = during
-            .filter_map(|(activity, cuts)| few(&format!("a cut during {activity:?}"), cuts, 1))
-            .collect();
+        let cut_in = |(activity, cuts): (Activity, u64)| few(&format!("a cut during {activity:?}"), cuts, 1);
+        let mut lacks: Vec<String> = during.filter_map(cut_in).collect();
         if !crashes {
             lacks.extend(few("a full pool that is trimmed and filled again", self.filled_again, 500));
             lacks.extend(few("a cut of a full pool", self.cuts_of_full, 1));

@@ -13,7 +13,8 @@ use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
 use crate::coverage::Coverage;
 use crate::drives::{Drives, Held};
-use crate::hosts::{Known, Run};
+use crate::hosts::Run;
+use crate::known::Known;
 use crate::membership::Members;
 use crate::model::Model;
 use crate::outcome::Outcome;
