@@ -12,6 +12,7 @@ mod good;
 mod hosts;
 mod membership;
 mod model;
+mod order;
 mod outcome;
 mod plan;
 mod platter;
