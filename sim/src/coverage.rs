@@ -14,6 +14,7 @@ use ashlar_store::{DriveCondition, PoolStatus};
 
 use crate::content::{Sort, Version};
 use crate::hosts::Run;
+use crate::order::Order;
 use crate::plan::Plan;
 use crate::start::Pool;
 
@@ -28,7 +29,7 @@ const fn dimension(name: &'static str, values: &'static [&'static str]) -> Dimen
 }
 
 /// In the order of [`Point`].
-const DIMENSIONS: [Dimension; 15] = [
+const DIMENSIONS: [Dimension; 16] = [
     dimension("data columns", &["1", "2", "3", "4-5", "6-8", "9-20"]),
     dimension("parity columns", &["0", "1", "2", "3", "4"]),
     dimension("drives", &["as many as columns", "more"]),
@@ -38,7 +39,8 @@ const DIMENSIONS: [Dimension; 15] = [
     dimension("content", &["mixed", "raw", "raw but few", "over half", "tiny", "with zeros", "all zeros"]),
     dimension("blocks", &["1", "2-8", "9 and more", "atomic limit", "beyond it"]),
     dimension("alignment", &["aligned", "not", "over a boundary"]),
-    dimension("outstanding", &["1", "2-4", "5 and more"]),
+    dimension("outstanding", &["1", "2-7", "8 and more"]),
+    dimension("order", &["random", "ascending", "descending", "same block again"]),
     dimension("full", &["below 25%", "25-75%", "above 75%"]),
     dimension("drives lost", &["0", "1", "2 and more"]),
     dimension("drives that came back", &["none", "some"]),
@@ -73,6 +75,14 @@ const IMPOSSIBLE: [Impossible; 8] = [
     impossible(("blocks", "1"), ("alignment", "over a boundary")),
     impossible(("blocks", "beyond it"), ("alignment", "over a boundary")),
 ];
+
+/// How a write lies to other commands when it is issued.
+#[derive(Clone, Copy)]
+pub struct Issued {
+    /// Those in flight, with itself.
+    pub outstanding: u64,
+    pub order: Order,
+}
 
 /// How the pool is, looked at now and then.
 #[derive(Clone, Copy, Default)]
@@ -180,11 +190,11 @@ fn is_impossible(one: (&str, &str), other: (&str, &str)) -> bool {
 
 impl Run {
     /// A write has been acknowledged: notes where it was.
-    pub fn note_write(&self, pool: &Pool, blocks: &Range<u64>, version: Version, outstanding: u64) {
+    pub fn note_write(&self, pool: &Pool, blocks: &Range<u64>, version: Version, issued: Issued) {
         let has_rejoined = self.known.outcome.get().drives_returned > 0;
         let seen = self.circumstances(|| Circumstances::of(&pool.status(), has_rejoined));
         let mut coverage = self.known.coverage.borrow_mut();
-        coverage.note(&point(&self.plan, seen, self.nth_start, blocks, version, outstanding));
+        coverage.note(&point(&self.plan, seen, self.nth_start, blocks, version, issued));
     }
 }
 
@@ -194,7 +204,7 @@ fn point(
     nth_start: u64,
     blocks: &Range<u64>,
     version: Version,
-    outstanding: u64,
+    issued: Issued,
 ) -> Point {
     let data = plan.level.data_columns(plan.drives).expect("chosen to fit") as u64;
     let columns = data + plan.level.parity() as u64;
@@ -215,7 +225,8 @@ fn point(
         } else {
             u8::from(!blocks.start.is_multiple_of(atomic.next_power_of_two() / 2))
         },
-        bin(outstanding, &[2, 5]),
+        bin(issued.outstanding, &[2, 8]),
+        issued.order as u8,
         seen.full,
         seen.lost,
         u8::from(seen.has_rejoined),

@@ -11,8 +11,10 @@ use ashlar_store::{Counters, PoolStatus};
 use bytes::Bytes;
 
 use crate::content::{Sort, content_of};
+use crate::coverage::Issued;
 use crate::hosts::Run;
 use crate::model::{Answer, Model};
+use crate::order::Course;
 use crate::start::Pool;
 
 /// Blocks of a write while the pool is filled.
@@ -68,10 +70,11 @@ impl Run {
 
     /// Writes blocks in order until the pool refuses; returns how far that went.
     async fn fill(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<u64, String> {
-        let mut next = blocks.start;
+        let (mut next, mut course) = (blocks.start, Course::default());
         while next < blocks.end {
             let end = (next + FILL_BLOCKS).min(blocks.end);
-            match self.put(pool, id, next..end).await {
+            let issued = course.issue(id, &(next..end), 1);
+            match self.put(pool, id, next..end, issued).await {
                 Ok(()) => next = end,
                 Err(error) if error.cause == Cause::CapacityExceeded => break,
                 Err(error) => return Err(format!("filling the pool: {error}")),
@@ -123,24 +126,33 @@ impl Run {
         live: u64,
         rest: &Cell<u64>,
     ) -> Result<(), String> {
+        let mut course = Course::default();
         while rest.get() > 0 {
             rest.set(rest.get() - 1);
             let first = self.world.below(live / STEADY_BLOCKS) * STEADY_BLOCKS;
-            let put = self.put(pool, id, first..first + STEADY_BLOCKS).await;
+            let blocks = first..first + STEADY_BLOCKS;
+            let issued = course.issue(id, &blocks, self.plan.hosts);
+            let put = self.put(pool, id, blocks, issued).await;
             put.map_err(|error| format!("overwriting at {STEADY_PERCENT} %: {error}"))?;
         }
         Ok(())
     }
 
     /// Writes new versions of blocks, if nobody else does.
-    async fn put(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), IoError> {
+    async fn put(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        blocks: Range<u64>,
+        issued: Issued,
+    ) -> Result<(), IoError> {
         let version = self.known.next_version(Sort::Raw);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, true));
         let Some(ticket) = begun else { return Ok(()) };
         let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
         let answer = match &written {
             Ok(()) => {
-                self.note_write(pool, &blocks, version, self.plan.hosts);
+                self.note_write(pool, &blocks, version, issued);
                 Answer::Done
             }
             Err(error) if error.cause == Cause::CapacityExceeded => Answer::Refused,

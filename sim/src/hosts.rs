@@ -18,6 +18,7 @@ use crate::drives::Watched;
 use crate::known::Known;
 use crate::membership::Members;
 use crate::model::{Answer, Ticket, Version};
+use crate::order::Course;
 use crate::plan::{Kind, Plan};
 use crate::start::{self, Pool};
 use crate::world::SimWorld;
@@ -38,9 +39,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// No request takes longer where drives stall: dozens of stalls one after the other.
 const PATIENCE_WITH_STALLS: Duration = Duration::from_secs(1800);
-
-/// Blocks of a write that fills a volume.
-const FILL_BLOCKS: u64 = 256;
 
 /// Writes for which a look at how the pool is will do.
 const WRITES_PER_LOOK: u64 = 16;
@@ -204,6 +202,7 @@ impl Run {
             // Drives kept it waiting in the middle of a beat, and it has written no root yet by
             // which it could tell.
             Err(OpenError::Unsure) if self.plan.has_stalls() => {}
+            Err(OpenError::InUse { .. }) if self.plan.may_show_late_beats() && !self.spared => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }
@@ -285,6 +284,7 @@ impl Run {
                 self.fill_volume(pool, id).await?;
             }
         }
+        let mut course = Course::default();
         while self.actions_left.get() > 0 && pool.halted().is_none() {
             self.actions_left.set(self.actions_left.get() - 1);
             let pause = self.quiet_until.get().since(self.world.now());
@@ -296,7 +296,7 @@ impl Run {
                 return Ok(());
             };
             match self.world.below(20) {
-                0..=10 => self.write(pool, id).await?,
+                0..=10 => self.write(pool, id, &mut course).await?,
                 11 | 12 => self.zero(pool, id).await?,
                 13 if self.world.once_in(40) => drop(pool.checkpoint().await),
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
@@ -321,7 +321,7 @@ impl Run {
 
     // --- actions ---------------------------------------------------------------------------------
 
-    async fn write(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
+    async fn write(&self, pool: &Pool, id: VolumeId, course: &mut Course) -> Result<(), String> {
         let count = match self.world.below(16) {
             0..=7 => 1,
             8..=12 => 1 + self.world.below(self.plan.atomic_blocks().min(12)),
@@ -329,35 +329,31 @@ impl Run {
             14 => 1 + self.world.below(self.plan.atomic_blocks()),
             _ => 1 + self.world.below(200),
         };
-        match self.some_blocks(id, count) {
-            Some(blocks) => self.write_blocks(pool, id, blocks).await,
+        let anywhere = || Some((id, self.some_blocks(id, count)?));
+        match self.next_in_order(course, count).or_else(anywhere) {
+            Some((id, blocks)) => self.write_blocks(pool, id, blocks, course).await,
             None => Ok(()),
         }
     }
 
-    /// Writes a volume from its start to its end, in writes that are larger than an atomic one.
-    async fn fill_volume(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
-        let mut first = 0;
-        while first < self.known.model(id, |model| model.usable_blocks()) && pool.halted().is_none() {
-            let usable = self.known.model(id, |model| model.usable_blocks());
-            let end = (first + FILL_BLOCKS).min(usable);
-            self.write_blocks(pool, id, first..end).await?;
-            first = end;
-        }
-        Ok(())
-    }
-
-    async fn write_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
+    /// Writes these blocks, if nobody else does.
+    pub async fn write_blocks(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        blocks: Range<u64>,
+        course: &mut Course,
+    ) -> Result<(), String> {
         let version = if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
-        let outstanding = self.waiting.borrow().len() as u64 + 1;
+        let issued = course.issue(id, &blocks, self.waiting.borrow().len() as u64 + 1);
         let write = pool.write(id, Lba(blocks.start), content_of(&blocks, version));
         let written = self.patiently(Action::Write, id, &blocks, write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
         if written.is_ok() {
-            self.note_write(pool, &blocks, version, outstanding);
+            self.note_write(pool, &blocks, version, issued);
         }
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }

@@ -13,6 +13,7 @@ mod hosts;
 mod known;
 mod membership;
 mod model;
+mod order;
 mod outcome;
 mod plan;
 mod platter;

@@ -99,6 +99,8 @@ pub struct Plan {
     pub space_wait: Duration,
     /// The pool has a machine that others are to know of.
     pub beats: bool,
+    /// Hosts write on from where they were for a while, back from there, or the same again.
+    pub in_order: bool,
     /// Drives may be bad, as many as the level survives.
     pub failing: bool,
     /// Those that are may answer nothing for minutes.
@@ -155,6 +157,7 @@ impl Plan {
             io_timeout: Settings::default().io_timeout,
             space_wait: Options::default().space_wait,
             beats: false,
+            in_order: false,
             failing: false,
             hangs: false,
             liars: Vec::new(),
@@ -232,6 +235,7 @@ impl Plan {
             },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
             beats: false,
+            in_order: false,
             failing,
             hangs: failing && rng.below(2) == 0,
             liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
@@ -297,6 +301,13 @@ impl Plan {
     /// Whether drives take seconds for an answer now and then.
     pub fn has_stalls(&self) -> bool {
         self.stall_once_in > 0 || self.stall_moment > 0 || self.hangs
+    }
+
+    /// Whether a drive may hang while the pool is opened, until after it is claimed, and show then
+    /// what a cut of power has left there alone: a newer beat of the start before, which cannot be
+    /// told from a sign of life.
+    pub fn may_show_late_beats(&self) -> bool {
+        self.beats && self.hangs
     }
 
     /// Whether a write of these blocks must be there whole after a crash, or not at all.

@@ -1,6 +1,6 @@
 //! Faults on demand: an ordinary drive that does what bad ones do, for tests of everything above.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -22,6 +22,23 @@ pub struct Faults(Rc<Shared>);
 struct Shared {
     plan: RefCell<Plan>,
     released: Notify,
+    held: Cell<u64>,
+}
+
+/// An operation that a stall may hold: counted until it goes on, or is given up.
+struct Held<'a>(&'a Cell<u64>);
+
+impl<'a> Held<'a> {
+    fn new(held: &'a Cell<u64>) -> Self {
+        held.set(held.get() + 1);
+        Held(held)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 /// Where faults are asked for while the program runs.
@@ -143,6 +160,11 @@ impl Faults {
         self.release();
     }
 
+    /// Operations that a stall holds now.
+    pub fn held(&self) -> u64 {
+        self.0.held.get()
+    }
+
     /// Operations that begin from now on take longer by this, until [`Self::heal`].
     pub fn slow_down(&self, delay: Duration) {
         self.plan().delay = delay;
@@ -178,13 +200,18 @@ impl Faults {
         panic!("a fault that was asked for");
     }
 
-    /// What happens to an operation before it reaches the drive.
-    pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
-        wait_for(&self.0.released, || {
+    async fn wait_out_stall(&self) {
+        let _held = Held::new(&self.0.held);
+        let goes_on = || {
             let plan = self.plan();
             (!plan.stalled || plan.vanished).then_some(())
-        })
-        .await;
+        };
+        wait_for(&self.0.released, goes_on).await;
+    }
+
+    /// What happens to an operation before it reaches the drive.
+    pub(crate) async fn meet(&self, op: DeviceOp, range: Range<u64>) -> Result<(), DeviceError> {
+        self.wait_out_stall().await;
         let delay = self.plan().delay;
         if !delay.is_zero() {
             ashlar_reactor::sleep(delay).await;

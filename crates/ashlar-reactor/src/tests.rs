@@ -199,8 +199,10 @@ fn an_idle_reactor_sleeps_in_the_kernel() {
         (before, stats())
     })
     .unwrap();
-    assert!(after.turns - before.turns <= 4, "{before:?} {after:?}");
-    assert!(after.enters - before.enters <= 6, "{before:?} {after:?}");
+    // A machine that stands still makes the timer late, which costs some. One that does not sleep
+    // has thousands.
+    assert!(after.turns - before.turns <= 16, "{before:?} {after:?}");
+    assert!(after.enters - before.enters <= 16, "{before:?} {after:?}");
     assert!(after.sleeps > before.sleeps);
 }
 

@@ -14,20 +14,21 @@ use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 use support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
 
-/// The handshake's timeout, and that of data on their way. A keep alive's is a second, and another
-/// one for its granularity.
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// The handshake's timeout, and that of data on their way. A keep alive's is three seconds, and
+/// another one for its granularity. None is so short that a host exceeds it because its machine is
+/// busy.
+const TIMEOUT: Duration = Duration::from_secs(4);
 /// How long the target stands still.
-const FREEZE: Duration = Duration::from_secs(3);
+const FREEZE: Duration = Duration::from_secs(6);
 
 fn limits() -> Limits {
     Limits { transfer_timeout: TIMEOUT, ..hurried(TIMEOUT) }
 }
 
-/// An admin queue with a keep alive timeout of a second.
+/// An admin queue with a keep alive timeout of three seconds.
 fn watched(rig: &Rig, host: &str) -> Queue {
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
-    let command = Connect { keep_alive_ms: 1000, ..connect_command(0) };
+    let command = Connect { keep_alive_ms: 3000, ..connect_command(0) };
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, host);
     assert_eq!(queue.connect(&command, &data).0.status(), Status::SUCCESS);
     queue.enable();

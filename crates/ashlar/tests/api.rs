@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
+use serde_json::Value;
 use support::Place;
 
 fn assert_says(said: &str, parts: &[&str]) {
@@ -104,4 +105,53 @@ fn volumes_that_are_not_made_use_up_no_namespace_number() {
     let _daemon = place.start();
     place.ok(&["volume", "create", "tank/v2", "--size", "16MiB"]);
     assert_eq!(place.json(&["volume", "show", "tank/v2"])["nsid"], 3);
+}
+
+/// What scripts of others read of a pool, a volume and the node: where it is, and what it is.
+const POOL_NAMES: [(&str, &str); 6] = [
+    ("/name", "text"),
+    ("/states/0", "text"),
+    ("/limit_bytes", "number"),
+    ("/safe_to_write_bytes", "number"),
+    ("/drives/0/name", "text"),
+    ("/drives/0/states/0", "text"),
+];
+const VOLUME_NAMES: [(&str, &str); 6] = [
+    ("/name", "text"),
+    ("/uuid", "text"),
+    ("/nsid", "number"),
+    ("/size_bytes", "number"),
+    ("/access/allow_any", "yes or no"),
+    ("/access/hosts/0", "text"),
+];
+const STATUS_NAMES: [(&str, &str); 3] =
+    [("/subsystem_nqn", "text"), ("/portals/0/port", "number"), ("/pools/0/name", "text")];
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "yes or no",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        _ => "something else",
+    }
+}
+
+#[test]
+fn what_scripts_read_of_pools_volumes_and_the_node_keeps_its_names() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "nqn.2014-08.org.example:host"]);
+    let printed = [
+        (&["pool", "show", "tank"][..], &POOL_NAMES[..]),
+        (&["volume", "show", "tank/v0"], &VOLUME_NAMES),
+        (&["status"], &STATUS_NAMES),
+    ];
+    for (command, names) in printed {
+        let shown = place.json(command);
+        for (name, is) in names {
+            let value = shown.pointer(name).unwrap_or_else(|| panic!("{command:?} has no {name}: {shown}"));
+            assert_eq!(kind(value), *is, "{command:?}, {name}: {value}");
+        }
+    }
 }

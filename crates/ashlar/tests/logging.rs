@@ -1,6 +1,8 @@
 //! Whatever becomes of the daemon's log, the daemon serves, and ends when it is told to.
 
 #[allow(dead_code, reason = "each test uses a part of what they share")]
+mod disks;
+#[allow(dead_code, reason = "each test uses a part of what they share")]
 mod support;
 
 use std::fs::File;
@@ -11,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
 use bytes::Bytes;
+use disks::SmallDisk;
 use rustix::io::ioctl_fionread;
 use rustix::net::sockopt::set_socket_linger;
-use support::{Daemon, Place};
+use support::{Daemon, Place, skip};
 
 const HOST: &str = "nqn.2014-08.org.example:host";
 /// What a pipe takes, less what may not fit behind the last line.
@@ -86,6 +89,32 @@ fn a_daemon_whose_standard_error_is_full_serves_and_ends() {
     connect(&place, CONNECTS);
     a_host_reads_and_writes(&place);
     daemon.terminate();
+}
+
+// A device that is full takes nothing. A file system takes what fits in the last page of the log,
+// and has room again.
+#[test]
+fn a_daemon_whose_log_lies_on_a_full_file_system_serves_and_says_later_how_much_it_has_dropped() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(place.path("logs"), 1024) else {
+        return skip("mounting a file system is not permitted here");
+    };
+    let log = disk.0.join("log");
+    let daemon = start(&place, "debug", File::options().create(true).append(true).open(&log).unwrap());
+    disk.fill();
+    connect(&place, CONNECTS);
+    a_host_reads_and_writes(&place);
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(!said.contains(" lines dropped: "), "it was not full: {said}");
+    disk.clear();
+    place.wait_until("the log says what it lacks", |place| {
+        connect(place, 1);
+        std::fs::read_to_string(&log).unwrap().contains(" lines dropped: standard error could not take them")
+    });
+    a_host_reads_and_writes(&place);
+    daemon.terminate();
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.ends_with('\n') && !said.contains('\0'), "{said}");
 }
 
 #[test]

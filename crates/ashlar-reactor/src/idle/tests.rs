@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Config, run, spawn_joined, stats, when_idle, yield_now};
+use crate::{Config, now, run, spawn_joined, stats, when_idle, yield_now};
 
 /// As much as makes the reactor worth a look.
 async fn work() {
@@ -11,6 +11,9 @@ async fn work() {
 fn quickly_idle() -> Config {
     Config { idle_after: Duration::from_millis(10), ..Config::default() }
 }
+
+/// What tests wait for has come by then: only a hang takes that long.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Waits without work until `is_done`.
 async fn rest_until(is_done: impl Fn() -> bool) {
@@ -130,8 +133,10 @@ fn an_idle_reactor_looks_once_and_sleeps_on() {
         work().await;
         rest_until(|| told.get()).await;
         let before = stats();
-        spawn_joined(crate::sleep(Duration::from_millis(200))).await;
-        assert!(stats().turns - before.turns <= 4, "it sleeps");
+        spawn_joined(crate::sleep(Duration::from_millis(500))).await;
+        // A machine that stands still makes a timer late, which costs a turn or two. A look at each
+        // end of a watch would be fifty.
+        assert!(stats().turns - before.turns <= 16, "it sleeps");
     })
     .unwrap();
 }
@@ -147,10 +152,11 @@ fn what_comes_whenever_a_watch_ends_does_not_keep_a_reactor_from_its_rest() {
         let tell = told.clone();
         let _hook = when_idle(move || tell.set(true));
         work().await;
-        for _ in 0..100 {
+        let begun = now();
+        while !told.get() {
             crate::sleep(period).await;
+            assert!(now().since(begun) < PATIENCE, "it never rests");
         }
-        assert!(told.get());
     })
     .unwrap();
 }

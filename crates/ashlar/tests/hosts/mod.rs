@@ -70,10 +70,11 @@ impl Load {
         Self::start_as(options(place), place, volumes, seed, false)
     }
 
-    /// Likewise, with a keep alive of two seconds, whose answer it waits for so long.
-    pub fn start_patient(place: &Place, volumes: Vec<Volume>, seed: u64, patience: Duration) -> Self {
-        let keep_alive = Duration::from_secs(2);
-        let options = ConnectOptions { keep_alive, keep_alive_patience: patience, ..options(place) };
+    /// Likewise, with a keep alive of four seconds, whose answer it waits for until only a hang
+    /// explains that it has none.
+    pub fn start_patient(place: &Place, volumes: Vec<Volume>, seed: u64) -> Self {
+        let keep_alive = Duration::from_secs(4);
+        let options = ConnectOptions { keep_alive, keep_alive_patience: PATIENCE, ..options(place) };
         Self::start_as(options, place, volumes, seed, false)
     }
 
