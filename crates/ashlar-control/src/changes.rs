@@ -5,10 +5,10 @@ use axum::extract::connect_info::Connected;
 use axum::http::Method;
 use axum::response::Response;
 use axum::serve::IncomingStream;
-use tokio::net::UnixListener;
 
 use crate::consent::CONFIRMATION_NEEDED;
 use crate::error::ErrorBody;
+use crate::listen::Renewable;
 use crate::types::{Happening, Severity};
 
 /// Longest part of what a request brings that its event repeats, in bytes.
@@ -26,8 +26,8 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
+impl Connected<IncomingStream<'_, Renewable>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Renewable>) -> Self {
         let credentials = stream.io().peer_cred();
         credentials.map_or_else(
             |_| Peer::default(),

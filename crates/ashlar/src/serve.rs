@@ -1,5 +1,6 @@
 //! The daemon: one function assembles a node, one takes it apart.
 
+mod apart;
 mod api;
 mod appliance;
 mod bay;

@@ -11,6 +11,7 @@ use ashlar_drive::{Footprint, Machine, Overlap};
 use ashlar_volume::HeldDrive;
 
 use super::errors::api_error;
+use super::apart::apart;
 use super::finder::path_of;
 
 /// How long a drive may take to say what it is made of: a file system that hangs keeps nobody else
@@ -65,11 +66,8 @@ pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
 /// # Errors
 /// When the look does not end in time, or cannot begin.
 pub async fn ask_drives<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
-    let (sender, found) = tokio::sync::oneshot::channel();
-    let work = move || drop(sender.send(look()));
-    let thread = std::thread::Builder::new().name("ask-drives".to_owned()).spawn(work);
     let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
-    thread.map_err(|_| {
+    let found = apart("ask-drives", look).map_err(|_| {
         no_answer("no thread can be started to look at the drives: the process is at a limit")
     })?;
     let waited = tokio::time::timeout(ANSWER_MAX, found).await;
