@@ -1,7 +1,7 @@
 //! What the daemon remembers of its pools while it runs, and what is missing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind, Warning};
@@ -11,7 +11,7 @@ use super::bay::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
-use super::state::{DriveState, NodeState, PoolState, StateDir, WriteError};
+use super::state::{Directory, DriveState, NodeState, PoolState, StateDir, ToWrite, WriteError, Written};
 
 /// When a spare that could not be taken is tried again.
 const REFUSED_RETRY: Duration = Duration::from_secs(60);
@@ -88,9 +88,9 @@ impl Memory {
         &self.state.node
     }
 
-    /// The daemon's directory, if it is there and its own.
-    pub fn directory(&self) -> Option<&Path> {
-        self.state.path()
+    /// The daemon's directory.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.state.directory().clone()
     }
 
     fn tell(&self) {
@@ -167,9 +167,14 @@ impl Memory {
         self.state.take_back_nsids(high);
     }
 
-    /// What could not be remembered is tried again.
-    pub fn write_again(&mut self) {
-        self.state.write_again();
+    /// What is to be in the daemon's file. [`Self::note_written`] has to hear what comes of it.
+    pub fn begin_write(&mut self) -> ToWrite {
+        self.state.begin_write()
+    }
+
+    /// Takes note of what came of a write.
+    pub fn note_written(&mut self, written: Written) {
+        self.state.note(written);
     }
 
     /// What is not remembered, and the way out.
