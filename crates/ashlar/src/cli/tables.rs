@@ -12,7 +12,7 @@ use ashlar_raid::Level;
 use comfy_table::Color;
 
 use crate::colours;
-use grid::{Kind, Text, below, prose, sheet, table};
+use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 
 mod drives;
 mod grid;
@@ -417,14 +417,15 @@ pub fn events(events: &[Event]) -> String {
     events.iter().map(event).collect::<Vec<_>>().join("\n")
 }
 
-/// An event: when, how bad and what, and below that what there is to say.
+/// An event: its number, when, how bad and what, and below that what there is to say.
 pub fn event(event: &Event) -> String {
     let severity = match event.what.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    format!("{}  {severity:7}  {}\n{}", event.time, event.what.kind, below(&event.what.message))
+    let Event { seq, time, what } = event;
+    format!("{seq}  {time}  {severity:7}  {}\n{}", what.kind, below(&cut_below(&what.message)))
 }
 
 fn interval(seconds: u64) -> String {
