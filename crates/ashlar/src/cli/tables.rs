@@ -137,11 +137,13 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 
 /// What has come of the release of a pool's reserve.
 pub fn released_reserve(pool: &Pool) -> String {
-    format!(
-        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add drives",
+    let said = format!(
+        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add \
+         drives; it is kept again by itself once twice its size is safe to write",
         pool.name,
         known(pool.safe_to_write_bytes, size)
-    )
+    );
+    prose(&said)
 }
 
 /// How far a pool's rebuild is.
