@@ -162,8 +162,11 @@ pub fn below(text: &str) -> String {
 
 /// The text with its words cut that have no room on a line: behind a comma where that is possible.
 pub fn cut_below(text: &str) -> String {
-    let words = text.split_whitespace().map(|word| pieces(word, WIDTH - INDENT).join(" "));
-    words.collect::<Vec<_>>().join(" ")
+    let words = |line: &str| {
+        let words = line.split_whitespace().map(|word| pieces(word, WIDTH - INDENT).join(" "));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(words).collect::<Vec<_>>().join("\n")
 }
 
 fn pieces(word: &str, max: usize) -> Vec<&str> {
