@@ -276,7 +276,7 @@ pub enum DriveCommand {
     /// others
     #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
     Fail {
-        /// POOL/DRIVE, as ashlar pool show names it
+        /// POOL/DRIVE, as ashlar pool show names it, or where it is
         drive: String,
         /// Also if data cannot be read without it
         #[arg(long)]
@@ -298,7 +298,7 @@ pub enum DriveCommand {
   ashlar drive return tank//dev/nvme5n1
   ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
     Return {
-        /// POOL/DRIVE, as ashlar pool show names it
+        /// POOL/DRIVE, as ashlar pool show names it, or where it was
         drive: String,
         /// Where it is now, if not where it was
         #[arg(long, value_name = "DRIVE")]
