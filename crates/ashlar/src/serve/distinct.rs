@@ -4,14 +4,15 @@
 //! Whether two names lead to one drive is asked of the kernel: links, loop devices, partitions, and
 //! what devices are stacked on. Nothing of the drives is read.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::{Footprint, Machine, Overlap};
 use ashlar_volume::HeldDrive;
 
-use super::errors::api_error;
 use super::apart::apart;
+use super::errors::api_error;
 use super::finder::path_of;
 
 /// How long a drive may take to say what it is made of: a file system that hangs keeps nobody else
@@ -79,8 +80,23 @@ fn first_overlap(drives: &[Named]) -> Option<ApiError> {
     let machine = Machine::default();
     let footprint = |named: &Named| Some((named.clone(), machine.footprint(&path_of(&named.spec)?)?));
     let all: Vec<(Named, Footprint)> = drives.iter().filter_map(footprint).collect();
-    all.iter().enumerate().find_map(|(at, (one, its))| {
+    let overlap = all.iter().enumerate().find_map(|(at, (one, its))| {
         all[at + 1..].iter().find_map(|(other, theirs)| refusal(one, other, its.overlap(theirs)?))
+    });
+    overlap.or_else(|| first_of_one_path(drives))
+}
+
+/// The kernel knows nothing of files that are still to be made: they are told by their directories.
+fn first_of_one_path(drives: &[Named]) -> Option<ApiError> {
+    let place = |named: &Named| {
+        let path = path_of(&named.spec).filter(|path| !path.exists())?;
+        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    };
+    let wanted = drives.iter().filter(|named| named.user.is_none());
+    let all: Vec<(&Named, PathBuf)> = wanted.filter_map(|named| Some((named, place(named)?))).collect();
+    all.iter().enumerate().find_map(|(at, (one, its))| {
+        let other = all[at + 1..].iter().find(|(_, place)| place == its);
+        other.and_then(|(other, _)| refusal(one, other, Overlap::Same))
     })
 }
 
