@@ -104,7 +104,7 @@ pub fn pools(pools: &[Pool]) -> String {
             Text::from(&pool.name),
             or_dash(pool.level.as_deref()).into(),
             states(&pool.states),
-            pool.drives.len().into(),
+            members(pool).into(),
             known(pool.physical_used_bytes, size).into(),
             known(pool.limit_bytes, size).into(),
             known(pool.safe_to_write_bytes, size).into(),
@@ -118,9 +118,16 @@ pub fn pools(pools: &[Pool]) -> String {
     std::iter::once(table).chain(pools.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
 }
 
+/// The drives that a pool has. One that is released, or that is back under another number, is none.
+fn members(pool: &Pool) -> usize {
+    let is_member =
+        |drive: &&PoolDrive| !drive.states.iter().any(|state| state == "released" || state == "returned");
+    pool.drives.iter().filter(is_member).count()
+}
+
 /// What to know of a pool that has just been made or opened.
 pub fn opened_pool(done: &str, pool: &Pool) -> String {
-    let drives = counted(pool.drives.len(), "drive");
+    let drives = counted(members(pool), "drive");
     let mut lines = vec![format!(
         "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,

@@ -312,3 +312,10 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         "its name stands beside its title:\n{text}"
     );
 }
+
+#[test]
+fn drives_that_are_no_members_any_more_are_not_counted() {
+    let drive = |state: &str| PoolDrive { states: vec![state.to_owned()], ..PoolDrive::default() };
+    let drives = ["online", "released", "absent", "returned"].map(drive).to_vec();
+    assert_eq!(members(&Pool { drives, ..Pool::default() }), 2);
+}
