@@ -38,14 +38,19 @@ pub enum NotOpen {
     Unavailable(String),
     /// A fault in Ashlar itself has stopped it, and it is not opened by itself.
     Stopped(String),
+    /// It was memory, of which nothing is left.
+    Gone,
 }
+
+const GONE: &str = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
+                    this node forget it";
 
 impl NotOpen {
     /// In a word.
     pub fn state(&self) -> &'static str {
         match self {
             NotOpen::Opening(_) => "opening",
-            NotOpen::Unavailable(_) | NotOpen::Stopped(_) => "unavailable",
+            NotOpen::Unavailable(_) | NotOpen::Stopped(_) | NotOpen::Gone => "unavailable",
         }
     }
 
@@ -53,6 +58,7 @@ impl NotOpen {
     pub fn why(&self) -> String {
         match self {
             NotOpen::Unavailable(why) | NotOpen::Stopped(why) => why.clone(),
+            NotOpen::Gone => GONE.to_owned(),
             NotOpen::Opening(opening) => match opening.stage() {
                 OpeningStage::Looking => "its drives are looked for".to_owned(),
                 OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
@@ -271,9 +277,7 @@ impl Memory {
 
 /// Why a pool is not open that no daemon has begun to open.
 fn not_open_yet(pool: &PoolState) -> NotOpen {
-    let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
-                this node forget it";
-    if pool.volatile { NotOpen::Unavailable(gone.to_owned()) } else { NotOpen::Opening(Opening::default()) }
+    if pool.volatile { NotOpen::Gone } else { NotOpen::Opening(Opening::default()) }
 }
 
 fn not_remembered(what: &str, error: &WriteError) -> ApiError {
