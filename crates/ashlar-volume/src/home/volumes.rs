@@ -31,6 +31,14 @@ pub struct NewVolume {
     pub access: AccessList,
 }
 
+/// Refuses a size that no volume can have.
+///
+/// # Errors
+/// [`NodeError::Size`].
+pub fn check_volume_size(size_bytes: u64) -> Result<(), NodeError> {
+    blocks_of(size_bytes).map(drop)
+}
+
 /// The blocks of a volume of `size_bytes`.
 fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     let block = BLOCK_BYTES as u64;
@@ -98,6 +106,9 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_to_change(&name)?;
         let from = volume.size_bytes();
+        if size_bytes < from && volume.attributes().write_protected {
+            return Err(NodeError::ShrinksProtected { volume: format!("{}/{name}", pool.name()) });
+        }
         if size_bytes < from && !force {
             return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
         }
