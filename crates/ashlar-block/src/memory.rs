@@ -8,22 +8,17 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::{AlignedBuf, Device, DeviceError, DeviceOp, Durability};
+use crate::{AlignedBuf, Device, DeviceError, Durability};
 
 /// A drive in memory, lost with the process. Clones are the same drive.
 #[derive(Clone)]
 pub struct MemoryDevice {
     extents: Rc<RefCell<Vec<Extent>>>,
-    /// Writes to this are refused.
-    refused: Rc<RefCell<Range<u64>>>,
     size_bytes: u64,
 }
 
 /// A piece of the drive; none where nothing was written.
 type Extent = Option<Box<[u8]>>;
-
-/// Input/output error.
-const EIO: i32 = 5;
 
 /// Memory is taken in pieces of this size when they are first written.
 const EXTENT_BYTES: usize = 1 << 20;
@@ -32,12 +27,7 @@ impl MemoryDevice {
     /// A drive of `size_bytes` zeros. Takes memory only as it is written.
     pub fn new(size_bytes: u64) -> Self {
         let count = size_bytes.div_ceil(EXTENT_BYTES as u64) as usize;
-        MemoryDevice { extents: Rc::new(RefCell::new(vec![None; count])), refused: Rc::default(), size_bytes }
-    }
-
-    /// Refuses all writes that touch `bytes` from now on, and no others.
-    pub fn refuse_writes(&self, bytes: Range<u64>) {
-        self.refused.replace(bytes);
+        MemoryDevice { extents: Rc::new(RefCell::new(vec![None; count])), size_bytes }
     }
 
     /// The same, with all of its memory taken at once.
@@ -73,10 +63,6 @@ impl MemoryDevice {
 
     fn write_now(&self, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, data.len())?;
-        let refused = self.refused.borrow();
-        if range.start < refused.end && refused.start < range.end {
-            return Err(DeviceError::Os { op: DeviceOp::Write, offset, errno: EIO });
-        }
         let mut extents = self.extents.borrow_mut();
         for (index, within, part) in pieces(range) {
             let extent = extents[index].get_or_insert_with(|| vec![0; EXTENT_BYTES].into());

@@ -5,10 +5,11 @@ use axum::extract::connect_info::Connected;
 use axum::http::Method;
 use axum::response::Response;
 use axum::serve::IncomingStream;
-use tokio::net::UnixListener;
+use serde_json::Value;
 
 use crate::consent::CONFIRMATION_NEEDED;
 use crate::error::ErrorBody;
+use crate::listen::Renewable;
 use crate::types::{Happening, Severity};
 
 /// Longest part of what a request brings that its event repeats, in bytes.
@@ -26,8 +27,8 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
+impl Connected<IncomingStream<'_, Renewable>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Renewable>) -> Self {
         let credentials = stream.io().peer_cred();
         credentials.map_or_else(
             |_| Peer::default(),
@@ -50,11 +51,17 @@ impl Change {
     /// nothing.
     pub fn of(method: &Method, path: &str, body: &Bytes, peer: Peer) -> Option<Self> {
         let path: Vec<&str> = path.trim_matches('/').split('/').collect();
-        let operation = operation(method, &path)?;
-        let named = |at: usize| path.get(at).map(|name| cut(name, TARGET_BYTES_MAX));
-        let (pool, volume) = match path[0] {
-            "volumes" => (named(1), named(2)),
-            "pools" => (named(1), None),
+        let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+        let operation = operation(method, &path, &asked)?;
+        let named = |name: &str| cut(name, TARGET_BYTES_MAX);
+        let said = |key: &str| asked[key].as_str().map(named);
+        let at = |at: usize| path.get(at).copied().map(named);
+        let (pool, volume) = match path[..] {
+            ["volumes"] => (said("pool"), said("name")),
+            ["volumes", ..] => (at(1), at(2)),
+            ["pools"] => (said("name"), None),
+            ["pools", ..] => (at(1), None),
+            ["import-pool"] => (said("pool").or_else(|| said("name")), None),
             _ => (None, None),
         };
         let body = String::from_utf8_lossy(body).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -105,8 +112,8 @@ impl std::fmt::Display for Peer {
     }
 }
 
-/// The change as the command line calls it.
-fn operation(method: &Method, path: &[&str]) -> Option<&'static str> {
+/// The change that is `asked` for, as the command line calls it.
+fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static str> {
     Some(match (method.as_str(), path) {
         ("POST", ["pools"]) => "pool create",
         ("POST", ["import-pool"]) => "pool import",
@@ -123,12 +130,15 @@ fn operation(method: &Method, path: &[&str]) -> Option<&'static str> {
         ("POST", ["pools", _, "spares"]) => "pool spare add",
         ("POST", ["pools", _, "remove-spare"]) => "pool spare remove",
         ("POST", ["pools", _, "fail-drive"]) => "drive fail",
+        ("POST", ["pools", _, "remove-drive"]) if asked["cancel"] == true => "pool remove-drive --cancel",
         ("POST", ["pools", _, "remove-drive"]) => "pool remove-drive",
         ("POST", ["pools", _, "return-drive"]) => "drive return",
         ("POST", ["pools", _, "replace-drive"]) => "pool replace",
         ("POST", ["drives", "label-clear"]) => "drive label-clear",
         ("POST", ["volumes"]) => "volume create",
-        ("PATCH", ["volumes", _, _]) => "volume change",
+        ("PATCH", ["volumes", _, _]) if asked["size_bytes"].is_u64() => "volume resize",
+        ("PATCH", ["volumes", _, _]) if asked["name"].is_string() => "volume rename",
+        ("PATCH", ["volumes", _, _]) => "volume set",
         ("DELETE", ["volumes", _, _]) => "volume delete",
         ("POST", ["volumes", _, _, "allow"]) => "volume allow",
         ("POST", ["volumes", _, _, "deny"]) => "volume deny",

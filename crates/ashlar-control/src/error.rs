@@ -14,6 +14,8 @@ pub enum ErrorKind {
     Invalid,
     /// The path takes no such method.
     WrongMethod,
+    /// It has more bytes than are taken.
+    TooLarge,
     /// It names something that is not there.
     NotFound,
     /// What is there stands against it.
@@ -64,6 +66,7 @@ impl IntoResponse for ApiError {
         let status = match self.kind {
             ErrorKind::Invalid => StatusCode::BAD_REQUEST,
             ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
+            ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Conflict => StatusCode::CONFLICT,
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,

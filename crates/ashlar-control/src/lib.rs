@@ -23,7 +23,7 @@ pub use appliance::{Answer, Appliance, HostVisits, SharedHostNqn, Warning};
 pub use consent::{CONFIRM, CONFIRMATION_NEEDED, Consent};
 pub use error::{ApiError, ErrorBody, ErrorKind};
 pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};
-pub use listen::{ListenError, Socket};
+pub use listen::{ListenError, Socket, SocketPlace};
 pub use outlook::{Outlook, Span};
 pub use routes::{API_ROOT, router};
 pub use watch::Watcher;

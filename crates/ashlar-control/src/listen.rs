@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use axum::Router;
-use tokio::net::UnixListener;
+use tokio::net::unix::SocketAddr;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
 
 use crate::changes::Peer;
 
@@ -17,8 +19,16 @@ const PATH_BYTES_MAX: usize = 107;
 
 /// A unix socket that listens, removed when dropped.
 pub struct Socket {
-    listener: Option<UnixListener>,
+    listener: UnixListener,
+    place: SocketPlace,
+}
+
+/// Where a socket was bound.
+#[derive(Clone, Debug)]
+pub struct SocketPlace {
     path: PathBuf,
+    /// Device and inode of what the path led to then: a socket's own descriptor does not tell them.
+    id: (u64, u64),
 }
 
 /// Why the socket cannot be listened on.
@@ -63,36 +73,88 @@ impl Socket {
             return Err(ListenError::TooLong { path });
         }
         remove_abandoned(&path)?;
-        let listener = UnixListener::bind(&path).and_then(|listener| {
+        let bound = UnixListener::bind(&path).and_then(|listener| {
             fs::set_permissions(&path, fs::Permissions::from_mode(MODE))?;
-            Ok(listener)
+            Ok((listener, id_at(&path)?))
         });
-        match listener {
-            Ok(listener) => Ok(Socket { listener: Some(listener), path }),
+        match bound {
+            Ok((listener, id)) => Ok(Socket { listener, place: SocketPlace { path, id } }),
             Err(source) => Err(ListenError::Os { path, source }),
         }
     }
 
-    /// Serves `router` until `stop` ends and the requests under way are answered.
+    /// Where it was bound.
+    pub fn place(&self) -> &SocketPlace {
+        &self.place
+    }
+
+    /// Serves `router` until `stop` ends and the requests under way are answered. Each socket that
+    /// `renewed` brings takes the place of the one before.
     ///
     /// # Errors
     /// When the socket fails.
     pub async fn serve(
-        mut self,
+        self,
+        renewed: mpsc::Receiver<Socket>,
         router: Router,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let listener = self.listener.take().expect("a socket serves once");
         let service = router.into_make_service_with_connect_info::<Peer>();
-        axum::serve(listener, service).with_graceful_shutdown(stop).await
+        let renewable = Renewable { socket: self, renewed };
+        axum::serve(renewable, service).with_graceful_shutdown(stop).await
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(path = %self.path.display(), %error, "removing the socket");
+        let SocketPlace { path, .. } = &self.place;
+        // What is there by now may be another one's.
+        if self.place.leads_to_it()
+            && let Err(error) = fs::remove_file(path)
+        {
+            tracing::debug!(path = %path.display(), %error, "removing the socket");
         }
+    }
+}
+
+impl SocketPlace {
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the path still leads to the socket that was bound there.
+    pub fn leads_to_it(&self) -> bool {
+        id_at(&self.path).is_ok_and(|id| id == self.id)
+    }
+}
+
+fn id_at(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// A socket, and those that take its place.
+pub(crate) struct Renewable {
+    socket: Socket,
+    renewed: mpsc::Receiver<Socket>,
+}
+
+impl axum::serve::Listener for Renewable {
+    type Io = UnixStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (UnixStream, SocketAddr) {
+        loop {
+            tokio::select! {
+                accepted = axum::serve::Listener::accept(&mut self.socket.listener) => return accepted,
+                Some(socket) = self.renewed.recv() => self.socket = socket,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.listener.local_addr()
     }
 }
 

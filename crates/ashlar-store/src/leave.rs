@@ -92,6 +92,13 @@ pub enum RemoveError {
 impl<W: World> Pool<W> {
     /// Gives a drive up. `force`: also if data cannot be read without it.
     pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
+        self.may_fail_drive(drive, force)?;
+        self.array.give_up(drive, Failure::ByRequest);
+        Ok(self.checkpoint_unless_hung().await?)
+    }
+
+    /// Whether the drive can be given up now.
+    pub fn may_fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
         self.running()?;
         if self.array.working(drive).is_none() {
             return Err(FailError::NotUsed(drive));
@@ -100,8 +107,7 @@ impl<W: World> Pool<W> {
         if self.lost_with(&[drive]) > self.identity.level.parity() && !force {
             return Err(FailError::TooMany { drive, lost });
         }
-        self.array.give_up(drive, Failure::ByRequest);
-        Ok(self.checkpoint_unless_hung().await?)
+        Ok(())
     }
 
     /// These drives are not there any more, which the array alone cannot tell from a drive that
@@ -148,19 +154,24 @@ impl<W: World> Pool<W> {
     /// for good, not when it is done.
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         let _adding = self.adding.lock().await;
-        self.running()?;
-        let state = self.root.borrow().members.iter().find(|it| it.drive == drive).map(|it| it.state);
-        match state.ok_or(RemoveError::NotMember(drive))? {
-            MemberState::Absent => return Err(RemoveError::Lost(drive)),
-            MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
-                return Err(RemoveError::Lost(drive));
-            }
-            MemberState::Present => self.could_do_without(drive)?,
-            MemberState::Leaving | MemberState::Released => {}
-        }
+        self.may_remove_drive(drive)?;
         self.leaving.borrow_mut().insert(drive);
         self.rebuild_at_once();
         Ok(self.checkpoint_unless_hung().await?)
+    }
+
+    /// Whether the drive can be removed now.
+    pub fn may_remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        self.running()?;
+        let state = self.root.borrow().members.iter().find(|it| it.drive == drive).map(|it| it.state);
+        match state.ok_or(RemoveError::NotMember(drive))? {
+            MemberState::Absent => Err(RemoveError::Lost(drive)),
+            MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
+                Err(RemoveError::Lost(drive))
+            }
+            MemberState::Present => self.could_do_without(drive),
+            MemberState::Leaving | MemberState::Released => Ok(()),
+        }
     }
 
     /// A drive that was to be removed stays.

@@ -120,6 +120,12 @@ impl<W: World> Store<W> {
         self.pool.fail_drive(drive, force).await
     }
 
+    /// # Errors
+    /// What [`Self::fail_drive`] would refuse now.
+    pub fn may_fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
+        self.pool.may_fail_drive(drive, force)
+    }
+
     /// These drives are not there any more. They may come back by themselves: see
     /// [`DriveStatus::is_given_up`].
     ///
@@ -143,6 +149,12 @@ impl<W: World> Store<W> {
     /// holds nothing.
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         self.pool.was_about_to_be_added(superblock, device).await
+    }
+
+    /// # Errors
+    /// What [`Self::remove_drive`] would refuse now.
+    pub fn may_remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
+        self.pool.may_remove_drive(drive)
     }
 
     /// Removes a drive: what lives on it is moved to the others, and then it is no member any more.

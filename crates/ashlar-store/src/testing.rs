@@ -9,8 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, MemoryDevice, Nanos, Rng, SECTOR_BYTES, Spawn, World,
-    XorShift,
+    AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
 };
 use ashlar_raid::Level;
 use bytes::Bytes;
@@ -28,6 +27,9 @@ use crate::pool::Pool;
 use crate::recover;
 use crate::segments::Claim;
 use crate::types::{Family, Key, Layer};
+pub use device::TestDevice;
+
+mod device;
 
 /// Chunks of each drive.
 const CHUNKS: u64 = 64;
@@ -68,7 +70,7 @@ impl Spawn for StillWorld {
 }
 
 impl World for StillWorld {
-    type Device = MemoryDevice;
+    type Device = TestDevice;
 }
 
 /// The result of work that has nothing to wait for.
@@ -128,7 +130,7 @@ fn key(lba: u64) -> Key {
 /// Drives that are a pool.
 pub struct Drives {
     pub world: StillWorld,
-    pub devices: Vec<MemoryDevice>,
+    pub devices: Vec<TestDevice>,
 }
 
 impl Drives {
@@ -136,7 +138,7 @@ impl Drives {
     pub fn new(level: Level, count: usize) -> Self {
         let world = StillWorld(Rc::new(RefCell::new(XorShift::new(1))));
         let drive_bytes = (1 << 20) + CHUNKS * u64::from(CHUNK_BYTES);
-        let devices: Vec<MemoryDevice> = (0..count).map(|_| MemoryDevice::new(drive_bytes)).collect();
+        let devices: Vec<TestDevice> = (0..count).map(|_| TestDevice::new(drive_bytes)).collect();
         let name = "test".to_owned();
         let new = NewPool { name, level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
         at_once(create(&world, &new, devices.clone())).expect("good drives");
@@ -144,8 +146,8 @@ impl Drives {
     }
 
     /// The drives with their superblocks.
-    pub fn found(&self) -> Vec<FoundDrive<MemoryDevice>> {
-        let found = |device: &MemoryDevice| {
+    pub fn found(&self) -> Vec<FoundDrive<TestDevice>> {
+        let found = |device: &TestDevice| {
             let read = device.read(Superblock::FIRST_OFFSET, AlignedBuf::zeroed(SECTOR_BYTES));
             let (_, sector) = at_once(read);
             FoundDrive {

@@ -141,8 +141,16 @@ pub enum NodeError {
     #[error("its opening was stopped")]
     OpeningStopped,
     /// The drives are those of several pools.
-    #[error("the drives belong to several pools ({0}): say which by its name or UUID")]
-    SeveralPools(String),
+    #[error(
+        "the drives belong to several pools ({pools}): say which by its {}",
+        if *have_one_name { "UUID" } else { "name or UUID" }
+    )]
+    SeveralPools {
+        /// The name and UUID of each.
+        pools: String,
+        /// Of two the names are the same.
+        have_one_name: bool,
+    },
     /// The store refused to make a pool.
     #[error("{0}")]
     Create(#[from] CreateError),
@@ -241,6 +249,15 @@ pub enum NodeError {
         /// The size asked for.
         to: ByteSize,
     },
+    /// What lies beyond the new size would be lost, and nothing of it may be written to.
+    #[error(
+        "volume '{volume}' is write protected and does not shrink, which loses data: ashlar volume set {volume} \
+         --write-protect off lets it"
+    )]
+    ShrinksProtected {
+        /// The volume, as POOL/NAME.
+        volume: String,
+    },
     /// A change does not fit who may see a volume.
     #[error("volume '{volume}': {why}")]
     Access {
@@ -261,6 +278,13 @@ pub enum NodeError {
 }
 
 impl NodeError {
+    /// The drive holds something that is not Ashlar's, and that may be lost only where somebody
+    /// says so.
+    pub fn holds_foreign(spec: &str, what: &str) -> Self {
+        let content = format!("{what}, which is not Ashlar's");
+        NodeError::Holds { spec: spec.to_owned(), content, is_of_pool: false }
+    }
+
     /// What there is to say where the pool that it is about is named already.
     pub fn of_its_pool(&self) -> String {
         match self {

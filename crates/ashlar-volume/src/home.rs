@@ -37,7 +37,7 @@ pub use create::{CreateRequest, DriveReading};
 pub use open::{Given, KnownPool, OpenRequest};
 pub use opening::{Opening, OpeningStage};
 pub use stopped::StoppedPool;
-pub use volumes::NewVolume;
+pub use volumes::{NewVolume, check_volume_size};
 
 /// The store of a pool that is open on this machine.
 type HomeStore<B> = Store<PoolWorld<<B as DriveBay>::World>>;
@@ -190,6 +190,26 @@ impl<B: DriveBay> Home<B> {
             Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
             done => done.map_err(|error| NodeError::FailDrive { pool: pool.name(), error }),
         }
+    }
+
+    /// Refuses what [`Self::fail_drive`] would refuse now.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub fn may_fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        match pool.store.may_fail_drive(drive, force) {
+            Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
+            checked => checked.map_err(|error| NodeError::FailDrive { pool: pool.name(), error }),
+        }
+    }
+
+    /// Refuses what [`Self::remove_drive`] would refuse now.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub fn may_remove_drive(&self, uuid: PoolUuid, drive: DriveId) -> Result<(), NodeError> {
+        Ok(self.pool(uuid)?.store.may_remove_drive(drive)?)
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to

@@ -45,7 +45,7 @@ pub use door::{
 pub use error::NodeError;
 pub use home::{
     CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
-    Removal, StoppedPool,
+    Removal, StoppedPool, check_volume_size,
 };
 pub use name::VolumeName;
 pub use node::Node;

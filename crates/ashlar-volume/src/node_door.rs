@@ -182,8 +182,8 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
     }
 
     async fn format(&self, host: &HostNqn, nsid: Nsid, request: FormatRequest) -> Result<(), IoError> {
-        let place = self.place(host, nsid)?;
-        self.at_home(place, move |home| home.format_volume(place, request.lba_bytes)).await
+        let (place, host) = (self.place(host, nsid)?, host.clone());
+        self.at_home(place, move |home| home.format_volume(place, host, request.lba_bytes)).await
     }
 
     async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {

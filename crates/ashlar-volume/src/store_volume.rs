@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World, copies};
 use ashlar_store::{Store, Usage};
 use bytes::Bytes;
+use futures_util::lock::Mutex;
 
 use crate::attributes::Attributes;
 use crate::door::VolumeIo;
@@ -56,6 +57,7 @@ struct Core<W: World> {
     /// It is being formatted.
     formatting: Cell<bool>,
     attributes: RefCell<Attributes>,
+    changing_attributes: Mutex<()>,
 }
 
 /// A format that has begun. Until it is dropped nobody else changes the volume.
@@ -74,10 +76,7 @@ impl<W: World> Formatting<W> {
         let core = &self.0.core;
         let _alone = core.gate.alone_refusing(Cause::Formatting).await;
         core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await?;
-        let attributes = Attributes { lba_bytes, ..self.0.attributes() };
-        core.store.set_attributes(core.id, attributes.encode().into()).await?;
-        *core.attributes.borrow_mut() = attributes;
-        Ok(())
+        self.0.change_attributes(|attributes| Attributes { lba_bytes, ..attributes }).await
     }
 }
 
@@ -135,6 +134,7 @@ impl<W: World> StoreVolume<W> {
             write_protected: Cell::new(attributes.write_protected),
             formatting: Cell::new(false),
             attributes: RefCell::new(attributes),
+            changing_attributes: Mutex::default(),
         };
         StoreVolume { core: Rc::new(core) }
     }
@@ -178,9 +178,15 @@ impl<W: World> StoreVolume<W> {
         self.core.gate.entered()
     }
 
-    /// Changes its attributes, durably.
-    pub(crate) async fn set_attributes(&self, attributes: Attributes) -> Result<(), IoError> {
+    /// Changes its attributes, durably. One change follows another: a format changes them as well,
+    /// at its end, and whoever may see the volume is changed meanwhile.
+    pub(crate) async fn change_attributes(
+        &self,
+        change: impl FnOnce(Attributes) -> Attributes,
+    ) -> Result<(), IoError> {
         let core = &self.core;
+        let _changing = core.changing_attributes.lock().await;
+        let attributes = change(self.attributes());
         if attributes.write_protected {
             // From the moment that the host is told, nothing more is written: what is under way
             // ends first.

@@ -51,6 +51,11 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| format!("'{text}' is no time to wait: write 30s, 5m, 500ms or off"))
 }
 
+fn parse_event_number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("'{text}' is no number of an event: ashlar events shows each with its own"))
+}
+
 /// How to print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Output {
@@ -125,8 +130,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
         /// Go on with what happens from now on, within a second; as JSON an event a line
         #[arg(long)]
         follow: bool,
-        /// Only events with a greater number
-        #[arg(long, value_name = "SEQ", default_value_t = 0)]
+        /// Only events with a greater number than this one, which each begins with
+        #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_event_number)]
         after: u64,
     },
     /// Everything at a glance
@@ -271,7 +276,7 @@ pub enum DriveCommand {
     /// others
     #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
     Fail {
-        /// POOL/DRIVE, as ashlar pool show names it
+        /// POOL/DRIVE, as ashlar pool show names it, or where it is
         drive: String,
         /// Also if data cannot be read without it
         #[arg(long)]
@@ -293,7 +298,7 @@ pub enum DriveCommand {
   ashlar drive return tank//dev/nvme5n1
   ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
     Return {
-        /// POOL/DRIVE, as ashlar pool show names it
+        /// POOL/DRIVE, as ashlar pool show names it, or where it was
         drive: String,
         /// Where it is now, if not where it was
         #[arg(long, value_name = "DRIVE")]

@@ -4,6 +4,7 @@ mod client;
 mod consent;
 mod done;
 mod events;
+mod members;
 mod paths;
 mod rebuild;
 mod removal;

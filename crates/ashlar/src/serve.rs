@@ -1,5 +1,6 @@
 //! The daemon: one function assembles a node, one takes it apart.
 
+mod apart;
 mod api;
 mod appliance;
 mod bay;
@@ -140,9 +141,14 @@ impl Running {
         if changes_ended.is_err() {
             tracing::warn!("a change to the pools does not end in time and is cut off");
         }
-        self.appliance.prepare_end();
+        let prepared = tokio::time::timeout(STOP_WAIT, self.appliance.prepare_end()).await;
         close_pools(&self.node).await;
-        self.appliance.remember_at_end();
+        let remembered = tokio::time::timeout(STOP_WAIT, self.appliance.remember_at_end()).await;
+        if prepared.and(remembered).is_err() {
+            tracing::warn!(
+                "the file system of the state directory hangs: what is not in it yet is not remembered"
+            );
+        }
         drop(changes_ended);
         let api_abort = self.api.abort_handle();
         if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {

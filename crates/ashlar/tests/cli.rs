@@ -100,6 +100,8 @@ fn a_label_is_cleared_only_from_a_drive_that_no_open_pool_has() {
     );
     place.ok(&["pool", "export", "tank", "--yes"]);
     assert_says(&place.ok(&["drive", "label-clear", &place.file(0), "--yes"]), &["pool 'tank'", "cleared"]);
+    // Nobody is asked whether nothing may be lost.
+    assert_says(&place.refused(&["drive", "label-clear", &place.file(0)]), &["0.img carries no label"]);
     assert!(!place.ok(&["drive", "show", &place.file(0)]).contains("tank"));
     let others = [place.file(1), place.file(2)];
     place.ok(&["pool", "import", "--drive", &others[0], "--drive", &others[1], "--degraded"]);

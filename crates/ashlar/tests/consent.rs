@@ -177,3 +177,27 @@ fn at_a_terminal_it_is_asked_and_only_yes_goes_on() {
     let said = at_a_terminal(&place, "pool export tank", "y").expect("as before");
     assert_says(&said, &["Go on? [y/N]", "closed and forgotten"]);
 }
+
+#[test]
+fn what_would_be_refused_anyway_is_refused_before_anybody_is_asked() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    volume_of(&place, "tank/v0");
+    place.ok(&["volume", "set", "tank/v0", "--write-protect", "on"]);
+    place.ok(&["drive", "fail", &place.file(2), "--yes"]);
+    let drives = place.drives(3..5);
+    let flat = ["pool", "create", "flat", "--level", "0"].into_iter();
+    place.ok(&flat.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>());
+    let verbs: [(&[&str], &str); 4] = [
+        (&["volume", "resize", "tank/v0", "--size", "4MiB"], "is write protected and does not shrink"),
+        (&["volume", "resize", "tank/v0", "--size", "1000000"], "not a multiple of 4KiB"),
+        (&["drive", "fail", "flat/drive-1"], "without flat/drive-1 data cannot be read"),
+        (&["pool", "remove-drive", "tank", "drive-1"], "drives would be left"),
+    ];
+    for (verb, why) in verbs {
+        let said = place.refused(verb);
+        assert_says(&said, &[why]);
+        assert!(!said.contains("--yes"), "{said}");
+    }
+}

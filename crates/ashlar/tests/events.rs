@@ -247,7 +247,7 @@ fn every_change_is_told_with_who_asked_for_it_and_what_came_of_it() {
         "pool create done",
         "volume create done",
         "volume create refused",
-        "volume change done",
+        "volume resize done",
         "pool set done",
         "pool scrub done",
         "volume delete done",

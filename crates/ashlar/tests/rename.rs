@@ -130,3 +130,23 @@ fn what_cannot_be_a_name_or_is_one_already_is_refused_and_changes_nothing() {
     assert!(said.contains("is not open"), "{said}");
     daemon.terminate();
 }
+
+#[test]
+fn which_of_two_pools_of_one_name_is_imported_is_said_by_its_uuid() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let mut uuids = Vec::new();
+    for drives in [0..3, 3..6] {
+        place.create_pool("tank", drives);
+        uuids.push(uuid(&place, "tank"));
+        place.ok(&["pool", "export", "tank", "--yes"]);
+    }
+    let directory = place.path("").display().to_string();
+    for pool in [&[][..], &["tank"]] {
+        let said = place.refused(&[&["pool", "import"], pool, &["--drive", &directory]].concat());
+        assert!(said.contains("say which by its UUID"), "{said}");
+        assert!(uuids.iter().all(|uuid| said.contains(uuid.as_str())), "{said}");
+    }
+    place.ok(&["pool", "import", &uuids[1], "--drive", &directory]);
+    assert_eq!(uuid(&place, "tank"), uuids[1]);
+}

@@ -33,6 +33,11 @@ fn start(place: &Place, state: &Path) -> Daemon {
     place.start_as(serve(place, state))
 }
 
+/// Commands look for the socket beside the directory, and are led to the one in it.
+fn socket_in(place: &Place, state: &Path) {
+    std::os::unix::fs::symlink(state.join("ashlar.sock"), place.socket()).expect("room");
+}
+
 /// A place whose state directory is a file system of its own. `None` where mounting is not
 /// permitted.
 fn with_disk() -> Option<(Place, SmallDisk)> {
@@ -262,8 +267,7 @@ fn a_node_whose_socket_is_in_a_read_only_state_directory_serves_and_answers_comm
     let Some((place, disk)) = with_disk() else { return };
     start(&place, &disk.0).terminate();
     disk.remount("ro");
-    // Commands look for the socket beside the directory.
-    std::os::unix::fs::symlink(disk.0.join("ashlar.sock"), place.socket()).expect("room");
+    socket_in(&place, &disk.0);
     let mut daemon = place.spawn(place.serve_on(&disk.0, 0));
     daemon.wait_for("READY=1");
     assert!(!place.run(&["status"]).status.success());
@@ -294,18 +298,20 @@ fn a_pool_that_is_known_is_imported_while_the_state_directory_cannot_be_written(
 }
 
 #[test]
-fn a_state_directory_that_is_removed_is_made_again_by_the_next_change() {
+fn a_state_directory_that_is_removed_is_made_again_and_the_socket_in_it() {
     let place = Place::new();
     let state = place.path("state");
-    let daemon = start(&place, &state);
+    socket_in(&place, &state);
+    let daemon = place.start_as(place.serve_on(&state, 0));
     let (volumes, identity_before) = (filled(&place), identity(&place));
     fs::remove_dir_all(&state).expect("it is there");
+    place.wait_until("commands are answered", |place| place.run(&["status"]).status.success());
     place.ok(&["pool", "add-drive", "tank", &place.drive(3)]);
     assert_eq!(warnings(&place), [""; 0]);
     let said = refused(serve(&place, &state));
     assert_says(&said, &["in use by another daemon", &format!("process {}", daemon.pid())]);
     daemon.kill();
-    let _daemon = start(&place, &state);
+    let _daemon = place.start_as(place.serve_on(&state, 0));
     assert_eq!(identity(&place), identity_before);
     checked(&place, volumes);
 }

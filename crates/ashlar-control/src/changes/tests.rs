@@ -51,9 +51,35 @@ fn every_request_of_the_api_that_changes_something_has_its_name() {
         for method in methods.as_object().expect("methods").keys() {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).expect("a method");
             let only_looks = method == Method::GET || path == ["drives", "inspect"];
-            assert_eq!(operation(&method, &path).is_none(), only_looks, "{method} {path:?}");
+            assert_eq!(operation(&method, &path, &Value::Null).is_none(), only_looks, "{method} {path:?}");
             changes += usize::from(!only_looks);
         }
     }
     assert!(changes > 20, "{changes}");
+}
+
+#[test]
+fn what_is_to_be_made_is_named_as_what_there_is() {
+    let target = |path: &str, body: &str| {
+        let told = change(&Method::POST, path, body).happening(&().into_response()).expect("it is told");
+        (told.pool.unwrap_or_default(), told.volume.unwrap_or_default())
+    };
+    let both = |pool: &str, volume: &str| (pool.to_owned(), volume.to_owned());
+    assert_eq!(target("/volumes", r#"{"pool":"tank","name":"v0"}"#), both("tank", "v0"));
+    assert_eq!(target("/pools", r#"{"name":"tank","drives":[]}"#), both("tank", ""));
+    assert_eq!(target("/import-pool", r#"{"pool":"tank","name":"dozer"}"#), both("tank", ""));
+    assert_eq!(target("/import-pool", r#"{"pool":null,"name":"dozer"}"#), both("dozer", ""));
+    assert_eq!(target("/pools", "no JSON"), both("", ""));
+}
+
+#[test]
+fn a_change_is_called_as_the_command_line_calls_it() {
+    let called = |method: Method, path: &str, body: &str| change(&method, path, body).operation;
+    let volume = "/volumes/tank/v0";
+    assert_eq!(called(Method::PATCH, volume, r#"{"size_bytes":4096}"#), "volume resize");
+    assert_eq!(called(Method::PATCH, volume, r#"{"name":"v1"}"#), "volume rename");
+    assert_eq!(called(Method::PATCH, volume, r#"{"write_protected":true}"#), "volume set");
+    let removal = "/pools/tank/remove-drive";
+    assert_eq!(called(Method::POST, removal, r#"{"cancel":true}"#), "pool remove-drive --cancel");
+    assert_eq!(called(Method::POST, removal, r#"{"cancel":false}"#), "pool remove-drive");
 }

@@ -1,6 +1,7 @@
 //! What has happened: a list, and a stream that goes on.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
 
 use axum::Json;
@@ -12,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
+use http_body_util::LengthLimitError;
 use utoipa::IntoParams;
 
 use super::API_ROOT;
@@ -58,13 +60,9 @@ pub async fn look_after_change(
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else {
-        return ApiError::new(
-            ErrorKind::Invalid,
-            "invalid_body",
-            "the body is cut off, or has more than 2MiB",
-        )
-        .into_response();
+    let body = match to_bytes(body, BODY_BYTES_MAX).await {
+        Ok(body) => body,
+        Err(error) => return unread(&error).into_response(),
     };
     let peer = parts.extensions.get().map_or_else(Peer::default, |ConnectInfo(peer)| *peer);
     let path = parts.uri.path().strip_prefix(API_ROOT).unwrap_or_default();
@@ -75,6 +73,14 @@ pub async fn look_after_change(
     }
     watcher.look().await;
     response
+}
+
+fn unread(error: &axum::Error) -> ApiError {
+    let is_too_large = error.source().is_some_and(|source| source.is::<LengthLimitError>());
+    match is_too_large {
+        true => ApiError::new(ErrorKind::TooLarge, "body_too_large", "the body has more than 2MiB"),
+        false => ApiError::new(ErrorKind::Invalid, "invalid_body", "the body is cut off"),
+    }
 }
 
 /// What has happened lately, the oldest first: the newest 1024 events since the daemon started. A

@@ -1,6 +1,7 @@
 //! What is asked of a pool's drives.
 
-use ashlar_block::place::is_at;
+use ashlar_block::place::{is_at, path_of};
+use ashlar_block::printable;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,9 +18,19 @@ impl PoolDrive {
 
     fn is_called(&self, name: &str) -> bool {
         let is_number = self.name.strip_prefix("drive-") == Some(name);
+        self.name == name || is_number || self.is_found_by(name)
+    }
+
+    /// Whether `name` leads to this drive whatever pool it belongs to: where it is, also as that is
+    /// shown, what the kernel calls it, or its name below `/dev/disk/by-id`.
+    pub fn is_found_by(&self, name: &str) -> bool {
         let is_kernel_name = self.kernel_name.as_deref() == Some(name.strip_prefix("/dev/").unwrap_or(name));
         let id = self.by_id.as_deref().and_then(|path| path.rsplit('/').next());
-        self.name == name || is_number || is_kernel_name || id == Some(name) || self.is_at(name)
+        let is_shown = |spec: &String| {
+            let path = path_of(spec);
+            [path, path.strip_prefix("file:").unwrap_or(path)].iter().any(|path| printable(path) == name)
+        };
+        is_kernel_name || id == Some(name) || self.is_at(name) || self.spec.iter().any(is_shown)
     }
 
     /// Whether it is at this place, or was last.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use super::{DeviceNumber, Machine};
 
@@ -14,7 +15,7 @@ impl Machine {
         if found.file_type().is_block_device() {
             return self.identity_of_device(DeviceNumber::of(found.rdev()));
         }
-        found.is_file().then(|| format!("inode {}", found.ino()))
+        found.is_file().then(|| identity_of_file(&found))
     }
 
     fn identity_of_device(&self, number: DeviceNumber) -> Option<String> {
@@ -41,6 +42,16 @@ impl Machine {
         let own = || said("wwid").or_else(|| said("device/wwid"));
         on_file().or_else(mapped).or_else(own).or_else(|| said("serial")).or_else(|| said("device/serial"))
     }
+}
+
+/// Inodes are used again: when the file was made tells it from the one before, where the file
+/// system knows that.
+fn identity_of_file(found: &fs::Metadata) -> String {
+    let made = found.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let inode = format!("inode {}", found.ino());
+    made.map_or(inode.clone(), |made| {
+        format!("{inode} made at {}.{:09}", made.as_secs(), made.subsec_nanos())
+    })
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::MemoryDevice;
 use ashlar_raid::{Geometry, Level};
 
 use super::*;
 use crate::format::root::SLOT_COUNT;
 use crate::rebuild::policy::RebuildTask;
 use crate::scrub::ScrubState;
-use crate::testing::{Drives, StillWorld, at_once, write_block};
+use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
 
 const BLOCKS: u64 = 32;
 
@@ -25,8 +24,8 @@ fn filled() -> (Drives, Rc<Pool<StillWorld>>) {
 }
 
 /// What is on a drive now.
-fn copy_of(device: &MemoryDevice) -> MemoryDevice {
-    let copy = MemoryDevice::new(device.size_bytes());
+fn copy_of(device: &TestDevice) -> TestDevice {
+    let copy = TestDevice::new(device.size_bytes());
     let all = AlignedBuf::zeroed(device.size_bytes() as usize);
     let (read, all) = at_once(device.read(0, all));
     read.expect("it is in memory");
@@ -58,7 +57,7 @@ fn bring_back(
     pool: &Pool<StillWorld>,
     drives: &Drives,
     drive: DriveId,
-    device: MemoryDevice,
+    device: TestDevice,
 ) -> Result<Returned, ReturnError> {
     let mut found =
         drives.found().into_iter().find(|found| found.superblock.drive == drive).expect("a member");
@@ -100,7 +99,7 @@ fn a_label_without_the_pools_secret_is_not_believed() {
 /// A copy of drive 1 that does not have what was moved there after drive 0 was lost; and what the
 /// drive had when it was made.
 struct Moved {
-    copy: MemoryDevice,
+    copy: TestDevice,
     before: BTreeSet<SegmentId>,
 }
 

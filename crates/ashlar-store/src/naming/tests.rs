@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ashlar_block::{Durability, MemoryDevice, SECTOR_BYTES};
+use ashlar_block::{Durability, SECTOR_BYTES};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, at_once};
+use crate::testing::{Drives, TestDevice, at_once};
 
 const LEVEL: &str = "5";
 
@@ -13,14 +13,14 @@ fn drives() -> Drives {
     Drives::new(LEVEL.parse::<Level>().unwrap(), 4)
 }
 
-fn superblock(device: &MemoryDevice, offset: u64) -> Superblock {
+fn superblock(device: &TestDevice, offset: u64) -> Superblock {
     let (_, sector) = at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES)));
     Superblock::decode(&sector).expect("a superblock")
 }
 
 /// What both superblocks of each drive say.
 fn names(drives: &Drives) -> Vec<[String; 2]> {
-    let of = |device: &MemoryDevice| {
+    let of = |device: &TestDevice| {
         let first = superblock(device, Superblock::FIRST_OFFSET);
         let second = superblock(device, Superblock::second_offset(first.drive_bytes));
         [first.pool_name, second.pool_name]
@@ -34,7 +34,7 @@ fn name_of(drives: &Drives) -> String {
 
 /// By both copies of each drive.
 fn newest_name(drives: &Drives) -> String {
-    let offsets = |device: &MemoryDevice| [Superblock::FIRST_OFFSET, second_of(device).start];
+    let offsets = |device: &TestDevice| [Superblock::FIRST_OFFSET, second_of(device).start];
     let copies = |device| offsets(device).map(|offset| superblock(device, offset));
     let superblocks: Vec<Superblock> = drives.devices.iter().flat_map(copies).collect();
     newest_label(&superblocks).expect("there are some").pool_name.clone()
@@ -45,7 +45,7 @@ fn all(name: &str) -> Vec<[String; 2]> {
 }
 
 /// Writes a drive as it was.
-fn put_back(device: &MemoryDevice, superblock: &Superblock) {
+fn put_back(device: &TestDevice, superblock: &Superblock) {
     let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
     for offset in [Superblock::FIRST_OFFSET, Superblock::second_offset(superblock.drive_bytes)] {
         at_once(device.write(offset, sector.clone(), Durability::Stable)).expect("a good drive");
@@ -133,11 +133,11 @@ fn an_attempt_counts_more_than_any_other_change_of_a_superblock_and_any_attempt_
     assert!(attempts.is_sorted_by(|one, next| one < next), "{attempts:?}");
 }
 
-fn refuse_all(drives: &Drives, range: impl Fn(&MemoryDevice) -> Range<u64>) {
+fn refuse_all(drives: &Drives, range: impl Fn(&TestDevice) -> Range<u64>) {
     drives.devices.iter().for_each(|device| device.refuse_writes(range(device)));
 }
 
-fn second_of(device: &MemoryDevice) -> Range<u64> {
+fn second_of(device: &TestDevice) -> Range<u64> {
     let at = Superblock::second_offset(device.size_bytes());
     at..at + SECTOR_BYTES as u64
 }

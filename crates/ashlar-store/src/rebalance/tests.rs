@@ -2,11 +2,11 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Device, DeviceError, MemoryDevice};
+use ashlar_block::{Device, DeviceError};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once, location, write_block, write_small_blocks};
+use crate::testing::{Drives, StillWorld, TestDevice, at_once, location, write_block, write_small_blocks};
 
 /// Blocks that a pool begins with.
 const BLOCKS: u64 = 160;
@@ -41,7 +41,7 @@ fn filled(drives: &Drives) -> Rc<Pool<StillWorld>> {
 
 fn add_drives(drives: &mut Drives, pool: &Pool<StillWorld>, count: usize) {
     for _ in 0..count {
-        let device = MemoryDevice::new(drives.devices[0].size_bytes());
+        let device = TestDevice::new(drives.devices[0].size_bytes());
         with_checkpoint(pool, pool.add_drive(device.clone(), None)).expect("it fits");
         drives.devices.push(device);
     }

@@ -2,10 +2,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{Cause, Device, DeviceError, MemoryDevice};
+use ashlar_block::{Cause, Device, DeviceError};
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once, write_block};
+use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
 use crate::types::RootGeneration;
 use crate::widen::AddError;
 
@@ -52,13 +52,13 @@ impl Fortunes {
     }
 
     fn add(&mut self, instead_of: Option<u16>) {
-        let device = MemoryDevice::new(self.drives.devices[0].size_bytes());
+        let device = TestDevice::new(self.drives.devices[0].size_bytes());
         self.drives.devices.push(device.clone());
         self.ordered(self.pool.add_drive(device, instead_of.map(DriveId))).expect("a good drive");
     }
 
     fn bring_back(&self, drive: u16) {
-        let is_it = |found: &crate::members::FoundDrive<MemoryDevice>| found.superblock.drive.0 == drive;
+        let is_it = |found: &crate::members::FoundDrive<TestDevice>| found.superblock.drive.0 == drive;
         let found = self.drives.found().into_iter().find(is_it).expect("it is there");
         self.ordered(self.pool.return_drive(DriveId(drive), found)).expect("it is a member");
     }
@@ -286,7 +286,7 @@ fn a_drive_that_is_added_does_not_get_the_number_of_one_that_was_removed_a_momen
 #[test]
 fn a_drive_is_refused_while_another_is_on_its_way_to_become_a_member() {
     let pool = Fortunes::new(Level::RAID5, 4);
-    let new = || MemoryDevice::new(pool.drives.devices[0].size_bytes());
+    let new = || TestDevice::new(pool.drives.devices[0].size_bytes());
     let mut first = pin!(pool.pool.add_drive(new(), None));
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     pool.pool.answer_checkpoints(Err(Cause::NotReady.into()));

@@ -312,8 +312,7 @@ impl<B: DriveBay> Home<B> {
         if let DriveContent::Foreign(what) = &content
             && !force
         {
-            let content = format!("{what}, which is not Ashlar's");
-            return Err(NodeError::Holds { spec, content, is_of_pool: false });
+            return Err(NodeError::holds_foreign(&spec, what));
         }
         self.check_not_elsewhere(std::slice::from_ref(&drive)).await?;
         let size_bytes = match &content {

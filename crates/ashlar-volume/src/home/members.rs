@@ -221,8 +221,10 @@ impl<D: Device + Clone> Found<D> {
         self.others.extend(missed);
         let mut meant: Vec<_> = self.pools(wanted).into_iter().collect();
         if meant.len() > 1 {
-            let names = meant.iter().map(|(uuid, name)| format!("{name} {uuid}"));
-            return Err(NodeError::SeveralPools(names.collect::<Vec<_>>().join(", ")));
+            let names: BTreeSet<&str> = meant.iter().map(|(_, name)| name.as_str()).collect();
+            let have_one_name = names.len() < meant.len();
+            let pools = meant.iter().map(|(uuid, name)| format!("{name} {uuid}")).collect::<Vec<_>>();
+            return Err(NodeError::SeveralPools { pools: pools.join(", "), have_one_name });
         }
         let Some((uuid, name)) = meant.pop() else {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));

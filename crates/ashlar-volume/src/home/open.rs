@@ -231,7 +231,7 @@ impl<B: DriveBay> Home<B> {
         let volume = StoreVolume::new(pool.store.clone(), id, entry.blocks, attributes.clone());
         if changed {
             tracing::warn!(volume = %attributes.name, was = wanted.0, is = attributes.nsid.0, "namespace number taken");
-            if let Err(error) = volume.set_attributes(attributes).await {
+            if let Err(error) = volume.change_attributes(|_| attributes).await {
                 tracing::warn!(pool = pool.name(), volume = id.0, %error, "its new number holds until the pool is closed");
             }
         }

@@ -76,7 +76,9 @@ impl<B: DriveBay> Home<B> {
         let (fuse, name) = (fuse.clone(), name.to_owned());
         self.world.spawn(async move {
             let Some(blown) = fuse.spent().await else { return };
-            table.remove_pool(uuid);
+            // Hosts keep its namespaces, as those of any pool that is not open.
+            table.suspend_pool(uuid);
+            table.remove_health(uuid);
             if let Some(pool) = pools.borrow_mut().remove(&uuid) {
                 fuse.discard(|| {
                     let volumes = pool.all_volumes();

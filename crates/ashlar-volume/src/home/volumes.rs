@@ -9,7 +9,7 @@ use super::{Home, HomeVolume, OpenPool, OpenVolume};
 use crate::access::AccessChange;
 use crate::attributes::Attributes;
 use crate::bay::DriveBay;
-use crate::door::{AccessList, Nsid};
+use crate::door::{AccessList, HostNqn, Nsid};
 use crate::error::NodeError;
 use crate::name::VolumeName;
 use crate::report::VolumeReport;
@@ -29,6 +29,14 @@ pub struct NewVolume {
     pub compression: bool,
     /// Who may see it.
     pub access: AccessList,
+}
+
+/// Refuses a size that no volume can have.
+///
+/// # Errors
+/// [`NodeError::Size`].
+pub fn check_volume_size(size_bytes: u64) -> Result<(), NodeError> {
+    blocks_of(size_bytes).map(drop)
 }
 
 /// The blocks of a volume of `size_bytes`.
@@ -98,6 +106,9 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_to_change(&name)?;
         let from = volume.size_bytes();
+        if size_bytes < from && volume.attributes().write_protected {
+            return Err(NodeError::ShrinksProtected { volume: format!("{}/{name}", pool.name()) });
+        }
         if size_bytes < from && !force {
             return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
         }
@@ -140,7 +151,7 @@ impl<B: DriveBay> Home<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_to_change(&name)?;
         pool.check_free(&new)?;
-        volume.set_attributes(Attributes { name: new, ..volume.attributes() }).await?;
+        volume.change_attributes(|attributes| Attributes { name: new, ..attributes }).await?;
         pool.report_of(volume.id())
     }
 
@@ -157,12 +168,15 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_to_change(&name)?;
-        volume.set_attributes(Attributes { write_protected: is_protected, ..volume.attributes() }).await?;
+        volume
+            .change_attributes(|attributes| Attributes { write_protected: is_protected, ..attributes })
+            .await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
     }
 
-    /// Changes who may see a volume. A host that may no longer loses it at once.
+    /// Changes who may see a volume. A host that may no longer loses it at once, and so it does
+    /// while it formats the volume: one that formats again and again keeps nobody from that.
     ///
     /// # Errors
     /// [`NodeError`]; the list is as it was.
@@ -174,22 +188,30 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<VolumeReport, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        let attributes = volume.attributes();
-        let called = format!("{}/{}", pool.name(), attributes.name);
-        let access = change.apply(&called, &attributes.access)?;
-        volume.set_attributes(Attributes { access, ..attributes }).await?;
+        let volume = pool.volume_named(&name)?;
+        let called = format!("{}/{name}", pool.name());
+        let access = change.apply(&called, &volume.attributes().access)?;
+        volume.change_attributes(|attributes| Attributes { access, ..attributes }).await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
     }
 
-    /// Discards what a volume holds and gives it sectors of `lba_bytes`. Changes to other volumes
-    /// do not wait for it.
-    pub(crate) async fn format_volume(self: Rc<Self>, place: Place, lba_bytes: u32) -> Result<(), IoError> {
+    /// Discards what a volume holds and gives it sectors of `lba_bytes`, if `host` may still see it
+    /// when its turn comes. Changes to other volumes do not wait for it.
+    pub(crate) async fn format_volume(
+        self: Rc<Self>,
+        place: Place,
+        host: HostNqn,
+        lba_bytes: u32,
+    ) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
         let formatting = {
             let _changing = pool.changing.lock().await;
-            self.volume(place).ok_or(Cause::NoSuchVolume)?.begin_format()?
+            let volume = self.volume(place).ok_or(Cause::NoSuchVolume)?;
+            if !volume.attributes().access.allows(&host) {
+                return Err(Cause::NoSuchVolume.into());
+            }
+            volume.begin_format()?
         };
         formatting.run(lba_bytes).await?;
         self.publish(&pool, place.volume);
@@ -199,7 +221,7 @@ impl<B: DriveBay> Home<B> {
     /// Sets or clears NVMe write protection.
     pub(crate) async fn set_write_protected(self: Rc<Self>, place: Place, set: bool) -> Result<(), IoError> {
         self.change_volume(place, async |volume| {
-            volume.set_attributes(Attributes { write_protected: set, ..volume.attributes() }).await
+            volume.change_attributes(|attributes| Attributes { write_protected: set, ..attributes }).await
         })
         .await
     }

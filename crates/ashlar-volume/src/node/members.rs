@@ -1,5 +1,6 @@
 //! The drives of a node's pools: those that join, leave and come back.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid};
@@ -9,7 +10,7 @@ use super::{Located, Node, check_unused};
 use crate::bay::DriveBay;
 use crate::courier::Courier;
 use crate::error::NodeError;
-use crate::home::{OpenRequest, Opening, Removal};
+use crate::home::{Home, OpenRequest, Opening, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
 use ashlar_block::place::is_at;
 
@@ -45,6 +46,28 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         let at = Located::of(&report);
         self.at_pool(at, move |home, uuid| async move { home.fail_drive(uuid, drive, force).await }).await?;
         self.report(&at.uuid.to_string()).await
+    }
+
+    /// Refuses what [`Self::fail_drive`] would refuse now.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn may_fail_drive(&self, pool: &str, name: &str, force: bool) -> Result<(), NodeError> {
+        let report = self.report(pool).await?;
+        let drive = drive_named(&report, name)?.status.drive;
+        let check = move |home: Rc<Home<B>>, uuid| async move { home.may_fail_drive(uuid, drive, force) };
+        self.at_pool(Located::of(&report), check).await
+    }
+
+    /// Refuses what [`Self::remove_drive`] would refuse now.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn may_remove_drive(&self, pool: &str, name: &str) -> Result<(), NodeError> {
+        let report = self.report(pool).await?;
+        let drive = drive_named(&report, name)?.status.drive;
+        let check = move |home: Rc<Home<B>>, uuid| async move { home.may_remove_drive(uuid, drive) };
+        self.at_pool(Located::of(&report), check).await
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ashlar_block::{Cause, IoError};
 use ashlar_reactor::{sleep, spawn_joined};
-use ashlar_volume::{Door, FormatRequest, NodeError, Nsid, VolumeIo};
+use ashlar_volume::{AccessChange, AccessList, Door, FormatRequest, NodeError, Nsid, VolumeIo};
 use bytes::Bytes;
 
 use crate::support::{
@@ -94,5 +94,36 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
         assert_eq!(read.await[..], [0; 4096]);
         node.resize_volume("tank", name(), 16 * MIB, false).await.unwrap();
         node.delete_volume("tank", name()).await.unwrap();
+    });
+}
+
+#[test]
+fn a_host_that_formats_is_denied_the_volume_meanwhile_and_stays_denied() {
+    let (node, handles) = node(1);
+    drive(async move {
+        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        let is_done = begin_format(&handles).await;
+        let denying = spawn_joined({
+            let node = node.clone();
+            async move {
+                node.change_access("tank", "v0".to_owned(), AccessChange::AllowOnly(vec![host("b")])).await
+            }
+        });
+        for spec in drives("a", 3) {
+            with_faults(&handles, &spec, |faults| faults.resume()).await;
+        }
+        denying.await.unwrap();
+        while !is_done.load(Ordering::Acquire) {
+            sleep(Duration::from_millis(1)).await;
+        }
+        at_door(&handles, 0, |door| async move {
+            let again = door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 4096 }).await;
+            assert_eq!(again.map_err(|error| error.cause), Err(Cause::NoSuchVolume));
+        })
+        .await;
+        let report = node.report("tank").await.unwrap();
+        let formatted = &report.volumes[0];
+        assert_eq!((&formatted.access, formatted.lba_bytes), (&AccessList::Allow([host("b")].into()), 512));
     });
 }

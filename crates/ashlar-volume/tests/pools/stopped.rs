@@ -42,6 +42,12 @@ async fn read(handles: &Handles, nsid: u32, offset: u64) -> u8 {
     at_door(handles, 0, work).await.unwrap()[0]
 }
 
+/// The namespaces that a host sees, and whether they are ready.
+async fn readiness(handles: &Handles) -> Vec<(u32, bool)> {
+    let work = |door: TestDoor| async move { door.namespaces(&host("a")) };
+    at_door(handles, 0, work).await.iter().map(|info| (info.nsid.0, info.is_ready)).collect()
+}
+
 async fn panic_at_next_write(handles: &Handles) {
     for spec in drives("a", 3) {
         with_faults(handles, &spec, |faults| faults.panic_at_next_write(Panicking::Once)).await;
@@ -86,7 +92,9 @@ fn a_panic_in_the_write_of_a_host_stops_that_pool_alone() {
         panic_at_next_write(&handles).await;
         assert_eq!(write(&handles, 1, 4096, 12).await, Err(Cause::NotReady));
         out_of_service(&node, &handles).await;
+        assert_eq!(readiness(&handles).await, [(1, false), (2, true)], "hosts keep all of them");
         the_other_goes_on_and_nothing_is_lost(&node, &handles).await;
+        assert_eq!(readiness(&handles).await, [(1, true), (2, true)]);
     });
 }
 

@@ -188,8 +188,9 @@ Examples:
         after_help = "Example:
   ashlar pool release-reserve tank
 A file system on a full volume may need room to replay its journal, to be
-checked and to delete files. The reserve is kept again by itself once as much as
-it is free."
+checked and to delete files. The reserve is kept again by itself once twice its
+size is safe to write: with the next checkpoint, which an idle pool makes after
+new writes."
     )]
     ReleaseReserve {
         /// Its name or UUID

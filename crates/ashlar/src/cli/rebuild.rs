@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
 use ashlar_control::Outlook;
-use ashlar_control::types::{Obstacle, Pool, Progress};
+use ashlar_control::types::{Obstacle, Pool, PoolDrive, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::client::Client;
@@ -164,6 +164,12 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
         !is("opening"),
         "pool '{}' is not open yet: {why}. It opens by itself; ashlar pool show {} tells how far that is",
         pool.name,
+        pool.name
+    );
+    let is_memory = |drive: &PoolDrive| drive.spec.as_ref().is_some_and(|spec| spec.starts_with("mem:"));
+    ensure!(
+        !(is("unavailable") && pool.drives.iter().any(is_memory)),
+        "pool '{}' is not open: {why}",
         pool.name
     );
     ensure!(

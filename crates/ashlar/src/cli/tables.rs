@@ -12,7 +12,7 @@ use ashlar_raid::Level;
 use comfy_table::Color;
 
 use crate::colours;
-use grid::{Kind, Text, below, prose, sheet, table};
+use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 
 mod drives;
 mod grid;
@@ -104,7 +104,7 @@ pub fn pools(pools: &[Pool]) -> String {
             Text::from(&pool.name),
             or_dash(pool.level.as_deref()).into(),
             states(&pool.states),
-            pool.drives.len().into(),
+            members(pool).into(),
             known(pool.physical_used_bytes, size).into(),
             known(pool.limit_bytes, size).into(),
             known(pool.safe_to_write_bytes, size).into(),
@@ -118,9 +118,16 @@ pub fn pools(pools: &[Pool]) -> String {
     std::iter::once(table).chain(pools.iter().filter_map(problem)).collect::<Vec<_>>().join("\n")
 }
 
+/// The drives that a pool has. One that is released, or that is back under another number, is none.
+fn members(pool: &Pool) -> usize {
+    let is_member =
+        |drive: &&PoolDrive| !drive.states.iter().any(|state| state == "released" || state == "returned");
+    pool.drives.iter().filter(is_member).count()
+}
+
 /// What to know of a pool that has just been made or opened.
 pub fn opened_pool(done: &str, pool: &Pool) -> String {
-    let drives = counted(pool.drives.len(), "drive");
+    let drives = counted(members(pool), "drive");
     let mut lines = vec![format!(
         "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,
@@ -137,11 +144,13 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 
 /// What has come of the release of a pool's reserve.
 pub fn released_reserve(pool: &Pool) -> String {
-    format!(
-        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add drives",
+    let said = format!(
+        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add \
+         drives; it is kept again by itself once twice its size is safe to write",
         pool.name,
         known(pool.safe_to_write_bytes, size)
-    )
+    );
+    prose(&said)
 }
 
 /// How far a pool's rebuild is.
@@ -417,14 +426,15 @@ pub fn events(events: &[Event]) -> String {
     events.iter().map(event).collect::<Vec<_>>().join("\n")
 }
 
-/// An event: when, how bad and what, and below that what there is to say.
+/// An event: its number, when, how bad and what, and below that what there is to say.
 pub fn event(event: &Event) -> String {
     let severity = match event.what.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    format!("{}  {severity:7}  {}\n{}", event.time, event.what.kind, below(&event.what.message))
+    let Event { seq, time, what } = event;
+    format!("{seq}  {time}  {severity:7}  {}\n{}", what.kind, below(&cut_below(&what.message)))
 }
 
 fn interval(seconds: u64) -> String {

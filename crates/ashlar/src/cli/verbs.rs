@@ -1,9 +1,6 @@
 //! What each verb asks and prints.
 
-use std::path::Path;
-
-use anyhow::{Context, ensure};
-use ashlar_block::place::{split_options, unescaped};
+use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
     CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool, PoolDrive,
@@ -13,6 +10,7 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
+use super::members::{in_pool, pool_and_drive};
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::removal::Leaver;
@@ -312,8 +310,8 @@ async fn fail_drive(
     yes: bool,
     output: Output,
 ) -> anyhow::Result<()> {
-    let (pool, name) = pool_and_drive(drive)?;
-    let path = format!("{}/fail-drive", path_of_pool(pool)?);
+    let (pool, name) = pool_and_drive(client, drive).await?;
+    let path = format!("{}/fail-drive", path_of_pool(&pool)?);
     let request = FailDrive { drive: name, force };
     let send = async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
     let pool: Pool = consent::sent(yes, send).await?;
@@ -326,7 +324,9 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
     // What a pool has open is locked; the pool knows it already.
     let member = match in_pool(&members, drive)? {
         // Of a pool that is not open it knows nothing more than the drive itself.
-        None => members.iter().find(|member| member.is_at(&place) && member.states != ["unknown"]),
+        None => members.iter().find(|member| {
+            (member.is_at(&place) || member.is_found_by(drive)) && member.states != ["unknown"]
+        }),
         member => member,
     };
     if let Some(member) = member {
@@ -337,41 +337,15 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
     print(output, &info, tables::drive_info)
 }
 
-/// The member that `drive` names as POOL/DRIVE. `None`: it is a path, or may be one.
-///
-/// # Errors
-/// It names a pool, but no drive of it.
-fn in_pool<'a>(members: &'a [PoolDrive], drive: &str) -> anyhow::Result<Option<&'a PoolDrive>> {
-    let Some((pool, name)) = drive.split_once('/') else { return Ok(None) };
-    let mut of_pool = members.iter().filter(|member| member.pool == pool).peekable();
-    if of_pool.peek().is_none() {
-        return Ok(None);
-    }
-    let name = absolute_member(pool, name)?;
-    let member = of_pool.find(|member| member.is_named(&name));
-    let may_be_path = Path::new(&unescaped(split_options(drive).0)).exists();
-    ensure!(
-        member.is_some() || may_be_path,
-        "pool '{pool}' has no drive '{name}': ashlar pool show {pool} lists them"
-    );
-    Ok(member)
-}
-
 /// A drive comes back under a new number: where it is tells under which.
 async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Output) -> anyhow::Result<()> {
-    let (pool, name) = pool_and_drive(drive)?;
-    let (path, at) = (path_of_pool(pool)?, at.map(absolute).transpose()?);
+    let (pool, name) = pool_and_drive(client, drive).await?;
+    let (path, at) = (path_of_pool(&pool)?, at.map(absolute).transpose()?);
     let before: Pool = client.get(&path).await?;
     let place = at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
     let request = ReturnDrive { drive: name, at };
     let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
     print(output, &after, |pool| done::returned(pool, drive, place.as_deref()))
-}
-
-fn pool_and_drive(drive: &str) -> anyhow::Result<(&str, String)> {
-    let why = || format!("'{drive}' names no drive of a pool: write POOL/DRIVE, as in tank/drive-2");
-    let (pool, name) = drive.split_once('/').with_context(why)?;
-    Ok((pool, absolute_member(pool, name)?))
 }
 
 /// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that

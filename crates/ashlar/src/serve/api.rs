@@ -1,13 +1,16 @@
 //! The socket of the API, which a state directory that cannot be written may have no room for.
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use ashlar_control::{ListenError, Socket};
+use ashlar_control::{ListenError, Socket, SocketPlace};
 use axum::Router;
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
 
 use super::Config;
+use super::apart::apart;
 use super::state::{RETRY_INTERVAL, StateDir};
 
 /// The API's socket, made or to be made.
@@ -40,7 +43,7 @@ pub fn bind(config: &Config, state: &StateDir) -> Result<ApiSocket, ListenError>
 
 impl ApiSocket {
     /// Serves `router`, once there is a socket, until somebody says stop and the requests under way
-    /// are answered.
+    /// are answered. A socket that is removed is made again.
     ///
     /// # Errors
     /// When the socket fails.
@@ -52,16 +55,59 @@ impl ApiSocket {
                 _ = &mut stopped => return Ok(()),
             },
         };
-        socket.serve(router, async move { drop(stopped.await) }).await
+        let (renew, renewed) = mpsc::channel(1);
+        let keeping = tokio::spawn(keep(socket.place().clone(), renew));
+        let served = socket.serve(renewed, router, async move { drop(stopped.await) }).await;
+        keeping.abort();
+        served
     }
 }
 
 async fn made(path: PathBuf) -> Socket {
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
-        if let Ok(socket) = Socket::bind(&path) {
-            tracing::info!("commands are answered at {}", path.display());
+        let path = path.clone();
+        if let Some(socket) = try_apart(move || Socket::bind(&path).ok()).await {
+            tracing::info!("commands are answered at {}", socket.place().path().display());
             return socket;
         }
     }
 }
+
+/// Has a socket made in the place of each that is no longer where it was bound: for as long as it
+/// is polled. Else it only looks at that.
+async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
+    loop {
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        let looked_at = place.clone();
+        let Some(socket) = try_apart(move || made_anew(&looked_at)).await else { continue };
+        tracing::warn!("{} was removed: commands are answered there again", place.path().display());
+        place = socket.place().clone();
+        if renew.send(socket).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What `make` comes to, which may hang where the file system does.
+async fn try_apart(make: impl FnOnce() -> Option<Socket> + Send + 'static) -> Option<Socket> {
+    let runtime = Handle::current();
+    let make = move || {
+        let _entered = runtime.enter();
+        make()
+    };
+    apart("api-socket", make).ok()?.await.ok().flatten()
+}
+
+/// The socket that is to be where none, or another one, is now; `None`: it is there, or cannot be
+/// made, which is tried again.
+fn made_anew(place: &SocketPlace) -> Option<Socket> {
+    if place.leads_to_it() {
+        return None;
+    }
+    fs::create_dir_all(place.path().parent()?).ok()?;
+    Socket::bind(place.path()).ok()
+}
+
+#[cfg(test)]
+mod tests;

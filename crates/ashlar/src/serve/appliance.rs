@@ -13,6 +13,7 @@ use ashlar_control::{Answer, ApiError, Appliance, Consent, ErrorKind, HostVisits
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
+use super::apart::apart;
 use super::convert::Known;
 use super::deaths::Deaths;
 use super::errors::api_error;
@@ -51,7 +52,7 @@ struct Shared {
     /// Held while it is noted what a pool consists of, by those as well who change nothing of that.
     remembering: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
-    /// Taken before `memory` where both are.
+    /// Held while its file is written, which may hang: by threads for that alone.
     remembered: Mutex<Remembered>,
     finder: Finder,
     openers: Openers,
@@ -133,15 +134,21 @@ impl NodeAppliance {
     }
 
     /// Remembers what is to be, at the end of the daemon. What cannot be is in the log.
-    pub fn remember_at_end(&self) {
-        self.shared.remember_at_end();
+    pub async fn remember_at_end(&self) {
+        self.shared.remember_at_end().await;
     }
 
     /// The pools are about to be closed, for the daemon ends as it should: hosts keep what they see
     /// now, and a pool that is being opened still is not suspected.
-    pub fn prepare_end(&self) {
-        self.shared.deaths.clear_marks();
-        self.shared.remember_namespaces_at_end();
+    pub async fn prepare_end(&self) {
+        let shared = self.shared.clone();
+        let work = move || {
+            shared.deaths.clear_marks();
+            shared.remember_namespaces_at_end();
+        };
+        if let Ok(done) = apart("remember", work) {
+            let _ = done.await;
+        }
     }
 
     /// What hosts connect to.

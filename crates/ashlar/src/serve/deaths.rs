@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ashlar_block::PoolUuid;
 use ashlar_control::Warning;
@@ -33,6 +34,8 @@ const KEPT_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Deaths {
     path: PathBuf,
+    /// Held while the file is written, which may hang: nobody who only asks waits for that.
+    writing: Arc<Mutex<()>>,
     unwritten: Arc<Mutex<Unwritten>>,
 }
 
@@ -76,7 +79,7 @@ struct Death {
 impl Deaths {
     /// Those that the daemon's directory keeps.
     pub fn of(state_dir: &Path) -> Self {
-        Deaths { path: state_dir.join("deaths"), unwritten: Arc::default() }
+        Deaths { path: state_dir.join("deaths"), writing: Arc::default(), unwritten: Arc::default() }
     }
 
     fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
@@ -84,11 +87,21 @@ impl Deaths {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The daemon is about to end by the work of `pool`.
+    /// The daemon is about to end by the work of `pool`, and waits so long for that to be noted: a
+    /// file system that hangs does not keep it alive.
     ///
     /// # Errors
     /// When the file cannot be written: the next start knows nothing of it.
-    pub fn note(&self, pool: PoolUuid) -> io::Result<()> {
+    pub fn note_within(&self, pool: PoolUuid, longest: Duration) -> io::Result<()> {
+        let (sender, noted) = mpsc::channel();
+        let deaths = self.clone();
+        let note = move || drop(sender.send(deaths.note(pool)));
+        thread::Builder::new().name("last-words".to_owned()).spawn(note)?;
+        let noted = noted.recv_timeout(longest);
+        noted.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "the file system hangs")))
+    }
+
+    fn note(&self, pool: PoolUuid) -> io::Result<()> {
         let noted = self.append(&pool.to_string(), unix_seconds());
         // It counts once, and for nobody who was just being opened.
         self.clear_marks();
@@ -124,9 +137,19 @@ impl Deaths {
     /// Looks whether the file can be written, and writes what it should say; nothing comes of it if
     /// it says that already.
     pub fn write(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (all, pools) = {
+            let unwritten = self.unwritten();
+            (unwritten.all, unwritten.pools.clone())
+        };
+        let written = self.try_write(|death| !all && !pools.contains_key(&death.pool));
         let mut unwritten = self.unwritten();
-        match self.try_write(&unwritten) {
-            Ok(()) => *unwritten = Unwritten::default(),
+        match written {
+            Ok(()) => {
+                unwritten.failure = None;
+                unwritten.all &= !all;
+                unwritten.pools.retain(|pool, _| !pools.contains_key(pool));
+            }
             Err(error) => {
                 if unwritten.failure.is_none() {
                     tracing::warn!("cannot write {}: {error}", self.path.display());
@@ -210,13 +233,13 @@ impl Deaths {
         Ok(deaths[old..].to_vec())
     }
 
-    fn try_write(&self, unwritten: &Unwritten) -> io::Result<()> {
+    fn try_write(&self, is_kept: impl Fn(&Death) -> bool) -> io::Result<()> {
         match OpenOptions::new().append(true).open(&self.path) {
             // It is made when it is needed, where the state's file is made as well.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             opened => drop(opened?),
         }
-        self.keep(|death| !unwritten.all && !unwritten.pools.contains_key(&death.pool))
+        self.keep(is_kept)
     }
 
     fn keep(&self, is_kept: impl Fn(&Death) -> bool) -> io::Result<()> {

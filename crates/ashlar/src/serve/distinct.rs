@@ -4,12 +4,14 @@
 //! Whether two names lead to one drive is asked of the kernel: links, loop devices, partitions, and
 //! what devices are stacked on. Nothing of the drives is read.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::{Footprint, Machine, Overlap};
 use ashlar_volume::HeldDrive;
 
+use super::apart::apart;
 use super::errors::api_error;
 use super::finder::path_of;
 
@@ -65,11 +67,8 @@ pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
 /// # Errors
 /// When the look does not end in time, or cannot begin.
 pub async fn ask_drives<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
-    let (sender, found) = tokio::sync::oneshot::channel();
-    let work = move || drop(sender.send(look()));
-    let thread = std::thread::Builder::new().name("ask-drives".to_owned()).spawn(work);
     let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
-    thread.map_err(|_| {
+    let found = apart("ask-drives", look).map_err(|_| {
         no_answer("no thread can be started to look at the drives: the process is at a limit")
     })?;
     let waited = tokio::time::timeout(ANSWER_MAX, found).await;
@@ -81,8 +80,23 @@ fn first_overlap(drives: &[Named]) -> Option<ApiError> {
     let machine = Machine::default();
     let footprint = |named: &Named| Some((named.clone(), machine.footprint(&path_of(&named.spec)?)?));
     let all: Vec<(Named, Footprint)> = drives.iter().filter_map(footprint).collect();
-    all.iter().enumerate().find_map(|(at, (one, its))| {
+    let overlap = all.iter().enumerate().find_map(|(at, (one, its))| {
         all[at + 1..].iter().find_map(|(other, theirs)| refusal(one, other, its.overlap(theirs)?))
+    });
+    overlap.or_else(|| first_of_one_path(drives))
+}
+
+/// The kernel knows nothing of files that are still to be made: they are told by their directories.
+fn first_of_one_path(drives: &[Named]) -> Option<ApiError> {
+    let place = |named: &Named| {
+        let path = path_of(&named.spec).filter(|path| !path.exists())?;
+        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    };
+    let wanted = drives.iter().filter(|named| named.user.is_none());
+    let all: Vec<(&Named, PathBuf)> = wanted.filter_map(|named| Some((named, place(named)?))).collect();
+    all.iter().enumerate().find_map(|(at, (one, its))| {
+        let other = all[at + 1..].iter().find(|(_, place)| place == its);
+        other.and_then(|(other, _)| refusal(one, other, Overlap::Same))
     })
 }
 

@@ -34,7 +34,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
-        NodeError::SeveralPools(_) => (Invalid, "several_pools"),
+        NodeError::SeveralPools { .. } => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
@@ -43,16 +43,23 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
-        NodeError::Open { error: OpenError::InUse { .. } | OpenError::Unsure, .. }
-        | NodeError::Taken { .. } => (Conflict, "pool_in_use"),
-        NodeError::Open { .. } => (Conflict, "cannot_open"),
+        NodeError::Taken { .. } => (Conflict, "pool_in_use"),
+        NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
+        NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
+    }
+}
+
+fn code_of_open(error: &OpenError) -> &'static str {
+    match error {
+        OpenError::InUse { .. } | OpenError::Unsure => "pool_in_use",
+        _ => "cannot_open",
     }
 }
 

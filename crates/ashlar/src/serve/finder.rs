@@ -27,6 +27,7 @@ pub use missed::path_of;
 use survey::Survey;
 
 mod choose;
+mod copies;
 mod jobs;
 mod look;
 mod missed;

@@ -1,7 +1,7 @@
 //! What the daemon remembers of its pools while it runs, and what is missing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind, Warning};
@@ -11,7 +11,7 @@ use super::bay::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
-use super::state::{DriveState, NodeState, PoolState, StateDir, WriteError};
+use super::state::{Directory, DriveState, NodeState, PoolState, StateDir, ToWrite, WriteError, Written};
 
 /// When a spare that could not be taken is tried again.
 const REFUSED_RETRY: Duration = Duration::from_secs(60);
@@ -38,14 +38,19 @@ pub enum NotOpen {
     Unavailable(String),
     /// A fault in Ashlar itself has stopped it, and it is not opened by itself.
     Stopped(String),
+    /// It was memory, of which nothing is left.
+    Gone,
 }
+
+const GONE: &str = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
+                    this node forget it";
 
 impl NotOpen {
     /// In a word.
     pub fn state(&self) -> &'static str {
         match self {
             NotOpen::Opening(_) => "opening",
-            NotOpen::Unavailable(_) | NotOpen::Stopped(_) => "unavailable",
+            NotOpen::Unavailable(_) | NotOpen::Stopped(_) | NotOpen::Gone => "unavailable",
         }
     }
 
@@ -53,6 +58,7 @@ impl NotOpen {
     pub fn why(&self) -> String {
         match self {
             NotOpen::Unavailable(why) | NotOpen::Stopped(why) => why.clone(),
+            NotOpen::Gone => GONE.to_owned(),
             NotOpen::Opening(opening) => match opening.stage() {
                 OpeningStage::Looking => "its drives are looked for".to_owned(),
                 OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
@@ -88,9 +94,9 @@ impl Memory {
         &self.state.node
     }
 
-    /// The daemon's directory, if it is there and its own.
-    pub fn directory(&self) -> Option<&Path> {
-        self.state.path()
+    /// The daemon's directory.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.state.directory().clone()
     }
 
     fn tell(&self) {
@@ -167,9 +173,14 @@ impl Memory {
         self.state.take_back_nsids(high);
     }
 
-    /// What could not be remembered is tried again.
-    pub fn write_again(&mut self) {
-        self.state.write_again();
+    /// What is to be in the daemon's file. [`Self::note_written`] has to hear what comes of it.
+    pub fn begin_write(&mut self) -> ToWrite {
+        self.state.begin_write()
+    }
+
+    /// Takes note of what came of a write.
+    pub fn note_written(&mut self, written: Written) {
+        self.state.note(written);
     }
 
     /// What is not remembered, and the way out.
@@ -266,9 +277,7 @@ impl Memory {
 
 /// Why a pool is not open that no daemon has begun to open.
 fn not_open_yet(pool: &PoolState) -> NotOpen {
-    let gone = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
-                this node forget it";
-    if pool.volatile { NotOpen::Unavailable(gone.to_owned()) } else { NotOpen::Opening(Opening::default()) }
+    if pool.volatile { NotOpen::Gone } else { NotOpen::Opening(Opening::default()) }
 }
 
 fn not_remembered(what: &str, error: &WriteError) -> ApiError {

@@ -9,6 +9,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_store::Holder;
@@ -18,12 +19,14 @@ use uuid::Uuid;
 
 use super::finder::WantedPool;
 use super::spares::Spares;
+pub use directory::{Directory, ToWrite, Written};
 use file::{ReadError, VERSION};
 pub use file::{WriteError, replace, way_out};
 use lock::{Lock, LockError};
 pub use machine::Machine;
 use unwritten::unwritten;
 
+mod directory;
 mod file;
 mod lock;
 mod machine;
@@ -173,7 +176,7 @@ pub enum OpenError {
 
 /// The directory, locked for this process.
 pub struct StateDir {
-    path: PathBuf,
+    directory: Arc<Directory>,
     /// What is known, and in the file if that could be written.
     pub node: NodeState,
     /// The machine that it was used on before, if that was another one.
@@ -182,7 +185,10 @@ pub struct StateDir {
     written: NodeState,
     /// Why the file could not be written when that was tried last.
     failure: Option<WriteError>,
-    lock: Lock,
+    /// Writes so far.
+    writes: u64,
+    /// The newest of them of which it is known what came of it.
+    noted: u64,
 }
 
 impl StateDir {
@@ -200,7 +206,9 @@ impl StateDir {
         let used_before_on = node.machine.clone().filter(|before| here.is_another_than(before));
         let machine = here.with_what_is_known_of(node.machine.as_ref());
         let written = node.clone();
-        let mut dir = StateDir { path: path.to_owned(), node, used_before_on, written, failure: None, lock };
+        let directory = Arc::new(Directory::new(path.to_owned(), lock));
+        let mut dir =
+            StateDir { directory, node, used_before_on, written, failure: None, writes: 0, noted: 0 };
         dir.change(|node| {
             node.starts += 1;
             node.machine = Some(machine);
@@ -249,14 +257,32 @@ impl StateDir {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self) -> Result<(), &WriteError> {
-        let written = self.have_directory().and_then(|()| file::write(&self.path, &self.node));
+        if let Some(written) = self.begin_write().write() {
+            self.note(written);
+        }
+        self.failure.as_ref().map_or(Ok(()), Err)
+    }
+
+    /// What is to be in the file now. [`Self::note`] has to hear what comes of writing that.
+    pub fn begin_write(&mut self) -> ToWrite {
+        self.writes += 1;
+        let (directory, node) = (self.directory.clone(), self.node.clone());
+        ToWrite { directory, node, number: self.writes, has_failed: self.failure.is_some() }
+    }
+
+    /// Takes note of what came of a write, unless that of a newer one is known.
+    pub fn note(&mut self, Written { node, number, result }: Written) {
+        if number < self.noted {
+            return;
+        }
+        self.noted = number;
         let was_written = self.failure.is_none();
-        match written {
+        match result {
             Ok(()) => {
-                self.written = self.node.clone();
+                self.written = node;
                 self.failure = None;
                 if !was_written {
-                    tracing::info!("{} is written again", file::file_in(&self.path).display());
+                    tracing::info!("{} is written again", self.file().display());
                 }
             }
             Err(error) => {
@@ -266,42 +292,16 @@ impl StateDir {
                 self.failure = Some(error);
             }
         }
-        self.failure.as_ref().map_or(Ok(()), Err)
     }
 
-    /// What could not be written when that was tried last is tried again, and so is what has gone
-    /// since.
-    pub fn write_again(&mut self) {
-        if self.failure.is_some() || !self.lock.is_at(&self.path) || !self.file().exists() {
-            let _ = self.write();
-        }
-    }
-
-    /// One that is gone is made again: what it said is known. One that is in its place is taken if
-    /// it is nobody else's.
-    fn have_directory(&mut self) -> Result<(), WriteError> {
-        if self.lock.is_at(&self.path) {
-            return Ok(());
-        }
-        let made = fs::create_dir_all(&self.path);
-        made.map_err(|source| WriteError::Os { path: file::file_in(&self.path), source })?;
-        let lock = Lock::try_take(&self.path).map_err(WriteError::Lock)?;
-        let found = file::read(&self.path).map_err(WriteError::Read)?;
-        if found.is_some_and(|found| found.uuid != self.node.uuid) {
-            return Err(WriteError::OtherNode { path: file::file_in(&self.path) });
-        }
-        self.lock = lock;
-        Ok(())
-    }
-
-    /// The directory, if it is still the one that is locked for this process.
-    pub fn path(&self) -> Option<&Path> {
-        self.lock.is_at(&self.path).then_some(&*self.path)
+    /// The directory.
+    pub fn directory(&self) -> &Arc<Directory> {
+        &self.directory
     }
 
     /// The file.
     pub fn file(&self) -> PathBuf {
-        file::file_in(&self.path)
+        file::file_in(self.directory.path())
     }
 
     /// What is to be known of a file that cannot be written: why, what it does not say, what is

@@ -47,3 +47,14 @@ fn a_file_is_told_from_another_in_its_place() {
     assert_ne!(machine.lasting_identity(&path), before);
     assert_eq!(machine.lasting_identity(&other), None);
 }
+
+#[test]
+fn a_file_is_told_by_when_it_was_made_where_the_file_system_knows_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("0.img");
+    fs::write(&path, "one").unwrap();
+    let found = fs::metadata(&path).unwrap();
+    let said = Machine::below(dir.path()).lasting_identity(&path).unwrap();
+    assert_eq!(said.contains("made at"), found.created().is_ok(), "{said}");
+    assert!(said.starts_with(&format!("inode {}", found.ino())), "{said}");
+}

@@ -160,6 +160,26 @@ pub fn below(text: &str) -> String {
     wrapped(text, WIDTH - INDENT).iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
 }
 
+/// The text with its words cut that have no room on a line: behind a comma where that is possible.
+pub fn cut_below(text: &str) -> String {
+    let words = |line: &str| {
+        let words = line.split_whitespace().map(|word| pieces(word, WIDTH - INDENT).join(" "));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(words).collect::<Vec<_>>().join("\n")
+}
+
+fn pieces(word: &str, max: usize) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::new(), word);
+    while let Some((room, _)) = rest.char_indices().nth(max) {
+        let end = rest[..room].rfind(',').map_or(room, |comma| comma + 1);
+        pieces.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    pieces.push(rest);
+    pieces
+}
+
 /// Two columns: what, and its value. A value with a word that has no room beside its title stands
 /// below it.
 pub fn sheet(rows: Vec<(&str, String)>) -> String {

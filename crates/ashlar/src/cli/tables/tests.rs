@@ -245,10 +245,15 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
     let closed = Pool { states: vec!["unavailable".to_owned()], ..worst_pool() };
     let happening = ashlar_control::types::Happening {
         kind: "pool_state_entered".to_owned(),
-        message: format!("pool '{}' is read-only: {}", long_name(), "why ".repeat(50)),
+        message: format!(
+            "pool '{}' is read-only: {} {{{}}}",
+            long_name(),
+            "why ".repeat(50),
+            "\"a\":1,".repeat(50)
+        ),
         ..Default::default()
     };
-    let told = Event { seq: 1, time: "2026-01-31T12:00:00.000Z".to_owned(), what: happening };
+    let told = Event { seq: 1_764_111_111_111, time: "2026-01-31T12:00:00.000Z".to_owned(), what: happening };
     let host = ashlar_control::types::Host {
         nqn: long_nqn(),
         host_id: "11111111-2222-3333-4444-555555555555".to_owned(),
@@ -306,4 +311,11 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         text.contains(&format!("subsystem  {}", long_nqn())),
         "its name stands beside its title:\n{text}"
     );
+}
+
+#[test]
+fn drives_that_are_no_members_any_more_are_not_counted() {
+    let drive = |state: &str| PoolDrive { states: vec![state.to_owned()], ..PoolDrive::default() };
+    let drives = ["online", "released", "absent", "returned"].map(drive).to_vec();
+    assert_eq!(members(&Pool { drives, ..Pool::default() }), 2);
 }

@@ -11,7 +11,9 @@ use ashlar_control::types::{
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{
+    DriveContent, DriveReading, Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal,
+};
 use futures_util::future::join_all;
 
 use super::super::bay::name_the_same;
@@ -215,6 +217,7 @@ impl Shared {
         self.check_available(&pool).await?;
         let name = self.member_called(&pool, &request.drive, |_| true).await?;
         let drive = self.node.drive_named(&pool, &name).await.map_err(api_error)?;
+        self.node.may_fail_drive(&pool, &name, request.force).await.map_err(api_error)?;
         self.consent_to_fail(consent, &pool, &drive).await?;
         let report = self.node.fail_drive(&pool, name, request.force).await.map_err(api_error)?;
         Ok(self.pool(&report))
@@ -232,6 +235,7 @@ impl Shared {
         let drive = self.node.drive_named(&pool, &name).await.map_err(api_error)?;
         // Of one that is released nothing is left but its name.
         if removal == Removal::Begin && drive.status.condition != DriveCondition::Released {
+            self.node.may_remove_drive(&pool, &name).await.map_err(api_error)?;
             consent.check(|| consent::removal(&pool, &drive))?;
         }
         let member = drive.status.uuid;
@@ -400,13 +404,25 @@ impl Shared {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
-        if consent == Consent::Missing {
-            let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
-            consent.check(|| consent::clearing(&held))?;
-        }
+        let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
+        check_label(&held, request.force)?;
+        consent.check(|| consent::clearing(&held))?;
         let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
         self.finder.look_again();
         Ok(convert::drive_info(&reading))
+    }
+}
+
+/// Refuses a drive that has no label to be cleared, before anybody is asked whether it may be.
+fn check_label(held: &DriveReading, force: bool) -> Result<(), ApiError> {
+    let spec = &held.facts.spec;
+    match &held.content {
+        DriveContent::Blank => {
+            let message = format!("{spec} carries no label: it is free, and there is nothing to clear");
+            Err(ApiError::new(ErrorKind::Conflict, "no_label", message))
+        }
+        DriveContent::Foreign(what) if !force => Err(api_error(NodeError::holds_foreign(spec, what))),
+        _ => Ok(()),
     }
 }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 use ashlar_volume::Table;
 use uuid::Uuid;
 
+use super::super::apart::apart;
 use super::super::namespaces::{self, NamespaceState, Namespaces, pool_uuid};
-use super::super::state::{NodeState, StateDir};
+use super::super::state::{Directory, NodeState, StateDir};
 use super::Shared;
 
 /// How long changes are gathered before they are written.
@@ -46,12 +47,12 @@ impl Remembered {
     }
 
     /// Writes what is to be remembered, if that is not what is.
-    fn keep(&mut self, directory: Option<&Path>, now: Namespaces) {
+    fn keep(&mut self, directory: &Directory, now: Namespaces) {
         if now == self.written && !self.has_failed {
             return;
         }
         // A directory that has gone is made again with its first file.
-        let Some(directory) = directory else { return self.has_failed = true };
+        let Some(directory) = directory.path_if_there() else { return self.has_failed = true };
         match namespaces::write(directory, self.node, &now) {
             Ok(()) => (self.written, self.has_failed) = (now, false),
             Err(error) => {
@@ -89,8 +90,12 @@ impl Shared {
     /// Remembers the namespaces of open pools whenever they have changed: for as long as it is
     /// polled.
     pub(super) async fn keep_namespaces(self: Arc<Self>) {
+        let mut seen = 0;
         loop {
-            let seen = self.remember_namespaces();
+            let shared = self.clone();
+            if let Ok(done) = apart("namespaces", move || shared.remember_namespaces()) {
+                seen = done.await.unwrap_or(seen);
+            }
             let _ = tokio::time::timeout(LOOK_INTERVAL, self.node.table().changed(seen)).await;
             tokio::time::sleep(GATHERED).await;
         }
@@ -102,9 +107,12 @@ impl Shared {
         if remembered.is_over {
             return self.node.table().open_pools().0;
         }
-        let memory = self.memory();
-        let (generation, now) = to_remember(self.node.table(), memory.node(), &remembered.written);
-        remembered.keep(memory.directory(), now);
+        let (directory, generation, now) = {
+            let memory = self.memory();
+            let (generation, now) = to_remember(self.node.table(), memory.node(), &remembered.written);
+            (memory.directory(), generation, now)
+        };
+        remembered.keep(&directory, now);
         generation
     }
 

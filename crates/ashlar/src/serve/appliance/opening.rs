@@ -180,7 +180,7 @@ impl Shared {
             let Some((name, why)) = self.why_not_open(pool) else { return Ok(()) };
             let goes_on = match &why {
                 NotOpen::Opening(opening) => !matches!(opening.stage(), OpeningStage::Waiting(_)),
-                NotOpen::Unavailable(_) | NotOpen::Stopped(_) => false,
+                NotOpen::Unavailable(_) | NotOpen::Stopped(_) | NotOpen::Gone => false,
             };
             if !goes_on || begun.elapsed() >= READING_MAX {
                 return Err(not_open(&name, &why));
@@ -302,6 +302,7 @@ fn not_open(name: &str, why: &NotOpen) -> ApiError {
             "it opens by itself once enough of its drives are there; ashlar pool export forgets it",
         ),
         NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
+        NotOpen::Gone => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message),
     }
 }
 

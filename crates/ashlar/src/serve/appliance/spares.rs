@@ -96,8 +96,8 @@ impl Shared {
     async fn take_spare(&self, uuid: &str) {
         let _changing = self.changing.lock().await;
         let Ok(report) = self.node.report(uuid).await else { return };
-        self.settle_taking(uuid, &report);
-        if report.status.halted.is_some() {
+        let settled = self.settle_taking(uuid, &report).await;
+        if settled.is_err() || report.status.halted.is_some() {
             return;
         }
         let lost = lost_members(&report);
@@ -124,34 +124,41 @@ impl Shared {
         self.memory().spare_is_refused(spec, error);
     }
 
-    /// Refuses a spare whose name leads to another drive by now.
+    /// Refuses a spare that is gone, or whose name leads to another drive by now.
     async fn check_is_still(&self, uuid: &str, pool: &str, spec: &str) -> Result<(), ApiError> {
         let now = identity_of(spec).await?;
         let is_still = |known: &PoolState| known.spares.is_still(spec, now.as_deref());
         if self.memory().pool(uuid).is_none_or(is_still) {
             return Ok(());
         }
+        let forgets = format!("ashlar pool spare remove {pool} {spec} forgets it");
+        if is_gone(spec).await? {
+            let message = format!("{spec} is gone, and is taken once it is back: {forgets}");
+            return Err(ApiError::new(ErrorKind::Conflict, "drive", message));
+        }
         let what = if now.is_some() { "another drive than" } else { "nothing that can be told for" };
         let message = format!(
-            "{spec} leads to {what} the one that became a spare, and is left alone: ashlar pool spare \
-             remove {pool} {spec} forgets it, and ashlar pool spare add takes what is to be a spare now"
+            "{spec} leads to {what} the one that became a spare, and is left alone: {forgets}, and \
+             ashlar pool spare add takes what is to be a spare now"
         );
         Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
     }
 
     /// What was being taken, by this daemon or one that was killed, is a member now, or waits as
     /// before.
-    fn settle_taking(&self, uuid: &str, report: &PoolReport) {
-        let Some(Taking { spec, .. }) = self.memory().pool(uuid).and_then(|pool| pool.spares.taking.clone())
-        else {
-            return;
-        };
-        let is_member = |drive: &DriveReport| {
-            let facts = drive.facts.as_ref();
-            facts.is_some_and(|facts| facts.spec == spec || name_the_same(&facts.spec, &spec))
-        };
-        let taken = report.drives.iter().any(is_member);
+    ///
+    /// # Errors
+    /// When the drives do not say which of them it is.
+    async fn settle_taking(&self, uuid: &str, report: &PoolReport) -> Result<(), ApiError> {
+        let spares = self.memory().pool(uuid).map(|pool| pool.spares.clone()).unwrap_or_default();
+        let Some(Taking { spec, .. }) = spares.taking else { return Ok(()) };
+        let identity = spares.identities.get(&spec).cloned();
+        let facts = report.drives.iter().filter_map(|drive| drive.facts.as_ref());
+        let members: Vec<String> = facts.map(|facts| facts.spec.clone()).collect();
+        let is_member = move || is_among(&members, &spec, identity.as_deref());
+        let taken = distinct::ask_drives(is_member).await?;
         self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None });
+        Ok(())
     }
 }
 
@@ -167,8 +174,26 @@ fn lasting_name(spec: &str, known: &Snapshot) -> Option<String> {
 
 /// What tells a drive from others.
 async fn identity_of(spec: &str) -> Result<Option<String>, ApiError> {
-    let Some(path) = path_of(spec) else { return Ok(None) };
-    distinct::ask_drives(move || Machine::default().lasting_identity(&path)).await
+    let spec = spec.to_owned();
+    distinct::ask_drives(move || identity_at(&spec)).await
+}
+
+fn identity_at(spec: &str) -> Option<String> {
+    Machine::default().lasting_identity(&path_of(spec)?)
+}
+
+async fn is_gone(spec: &str) -> Result<bool, ApiError> {
+    let Some(path) = path_of(spec) else { return Ok(false) };
+    distinct::ask_drives(move || matches!(path.try_exists(), Ok(false))).await
+}
+
+/// Whether one of the members is the drive that was called `spec` when that told it from others.
+/// The name alone counts only where nothing else tells.
+fn is_among(members: &[String], spec: &str, identity: Option<&str>) -> bool {
+    members.iter().any(|member| match identity.zip(identity_at(member)) {
+        Some((identity, member)) => identity == member,
+        None => name_the_same(member, spec),
+    })
 }
 
 /// Members that are lost and not restored yet, and for which no drive was added.
@@ -179,3 +204,6 @@ fn lost_members(report: &PoolReport) -> Vec<String> {
     };
     report.drives.iter().filter(is_lost).map(|drive| drive.status.uuid.to_string()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@ use crate::logging;
 
 /// How long a change waits for a pool that has been stopped to let go of its drives.
 const LET_GO_MAX: Duration = Duration::from_secs(10);
+/// How long the end of the daemon waits to be noted.
+const NOTE_MAX: Duration = Duration::from_secs(5);
 
 /// What is known of pools whose work has ended the daemon; nothing, if all are to be opened.
 pub(super) fn deaths(config: &Config) -> Deaths {
@@ -27,7 +29,7 @@ pub(super) fn deaths(config: &Config) -> Deaths {
     }
     let last_words = deaths.clone();
     logging::tell_of_the_end(move |pool| {
-        if let Err(error) = last_words.note(pool) {
+        if let Err(error) = last_words.note_within(pool, NOTE_MAX) {
             let file = last_words.path().display();
             logging::print(&format!(
                 "the end that comes now cannot be noted in {file}: {error}; it is the work of pool \

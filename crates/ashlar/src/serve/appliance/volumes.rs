@@ -2,7 +2,7 @@
 
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
 use ashlar_control::{ApiError, Consent, ErrorKind};
-use ashlar_volume::{AccessChange, AccessList, NodeError, VolumeReport};
+use ashlar_volume::{AccessChange, AccessList, NodeError, VolumeReport, check_volume_size};
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
@@ -37,13 +37,7 @@ impl Shared {
         self.check_available(&pool).await?;
         let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
-        // All of it or nothing.
-        if let Some(is_protected) = request.write_protected {
-            self.consent_to_protect(consent, &before, is_protected)?;
-        }
-        if let Some(bytes) = request.size_bytes {
-            self.consent_to_resize(consent, &before, bytes)?;
-        }
+        self.consent_to_change(consent, &before, &request)?;
         if let Some(is_protected) = request.write_protected {
             let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
             report = Some(protected.map_err(api_error)?);
@@ -64,6 +58,23 @@ impl Shared {
             )
         };
         report.as_ref().map(convert::volume).ok_or_else(nothing)
+    }
+
+    /// To all of it or to nothing.
+    fn consent_to_change(
+        &self,
+        consent: Consent,
+        before: &VolumeReport,
+        request: &ChangeVolume,
+    ) -> Result<(), ApiError> {
+        if let Some(bytes) = request.size_bytes {
+            let is_protected = request.write_protected.unwrap_or(before.write_protected);
+            check_size(before, bytes, is_protected).map_err(api_error)?;
+        }
+        if let Some(is_protected) = request.write_protected {
+            self.consent_to_protect(consent, before, is_protected)?;
+        }
+        request.size_bytes.map_or(Ok(()), |bytes| self.consent_to_resize(consent, before, bytes))
     }
 
     pub(super) async fn delete_volume(
@@ -121,4 +132,14 @@ impl Shared {
         };
         report.volumes.iter().find(|found| found.name == volume).cloned().ok_or_else(missing)
     }
+}
+
+/// Refuses a size before anybody is asked whether what lies beyond it may be lost.
+fn check_size(volume: &VolumeReport, size_bytes: u64, is_protected: bool) -> Result<(), NodeError> {
+    check_volume_size(size_bytes)?;
+    if size_bytes < volume.size_bytes && is_protected {
+        let VolumeReport { pool, name, .. } = volume;
+        return Err(NodeError::ShrinksProtected { volume: format!("{pool}/{name}") });
+    }
+    Ok(())
 }

@@ -152,3 +152,18 @@ fn marks_that_a_proper_end_has_left_or_that_say_nothing_do_not_count() {
     deaths.note_cut_openings();
     assert!(deaths.read().unwrap().is_empty() && deaths.marks().is_empty());
 }
+
+/// A pipe that nobody reads: whoever opens it waits for ever, as on a file system that hangs.
+#[test]
+fn a_file_that_hangs_keeps_neither_the_last_words_nor_whoever_asks_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &deaths.path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let error = deaths.note_within(POOL, Duration::from_millis(1)).unwrap_err();
+    assert!(error.to_string().contains("hangs"), "{error}");
+    let writing = deaths.clone();
+    thread::spawn(move || writing.forget_all());
+    while !deaths.unwritten().all {}
+    assert!(deaths.warning().is_none());
+}

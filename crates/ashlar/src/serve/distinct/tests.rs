@@ -55,3 +55,19 @@ async fn links_to_one_file_are_one_drive_and_other_files_are_not() {
         assert!(error.body.message.contains("0.img and") && error.body.message.contains(other), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_file_that_is_still_to_be_made_is_one_drive_however_it_is_spelt() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("deeper")).unwrap();
+    let named = |name: &str| Named::wanted(&format!("file:{}/{name},size=16MiB", dir.path().display()));
+    check_distinct(vec![named("0.img"), named("1.img"), named("deeper/0.img")]).await.unwrap();
+    for other in ["0.img", "./0.img", "deeper/../0.img"] {
+        let error = check_distinct(vec![named("0.img"), named(other)]).await.unwrap_err();
+        assert_eq!(error.body.code, "same_drive");
+        assert!(
+            error.body.message.contains(&format!("and file:{}/{other} are", dir.path().display())),
+            "{error}"
+        );
+    }
+}

@@ -10,10 +10,11 @@ use std::{fs, io};
 
 use ashlar_block::SECTOR_BYTES;
 use ashlar_drive::{DRIVE_BYTES_MIN, DriveMark, Peek};
-use ashlar_store::format::superblock::{Superblock, SuperblockError};
+use ashlar_store::format::superblock::SuperblockError;
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify;
 
+use super::copies::{first_copy, second_copy};
 use super::look::Message;
 use super::missed::{self, Missed};
 use super::table::{Content, Label, Place};
@@ -130,10 +131,9 @@ fn try_read_label(path: &Path) -> io::Result<Content> {
     if peek.size_bytes() < DRIVE_BYTES_MIN {
         return Ok(Content::Foreign);
     }
-    let decode = |offset: u64| Ok::<_, io::Error>(Superblock::decode(&peek.read(offset, SECTOR_BYTES)?));
-    let label = match decode(Superblock::FIRST_OFFSET)? {
+    let label = match first_copy(&peek)? {
         Err(SuperblockError::Absent) => return Ok(Content::Foreign),
-        Err(_) => decode(Superblock::second_offset(peek.size_bytes()))?,
+        Err(_) => second_copy(&peek)?,
         label => label,
     };
     Ok(label.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))

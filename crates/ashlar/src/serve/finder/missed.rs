@@ -4,11 +4,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use ashlar_block::SECTOR_BYTES;
 use ashlar_drive::{DRIVE_BYTES_MIN, DeviceNumber, DriveMark, DriveSpec, Peek};
-use ashlar_store::format::superblock::{Superblock, SuperblockError};
+use ashlar_store::format::superblock::SuperblockError;
 use ashlar_volume::DriveContent;
 
+use super::copies::{first_copy, second_copy};
 use super::table::Label;
 
 /// Why no member is there.
@@ -78,12 +78,11 @@ fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
             if peek.size_bytes() == 0 { "nothing: it has no size" } else { "too little to be a drive" };
         return Ok((DriveContent::Foreign(what.to_owned()), None));
     }
-    let decode = |offset| Ok::<_, io::Error>(Superblock::decode(&peek.read(offset, SECTOR_BYTES)?));
-    let first = match decode(Superblock::FIRST_OFFSET)? {
+    let first = match first_copy(&peek)? {
         Ok(superblock) => return Ok((DriveContent::Member(Box::new(superblock)), None)),
         Err(error) => error,
     };
-    let second = decode(Superblock::second_offset(peek.size_bytes()))?;
+    let second = second_copy(&peek)?;
     let label = second.as_ref().ok().map(Label::of);
     if first != SuperblockError::Absent || label.is_some() {
         return Ok((DriveContent::Damaged(first), label));

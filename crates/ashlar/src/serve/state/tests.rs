@@ -11,6 +11,12 @@ fn clear(directory: &Path) {
     fs::remove_dir(directory.join("node.toml.new")).unwrap();
 }
 
+fn write_again(dir: &mut StateDir) {
+    if let Some(written) = dir.begin_write().write_if_missing() {
+        dir.note(written);
+    }
+}
+
 fn pool(name: &str) -> PoolState {
     let (name, uuid) = (name.to_owned(), name.to_owned());
     PoolState { name, uuid, volatile: false, drives: Vec::new(), spares: Spares::default() }
@@ -105,7 +111,7 @@ fn a_node_is_served_by_its_file_where_none_can_be_written_and_all_is_written_lat
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
     clear(directory.path());
-    dir.write_again();
+    write_again(&mut dir);
     assert_eq!((dir.warning(), dir.unwritten_of("tank").len()), (None, 0));
     drop(dir);
     let node = StateDir::open(directory.path()).unwrap().node;
@@ -152,7 +158,7 @@ fn a_number_that_is_given_out_again_while_its_return_is_unwritten_stays_noted() 
     dir.take_back_nsids(2);
     dir.note_nsids_durably(3).unwrap();
     clear(directory.path());
-    dir.write_again();
+    write_again(&mut dir);
     drop(dir);
     assert_eq!(StateDir::open(directory.path()).unwrap().node.nsid_high, 3);
 }
@@ -199,7 +205,37 @@ fn a_directory_of_another_node_in_its_place_is_left_alone() {
     assert_eq!(file::read(&path).unwrap().unwrap().uuid, other_uuid);
     fs::rename(&path, &other).unwrap();
     fs::rename(&aside, &path).unwrap();
-    dir.write_again();
+    write_again(&mut dir);
     assert_eq!(dir.warning(), None);
     assert_eq!(file::read(&path).unwrap().unwrap().nsid_high, 7);
+}
+
+#[test]
+fn a_write_that_comes_late_changes_nothing_of_what_a_newer_one_has_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    let late = dir.begin_write();
+    dir.change(|node| node.nsid_high = 7);
+    assert!(late.write().is_none());
+    assert_eq!(file::read(directory.path()).unwrap().unwrap().nsid_high, 7);
+}
+
+#[test]
+fn an_outcome_that_is_heard_of_late_hides_none_of_a_newer_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    let early = dir.begin_write().write().unwrap();
+    obstruct(directory.path());
+    dir.change(|node| node.nsid_high = 7);
+    dir.note(early);
+    assert!(dir.warning().unwrap().contains("namespace numbers up to 7"));
+}
+
+#[test]
+fn a_file_is_written_again_only_if_it_is_missing_or_could_not_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut dir = StateDir::open(directory.path()).unwrap();
+    assert!(dir.begin_write().write_if_missing().is_none());
+    fs::remove_file(file_in(directory.path())).unwrap();
+    assert!(dir.begin_write().write_if_missing().is_some());
 }

@@ -57,7 +57,7 @@ fn a_file_that_says_nothing_keeps_no_node_from_starting_and_is_written_anew() {
     let before = table.nsid_high();
     let mut remembered = Remembered::shown(directory.path(), &state, &table);
     assert_eq!((table.nsid_high(), remembered.written.len()), (before, 0));
-    remembered.keep(state.path(), [(TANK, Vec::new())].into());
+    remembered.keep(state.directory(), [(TANK, Vec::new())].into());
     let read = namespaces::read(directory.path(), state.node.uuid).expect("it is whole");
     assert_eq!(read.keys().collect::<Vec<_>>(), [&TANK]);
 }
@@ -68,10 +68,10 @@ fn a_file_that_cannot_be_written_is_tried_again() {
     let mut remembered = Remembered::shown(directory.path(), &state, &table_of(&state));
     let beside = directory.path().join("namespaces.json.new");
     std::fs::create_dir(&beside).expect("room");
-    remembered.keep(state.path(), Namespaces::new());
+    remembered.keep(state.directory(), Namespaces::new());
     assert!(remembered.has_failed);
     std::fs::remove_dir(&beside).expect("it is empty");
-    remembered.keep(state.path(), Namespaces::new());
+    remembered.keep(state.directory(), Namespaces::new());
     let read = namespaces::read(directory.path(), state.node.uuid).expect("it is whole");
     assert_eq!((remembered.has_failed, read.len()), (false, 0));
 }

@@ -1,0 +1,30 @@
+//! The two copies of a drive's label.
+
+use std::io;
+
+use ashlar_block::SECTOR_BYTES;
+use ashlar_drive::Peek;
+use ashlar_store::format::superblock::{Superblock, SuperblockError};
+
+/// What a sector holds that is to be a label.
+type Decoded = Result<Superblock, SuperblockError>;
+
+/// The copy that counts.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn first_copy(peek: &Peek) -> io::Result<Decoded> {
+    copy_at(peek, Superblock::FIRST_OFFSET)
+}
+
+/// The copy that counts where the first one is damaged.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn second_copy(peek: &Peek) -> io::Result<Decoded> {
+    copy_at(peek, Superblock::second_offset(peek.size_bytes()))
+}
+
+fn copy_at(peek: &Peek, offset: u64) -> io::Result<Decoded> {
+    Ok(Superblock::decode(&peek.read(offset, SECTOR_BYTES)?))
+}
