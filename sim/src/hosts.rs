@@ -202,7 +202,6 @@ impl Run {
             // Drives kept it waiting in the middle of a beat, and it has written no root yet by
             // which it could tell.
             Err(OpenError::Unsure) if self.plan.has_stalls() => {}
-            Err(OpenError::InUse { .. }) if self.plan.may_show_late_beats() && !self.spared => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }

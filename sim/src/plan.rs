@@ -303,13 +303,6 @@ impl Plan {
         self.stall_once_in > 0 || self.stall_moment > 0 || self.hangs
     }
 
-    /// Whether a drive may hang while the pool is opened, until after it is claimed, and show then
-    /// what a cut of power has left there alone: a newer beat of the start before, which cannot be
-    /// told from a sign of life.
-    pub fn may_show_late_beats(&self) -> bool {
-        self.beats && self.hangs
-    }
-
     /// Whether a write of these blocks must be there whole after a crash, or not at all.
     pub fn is_atomic(&self, blocks: &Range<u64>) -> bool {
         let boundary = u64::from(ATOMIC_BOUNDARY_BYTES) / BLOCK_BYTES as u64;

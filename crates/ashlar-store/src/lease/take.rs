@@ -60,8 +60,9 @@ pub(crate) async fn take<W: World>(
 ) -> Result<Taken, OpenError> {
     let members = &chosen.members;
     let began = world.now();
-    let before = look(world, members).await;
-    let last = last_before(&before, holder);
+    let mut before = look(world, members).await;
+    let last = last_before(&before, holder).cloned();
+    let last = last.as_ref();
     let own = beat_after(last, world, holder, chosen.root.pool);
     let is_ours = match last {
         Some(last) => last.holder == holder.id,
@@ -70,8 +71,8 @@ pub(crate) async fn take<W: World>(
     };
     if let Some(last) = last.filter(|last| last.is_open && !is_ours) {
         tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
-        world.sleep(WATCH).await;
-        if news(&before, &look(world, members).await).next().is_some() {
+        let (_, after) = watch(world, members, &mut before, |_, _| true).await;
+        if news(&before, &after).next().is_some() {
             return Err(OpenError::InUse { holder: last.holder_name.clone() });
         }
     }
@@ -80,13 +81,49 @@ pub(crate) async fn take<W: World>(
     if is_ours && world.now().since(began) < LEASE {
         return Ok(Taken { own, at: began });
     }
-    world.sleep(WATCH).await;
-    let at = world.now();
+    let is_strange = |nth: usize, seen: &Beat| !taken[nth] && view(&own, Some(seen)) != View::Ours;
+    let (at, after) = watch(world, members, &mut before, is_strange).await;
     let needed = looks_wanted(parity, takes_part(&chosen.root)).min(members.len());
     let claim = Claim { own: &own, before: &before, taken: &taken, needed };
-    settle(&claim, &look(world, members).await)?;
+    settle(&claim, &after)?;
     has_stayed(world, chosen).await?;
     Ok(Taken { own, at })
+}
+
+/// The beats after [`WATCH`], and when the look at them began.
+///
+/// A drive that could not be read before may show then what a crash has left on it alone, newer
+/// than what the others have. That is no sign of life yet: it is added to `before`, and whoever is
+/// alive changes it in another [`WATCH`]. Only beats that are `strange` count so.
+async fn watch<W: World>(
+    world: &W,
+    members: &[FoundDrive<W::Device>],
+    before: &mut [Option<Beat>],
+    strange: impl Fn(usize, &Beat) -> bool,
+) -> (Nanos, Vec<Option<Beat>>) {
+    loop {
+        world.sleep(WATCH).await;
+        let at = world.now();
+        let after = look(world, members).await;
+        let late = late_beats(before, &after, &strange);
+        if late.is_empty() {
+            return (at, after);
+        }
+        late.into_iter().for_each(|nth| before[nth].clone_from(&after[nth]));
+    }
+}
+
+/// Which drives could not be read before, and show what is newer than what the others had then.
+fn late_beats(
+    before: &[Option<Beat>],
+    after: &[Option<Beat>],
+    strange: impl Fn(usize, &Beat) -> bool,
+) -> Vec<usize> {
+    let is_late = |nth: &usize| {
+        let seen = after[*nth].as_ref().filter(|seen| before[*nth].is_none() && strange(*nth, seen));
+        seen.is_some_and(|seen| is_newer(seen, before))
+    };
+    (0..before.len()).filter(is_late).collect()
 }
 
 /// The beat of whoever had the pool last. Of several that wanted it at once and were refused it,

@@ -67,6 +67,27 @@ fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
 }
 
+/// Seed 795: a crash had left a newer beat on a drive alone, which hung until the pool had been
+/// claimed. The pool was refused because it was open on another machine, which was this one, a
+/// start before. Whoever is alive goes on beating: one more watch tells.
+#[test]
+fn a_newer_beat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() {
+    let (own, old, newer) = (beat(5, 50, 0), beat(4, 40, 20), beat(4, 40, 24));
+    let taken = [true, true, false];
+    let is_strange = |nth: usize, seen: &Beat| !taken[nth] && *seen != own;
+    let mut before = [Some(old.clone()), Some(old.clone()), None];
+    let after = |late: &Beat| [Some(own.clone()), Some(own.clone()), Some(late.clone())];
+    assert!(late_beats(&before, &after(&old), is_strange).is_empty(), "as old as the others");
+    assert!(late_beats(&before, &after(&own), is_strange).is_empty(), "the claim came late");
+    assert_eq!(late_beats(&before, &after(&newer), is_strange), [2]);
+    before[2] = Some(newer.clone());
+    assert!(late_beats(&before, &after(&newer), is_strange).is_empty());
+    let claim = Claim { own: &own, before: &before, taken: &taken, needed: 2 };
+    assert!(settle(&claim, &after(&newer)).is_ok());
+    let settled = settle(&claim, &after(&beat(4, 40, 25)));
+    assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
+}
+
 #[test]
 fn of_two_that_wanted_it_at_once_each_is_known_by_its_own_beats() {
     let known = [Some(beat(5, 50, 9)), Some(beat(5, 51, 0))];
