@@ -50,7 +50,7 @@ const WATCH: Duration = Duration::from_secs(8);
 /// without a look of its own.
 const DOUBT: Duration = WATCH;
 /// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt,
-/// writes nothing for [`WATCH`], and then with the next beat but one.
+/// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);

@@ -187,8 +187,8 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
     }
 
     async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {
-        let place = self.place(host, nsid)?;
-        self.at_home(place, move |home| home.set_write_protected(place, protected)).await
+        let (place, host) = (self.place(host, nsid)?, host.clone());
+        self.at_home(place, move |home| home.set_write_protected(place, host, protected)).await
     }
 }
 

@@ -130,7 +130,7 @@ The daemon keeps its newest 1024 events, from its start on.")]
         /// Go on with what happens from now on, within a second; as JSON an event a line
         #[arg(long)]
         follow: bool,
-        /// Only events with a greater number than this one, which each begins with
+        /// Only events with a number greater than this: the first word of each event
         #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_event_number)]
         after: u64,
     },

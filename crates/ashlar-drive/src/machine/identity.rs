@@ -7,6 +7,9 @@ use std::time::UNIX_EPOCH;
 
 use super::{DeviceNumber, Machine};
 
+/// Between a file's inode and when it was made.
+const MADE_AT: &str = " made at ";
+
 impl Machine {
     /// What tells the drive at `path` from others, also after a restart. `None`: nothing is there,
     /// or nothing tells.
@@ -16,6 +19,17 @@ impl Machine {
             return self.identity_of_device(DeviceNumber::of(found.rdev()));
         }
         found.is_file().then(|| identity_of_file(&found))
+    }
+
+    /// Whether two of these identities are of one drive. When a file was made tells only where both
+    /// say it: file systems and kernels begin to know that.
+    pub fn is_same_drive(one: &str, other: &str) -> bool {
+        let (of_one, of_other) = (one.split_once(MADE_AT), other.split_once(MADE_AT));
+        match (of_one, of_other) {
+            (Some((inode, _)), None) => inode == other,
+            (None, Some((inode, _))) => inode == one,
+            _ => one == other,
+        }
     }
 
     fn identity_of_device(&self, number: DeviceNumber) -> Option<String> {
@@ -50,7 +64,7 @@ fn identity_of_file(found: &fs::Metadata) -> String {
     let made = found.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     let inode = format!("inode {}", found.ino());
     made.map_or(inode.clone(), |made| {
-        format!("{inode} made at {}.{:09}", made.as_secs(), made.subsec_nanos())
+        format!("{inode}{MADE_AT}{}.{:09}", made.as_secs(), made.subsec_nanos())
     })
 }
 

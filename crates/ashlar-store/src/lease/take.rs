@@ -61,69 +61,90 @@ pub(crate) async fn take<W: World>(
     let members = &chosen.members;
     let began = world.now();
     let mut before = look(world, members).await;
-    let last = last_before(&before, holder).cloned();
-    let last = last.as_ref();
-    let own = beat_after(last, world, holder, chosen.root.pool);
-    let is_ours = match last {
+    let is_ours = |last: Option<&Beat>| match last {
         Some(last) => last.holder == holder.id,
         // Only who has made it knows of it.
         None => chosen.root.generation <= MADE_ROOT,
     };
-    if let Some(last) = last.filter(|last| last.is_open && !is_ours) {
+    if let Some(last) = last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last))) {
         tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
-        let (_, after) = watch(world, members, &mut before, |_, _| true).await;
-        if news(&before, &after).next().is_some() {
-            return Err(OpenError::InUse { holder: last.holder_name.clone() });
-        }
+        let holder_name = last.holder_name.clone();
+        watch_others(world, members, &mut before)
+            .await
+            .map_err(|Alive| OpenError::InUse { holder: holder_name })?;
     }
-    let taken = claim(world, members, &own).await;
+    let last = last_before(&before, holder).cloned();
+    let own = beat_after(last.as_ref(), world, holder, chosen.root.pool);
+    let taken = write_claim(world, members, &own).await;
     // Nobody can have begun to write since then. A drive that hung may have taken longer.
-    if is_ours && world.now().since(began) < LEASE {
+    if is_ours(last.as_ref()) && world.now().since(began) < LEASE {
         return Ok(Taken { own, at: began });
     }
-    let is_strange = |nth: usize, seen: &Beat| !taken[nth] && view(&own, Some(seen)) != View::Ours;
-    let (at, after) = watch(world, members, &mut before, is_strange).await;
     let needed = looks_wanted(parity, takes_part(&chosen.root)).min(members.len());
-    let claim = Claim { own: &own, before: &before, taken: &taken, needed };
-    settle(&claim, &after)?;
+    let taken = uphold(world, members, Claim { own, before, taken, needed }).await?;
     has_stayed(world, chosen).await?;
-    Ok(Taken { own, at })
+    Ok(taken)
 }
 
-/// The beats after [`WATCH`], and when the look at them began.
-///
-/// A drive that could not be read before may show then what a crash has left on it alone, newer
-/// than what the others have. That is no sign of life yet: it is added to `before`, and whoever is
-/// alive changes it in another [`WATCH`]. Only beats that are `strange` count so.
-async fn watch<W: World>(
+/// Waits until it is certain that nobody else has the pool or wants it.
+async fn uphold<W: World>(
     world: &W,
     members: &[FoundDrive<W::Device>],
-    before: &mut [Option<Beat>],
-    strange: impl Fn(usize, &Beat) -> bool,
-) -> (Nanos, Vec<Option<Beat>>) {
+    mut claim: Claim,
+) -> Result<Taken, OpenError> {
     loop {
         world.sleep(WATCH).await;
         let at = world.now();
         let after = look(world, members).await;
-        let late = late_beats(before, &after, &strange);
-        if late.is_empty() {
-            return (at, after);
-        }
-        late.into_iter().for_each(|nth| before[nth].clone_from(&after[nth]));
+        let late = claim.adopt_late(&after);
+        check_uncontested(&claim, &after)?;
+        let Some(latest) = late else {
+            return check_seen(&claim, &after).map(|()| Taken { own: claim.own, at });
+        };
+        claim.own = claim_after(claim.own, latest);
+        claim.taken = write_claim(world, members, &claim.own).await;
     }
 }
 
-/// Which drives could not be read before, and show what is newer than what the others had then.
-fn late_beats(
-    before: &[Option<Beat>],
+/// Another machine beats.
+struct Alive;
+
+/// Whether nobody beats on the drives for [`WATCH`].
+async fn watch_others<W: World>(
+    world: &W,
+    members: &[FoundDrive<W::Device>],
+    before: &mut [Option<Beat>],
+) -> Result<(), Alive> {
+    loop {
+        world.sleep(WATCH).await;
+        let after = look(world, members).await;
+        let late = adopt_late(before, &after, |_, _| true);
+        if news(before, &after).next().is_some() {
+            return Err(Alive);
+        }
+        if late.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Adds to `before` what drives show that could not be read before, where it is `strange` and newer
+/// than what the others have. Returns the highest epoch of that, if there is any.
+///
+/// It is no sign of life: a crash may have left it on that drive alone. Whoever is alive changes it
+/// within another [`WATCH`].
+fn adopt_late(
+    before: &mut [Option<Beat>],
     after: &[Option<Beat>],
     strange: impl Fn(usize, &Beat) -> bool,
-) -> Vec<usize> {
+) -> Option<u64> {
     let is_late = |nth: &usize| {
         let seen = after[*nth].as_ref().filter(|seen| before[*nth].is_none() && strange(*nth, seen));
         seen.is_some_and(|seen| is_newer(seen, before))
     };
-    (0..before.len()).filter(is_late).collect()
+    let late: Vec<usize> = (0..before.len()).filter(is_late).collect();
+    late.iter().for_each(|nth| before[*nth].clone_from(&after[*nth]));
+    late.iter().filter_map(|nth| Some(after[*nth].as_ref()?.epoch)).max()
 }
 
 /// The beat of whoever had the pool last. Of several that wanted it at once and were refused it,
@@ -147,6 +168,12 @@ fn beat_after<W: World>(last: Option<&Beat>, world: &W, holder: &Holder, pool: P
         written_at: world.unix_seconds(),
         holder_name: cut(&holder.name, HOLDER_NAME_BYTES_MAX).to_owned(),
     }
+}
+
+/// The next claim of an opening, where an epoch was seen late: it has to be above that, or the
+/// beat would be taken for that of a later opening.
+fn claim_after(own: Beat, latest: u64) -> Beat {
+    Beat { epoch: own.epoch.max(latest.saturating_add(1)), count: own.count + 1, ..own }
 }
 
 fn cut(name: &str, bytes_max: usize) -> &str {
@@ -177,7 +204,7 @@ fn is_newer(beat: &Beat, than: &[Option<Beat>]) -> bool {
 }
 
 /// Writes the claim everywhere. Returns where it was taken.
-async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) -> Vec<bool> {
+async fn write_claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Beat) -> Vec<bool> {
     let write = async |drive: &FoundDrive<W::Device>| {
         // On stable media: no drive is to come back with an epoch that the others have lost.
         let written = write_beat(&drive.device, own, Durability::Stable);
@@ -186,30 +213,45 @@ async fn claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Bea
     join_all(members.iter().map(write)).await
 }
 
-/// What there is to say of a claim.
-struct Claim<'a> {
-    own: &'a Beat,
+/// A claim on a pool.
+struct Claim {
+    own: Beat,
     /// The beats before it.
-    before: &'a [Option<Beat>],
+    before: Vec<Option<Beat>>,
     /// Which drives have said that they have it.
-    taken: &'a [bool],
+    taken: Vec<bool>,
     /// On how many it has to be seen.
     needed: usize,
 }
 
+impl Claim {
+    /// [`adopt_late`], for drives that have not taken the claim.
+    fn adopt_late(&mut self, after: &[Option<Beat>]) -> Option<u64> {
+        let (own, taken) = (&self.own, &self.taken);
+        adopt_late(&mut self.before, after, |nth, seen| !taken[nth] && seen.session != own.session)
+    }
+}
+
 /// Whether nobody else has claimed it since it was looked before, or has written a beat over the
 /// claim: one that was on its way when its machine was stopped, which goes on.
-fn settle(claim: &Claim<'_>, after: &[Option<Beat>]) -> Result<(), OpenError> {
-    let is_ours = |seen: &Beat| view(claim.own, Some(seen)) == View::Ours;
+fn check_uncontested(claim: &Claim, after: &[Option<Beat>]) -> Result<(), OpenError> {
+    // An earlier claim of this opening may stand where a later one has not come.
+    let is_ours = |seen: &Beat| seen.session == claim.own.session;
     // Where it could not be read before, nothing tells how old a beat is that stands where the
     // claim was.
-    let came_over = claim.before.iter().zip(claim.taken).zip(after);
+    let came_over = claim.before.iter().zip(&claim.taken).zip(after);
     let came_over = came_over.filter(|((then, taken), _)| then.is_none() && **taken);
     let came_over = came_over.filter_map(|(_, seen)| seen.as_ref());
-    if let Some(theirs) = came_over.chain(news(claim.before, after)).find(|seen| !is_ours(seen)) {
-        return Err(OpenError::InUse { holder: theirs.holder_name.clone() });
+    match came_over.chain(news(&claim.before, after)).find(|seen| !is_ours(seen)) {
+        Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
+        None => Ok(()),
     }
-    let claimed = after.iter().flatten().filter(|seen| is_ours(seen)).count();
+}
+
+/// Whether the claim stands on as many drives as it has to.
+fn check_seen(claim: &Claim, after: &[Option<Beat>]) -> Result<(), OpenError> {
+    let is_ours = |seen: &&Beat| view(&claim.own, Some(seen)) == View::Ours;
+    let claimed = after.iter().flatten().filter(is_ours).count();
     let needed = claim.needed;
     if claimed < needed { Err(OpenError::Unclaimed { claimed, needed }) } else { Ok(()) }
 }

@@ -10,6 +10,7 @@ use super::{Home, OpenPool};
 use crate::bay::DriveBay;
 use crate::error::NodeError;
 use crate::fuse::{Blown, Fuse};
+use crate::table::Table;
 
 /// A pool that a fault in Ashlar itself has stopped. Its drives are let go of; what was
 /// acknowledged is on them.
@@ -59,7 +60,7 @@ impl<B: DriveBay> Home<B> {
         let done = fuse.guard(work).await;
         if done.is_err() && !self.pools.borrow().contains_key(&uuid) {
             // It was just being closed.
-            self.table.remove_pool(uuid);
+            out_of_service(&self.table, uuid);
         }
         done.map_err(|blown| stopped(name, blown))?
     }
@@ -76,9 +77,7 @@ impl<B: DriveBay> Home<B> {
         let (fuse, name) = (fuse.clone(), name.to_owned());
         self.world.spawn(async move {
             let Some(blown) = fuse.spent().await else { return };
-            // Hosts keep its namespaces, as those of any pool that is not open.
-            table.suspend_pool(uuid);
-            table.remove_health(uuid);
+            out_of_service(&table, uuid);
             if let Some(pool) = pools.borrow_mut().remove(&uuid) {
                 fuse.discard(|| {
                     let volumes = pool.all_volumes();
@@ -90,6 +89,12 @@ impl<B: DriveBay> Home<B> {
             told(StoppedPool { uuid, name, why: blown.why.to_string(), is_let_go: true });
         });
     }
+}
+
+/// Hosts keep the pool's namespaces, as those of any pool that is not open.
+fn out_of_service(table: &Table, uuid: PoolUuid) {
+    table.suspend_pool(uuid);
+    table.remove_health(uuid);
 }
 
 pub(super) fn stopped(pool: String, blown: Blown) -> NodeError {

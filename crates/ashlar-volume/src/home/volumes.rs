@@ -207,37 +207,33 @@ impl<B: DriveBay> Home<B> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
         let formatting = {
             let _changing = pool.changing.lock().await;
-            let volume = self.volume(place).ok_or(Cause::NoSuchVolume)?;
-            if !volume.attributes().access.allows(&host) {
-                return Err(Cause::NoSuchVolume.into());
-            }
-            volume.begin_format()?
+            self.volume_for(place, &host)?.begin_format()?
         };
         formatting.run(lba_bytes).await?;
         self.publish(&pool, place.volume);
         Ok(())
     }
 
-    /// Sets or clears NVMe write protection.
-    pub(crate) async fn set_write_protected(self: Rc<Self>, place: Place, set: bool) -> Result<(), IoError> {
-        self.change_volume(place, async |volume| {
-            volume.change_attributes(|attributes| Attributes { write_protected: set, ..attributes }).await
-        })
-        .await
-    }
-
-    async fn change_volume(
-        &self,
+    /// Sets or clears NVMe write protection, if `host` may still see the volume when its turn
+    /// comes.
+    pub(crate) async fn set_write_protected(
+        self: Rc<Self>,
         place: Place,
-        change: impl AsyncFnOnce(HomeVolume<B>) -> Result<(), IoError>,
+        host: HostNqn,
+        set: bool,
     ) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
         let _changing = pool.changing.lock().await;
-        let volume = self.volume(place).ok_or(Cause::NoSuchVolume)?;
+        let volume = self.volume_for(place, &host)?;
         volume.check_changeable()?;
-        change(volume).await?;
+        volume.change_attributes(|attributes| Attributes { write_protected: set, ..attributes }).await?;
         self.publish(&pool, place.volume);
         Ok(())
+    }
+
+    fn volume_for(&self, place: Place, host: &HostNqn) -> Result<HomeVolume<B>, IoError> {
+        let volume = self.volume(place).filter(|volume| volume.attributes().access.allows(host));
+        volume.ok_or(Cause::NoSuchVolume.into())
     }
 
     /// Tells everybody how a volume is now.

@@ -189,7 +189,8 @@ Examples:
   ashlar pool release-reserve tank
 A file system on a full volume may need room to replay its journal, to be
 checked and to delete files. The reserve is kept again by itself once twice its
-size is safe to write: half a minute after the last write at the latest."
+size is safe to write: with the next checkpoint, which comes half a minute after
+the last write where nothing else is to be done."
     )]
     ReleaseReserve {
         /// Its name or UUID

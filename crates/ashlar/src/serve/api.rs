@@ -74,23 +74,35 @@ async fn made(path: PathBuf) -> Socket {
     }
 }
 
-/// Has a socket made in the place of each that is no longer where it was bound: for as long as it
-/// is polled. Else it only looks at that.
+/// Makes the socket again whenever its path no longer leads to it, for as long as it is polled.
 async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
+    let mut has_failed = false;
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let looked_at = place.clone();
-        let Some(socket) = try_apart(move || made_anew(&looked_at)).await else { continue };
-        tracing::warn!("{} was removed: commands are answered there again", place.path().display());
-        place = socket.place().clone();
-        if renew.send(socket).await.is_err() {
-            return;
+        let path = place.path().display();
+        match try_apart(move || Some(made_anew(&looked_at))).await {
+            Some(Ok(Some(socket))) => {
+                tracing::warn!("{path} was removed: commands are answered there again");
+                place = socket.place().clone();
+                has_failed = false;
+                if renew.send(socket).await.is_err() {
+                    return;
+                }
+            }
+            // Said once: it is tried again and again.
+            Some(Err(error)) if !std::mem::replace(&mut has_failed, true) => {
+                tracing::error!(
+                    "{path} was removed, and no command is answered until it can be made again: {error}"
+                );
+            }
+            Some(Err(_) | Ok(None)) | None => {}
         }
     }
 }
 
 /// What `make` comes to, which may hang where the file system does.
-async fn try_apart(make: impl FnOnce() -> Option<Socket> + Send + 'static) -> Option<Socket> {
+async fn try_apart<T: Send + 'static>(make: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     let runtime = Handle::current();
     let make = move || {
         let _entered = runtime.enter();
@@ -99,14 +111,16 @@ async fn try_apart(make: impl FnOnce() -> Option<Socket> + Send + 'static) -> Op
     apart("api-socket", make).ok()?.await.ok().flatten()
 }
 
-/// The socket that is to be where none, or another one, is now; `None`: it is there, or cannot be
-/// made, which is tried again.
-fn made_anew(place: &SocketPlace) -> Option<Socket> {
+/// The socket that is to be where none, or another one, is now; `None`: it is there.
+fn made_anew(place: &SocketPlace) -> Result<Option<Socket>, ListenError> {
     if place.leads_to_it() {
-        return None;
+        return Ok(None);
     }
-    fs::create_dir_all(place.path().parent()?).ok()?;
-    Socket::bind(place.path()).ok()
+    if let Some(directory) = place.path().parent() {
+        // Where that fails the socket says why.
+        let _ = fs::create_dir_all(directory);
+    }
+    Socket::bind(place.path()).map(Some)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -39,6 +40,9 @@ pub struct Deaths {
     unwritten: Arc<Mutex<Unwritten>>,
 }
 
+/// How long a pool that is being opened waits for its mark.
+const MARK_WAIT: Duration = Duration::from_secs(1);
+
 /// What the file should say and does not.
 #[derive(Debug, Default)]
 struct Unwritten {
@@ -54,18 +58,56 @@ struct Unwritten {
 #[derive(Clone, Debug)]
 pub struct OpeningMark {
     path: PathBuf,
+    is_wanted: Arc<AtomicBool>,
+    writing: Arc<Mutex<()>>,
 }
 
 impl OpeningMark {
+    fn at(path: PathBuf) -> Self {
+        OpeningMark { path, is_wanted: Arc::default(), writing: Arc::default() }
+    }
+
     /// The pool's work begins. Nothing is said of a file that cannot be written: the pool is to be
     /// opened all the same.
     pub fn set(&self) {
-        let _ = fs::write(&self.path, unix_seconds().to_string());
+        self.want(true);
     }
 
     /// It is open, or cannot be opened.
     pub fn clear(&self) {
-        let _ = fs::remove_file(&self.path);
+        self.want(false);
+    }
+
+    /// A reactor is among those who call this: a file system that hangs holds it up no longer than
+    /// [`MARK_WAIT`], and what was wanted last becomes so once it goes on.
+    fn want(&self, is_wanted: bool) {
+        self.is_wanted.store(is_wanted, Ordering::Release);
+        let mark = self.clone();
+        let (sender, done) = mpsc::channel();
+        let work = move || {
+            mark.apply();
+            // Who waited may have gone on.
+            let _ = sender.send(());
+        };
+        match thread::Builder::new().name("opening-mark".to_owned()).spawn(work) {
+            Ok(_) => drop(done.recv_timeout(MARK_WAIT)),
+            Err(_) => self.apply(),
+        }
+    }
+
+    /// The same at once, for a thread that may hang.
+    fn clear_now(&self) {
+        self.is_wanted.store(false, Ordering::Release);
+        self.apply();
+    }
+
+    fn apply(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = if self.is_wanted.load(Ordering::Acquire) {
+            fs::write(&self.path, unix_seconds().to_string())
+        } else {
+            fs::remove_file(&self.path)
+        };
     }
 }
 
@@ -188,7 +230,7 @@ impl Deaths {
 
     /// The mark of an opening that may be about to begin.
     pub fn opening_of(&self, pool: &str) -> OpeningMark {
-        OpeningMark { path: self.path.with_file_name(format!("{OPENING}{pool}")) }
+        OpeningMark::at(self.path.with_file_name(format!("{OPENING}{pool}")))
     }
 
     /// Notes ends of the daemon that came without a word while pools were being opened. For a
@@ -201,13 +243,13 @@ impl Deaths {
             {
                 tracing::warn!(pool, %error, "noting that the daemon has ended while it opened the pool");
             }
-            mark.clear();
+            mark.clear_now();
         }
     }
 
     /// The daemon ends as it should: what is being opened still is nobody's fault.
     pub fn clear_marks(&self) {
-        self.marks().into_iter().for_each(|(_, mark)| mark.clear());
+        self.marks().into_iter().for_each(|(_, mark)| mark.clear_now());
     }
 
     fn marks(&self) -> Vec<(String, OpeningMark)> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ashlar_drive::Machine;
 use serde::{Deserialize, Serialize};
 
 /// The spares of a pool, as the daemon remembers them.
@@ -72,7 +73,8 @@ impl Spares {
     /// Whether the drive that is named so is still the one that became a spare, by what tells it
     /// now.
     pub fn is_still(&self, spec: &str, now: Option<&str>) -> bool {
-        self.identities.get(spec).is_none_or(|identity| now == Some(identity))
+        let is_it = |known: &String| now.is_some_and(|now| Machine::is_same_drive(known, now));
+        self.identities.get(spec).is_none_or(is_it)
     }
 
     /// What was being taken is a member of the pool now.

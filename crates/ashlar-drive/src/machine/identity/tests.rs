@@ -58,3 +58,12 @@ fn a_file_is_told_by_when_it_was_made_where_the_file_system_knows_that() {
     assert_eq!(said.contains("made at"), found.created().is_ok(), "{said}");
     assert!(said.starts_with(&format!("inode {}", found.ino())), "{said}");
 }
+
+/// Spares were remembered by their inodes alone.
+#[test]
+fn when_a_file_was_made_tells_only_where_both_sides_say_it() {
+    let (inode, early, late) = ("inode 7", "inode 7 made at 1.5", "inode 7 made at 2.5");
+    assert!(Machine::is_same_drive(inode, early) && Machine::is_same_drive(early, inode));
+    assert!(Machine::is_same_drive(early, early) && !Machine::is_same_drive(early, late));
+    assert!(!Machine::is_same_drive("inode 8", early) && !Machine::is_same_drive("eui.1", "eui.2"));
+}

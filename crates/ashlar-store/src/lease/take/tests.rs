@@ -1,6 +1,11 @@
 use super::*;
 use crate::lease::tests::beat;
 
+/// What becomes of a claim by the last look.
+fn settle(claim: &Claim, after: &[Option<Beat>]) -> Result<(), OpenError> {
+    check_uncontested(claim, after).and_then(|()| check_seen(claim, after))
+}
+
 /// Each of two that had been refused it took its own beat for the last one, and opened the pool at
 /// once.
 #[test]
@@ -22,7 +27,7 @@ fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it
     let own = beat(5, 50, 0);
     let (old, late) = (beat(4, 40, 8), beat(4, 40, 9));
     let before = [Some(old.clone()), Some(old.clone()), Some(old.clone()), None];
-    let claim = Claim { own: &own, before: &before, taken: &[true; 4], needed: 2 };
+    let claim = Claim { own: own.clone(), before: before.into(), taken: vec![true; 4], needed: 2 };
     let settle = |after: [Option<&Beat>; 4]| settle(&claim, &after.map(Option::<&Beat>::cloned));
     let ours = Some(&own);
     assert!(settle([ours; 4]).is_ok());
@@ -58,7 +63,7 @@ fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     let (own, old) = (beat(5, 50, 0), beat(4, 40, 8));
     let before = [Some(old.clone()), Some(old.clone()), None];
     let settle = |taken: &[bool]| {
-        let claim = Claim { own: &own, before: &before, taken, needed: 2 };
+        let claim = Claim { own: own.clone(), before: before.to_vec(), taken: taken.to_vec(), needed: 2 };
         settle(&claim, &[Some(own.clone()), Some(own.clone()), Some(old.clone())])
     };
     assert!(settle(&[true, true, false]).is_ok());
@@ -73,19 +78,33 @@ fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
 #[test]
 fn a_newer_beat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() {
     let (own, old, newer) = (beat(5, 50, 0), beat(4, 40, 20), beat(4, 40, 24));
-    let taken = [true, true, false];
-    let is_strange = |nth: usize, seen: &Beat| !taken[nth] && *seen != own;
-    let mut before = [Some(old.clone()), Some(old.clone()), None];
+    let before = vec![Some(old.clone()), Some(old.clone()), None];
+    let mut claim = Claim { own: own.clone(), before, taken: vec![true, true, false], needed: 2 };
     let after = |late: &Beat| [Some(own.clone()), Some(own.clone()), Some(late.clone())];
-    assert!(late_beats(&before, &after(&old), is_strange).is_empty(), "as old as the others");
-    assert!(late_beats(&before, &after(&own), is_strange).is_empty(), "the claim came late");
-    assert_eq!(late_beats(&before, &after(&newer), is_strange), [2]);
-    before[2] = Some(newer.clone());
-    assert!(late_beats(&before, &after(&newer), is_strange).is_empty());
-    let claim = Claim { own: &own, before: &before, taken: &taken, needed: 2 };
+    assert_eq!(claim.adopt_late(&after(&old)), None, "as old as the others");
+    assert_eq!(claim.adopt_late(&after(&own)), None, "the claim came late");
+    assert_eq!(claim.adopt_late(&after(&newer)), Some(4));
+    assert_eq!(claim.adopt_late(&after(&newer)), None);
     assert!(settle(&claim, &after(&newer)).is_ok());
     let settled = settle(&claim, &after(&beat(4, 40, 25)));
     assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
+}
+
+/// The drive that was late had the claim of a start that a crash cut short: of the same epoch. The
+/// pool was opened, and lost at the first look at that drive.
+#[test]
+fn a_claim_goes_above_an_epoch_that_is_seen_late() {
+    let (own, late) = (beat(5, 50, 0), beat(5, 51, 0));
+    let before = vec![Some(beat(4, 40, 20)), None];
+    let mut claim = Claim { own: own.clone(), before, taken: vec![true, false], needed: 1 };
+    let latest = claim.adopt_late(&[Some(own.clone()), Some(late.clone())]);
+    claim.own = claim_after(own.clone(), latest.expect("it is newer than what the other has"));
+    assert_eq!((claim.own.epoch, claim.own.session, claim.own.count), (6, 50, 1));
+    assert_eq!(view(&claim.own, Some(&late)), View::Nothing);
+    assert!(settle(&claim, &[Some(claim.own.clone()), Some(late)]).is_ok());
+    // Where the second claim does not come, the first one is no other machine's.
+    assert!(check_uncontested(&claim, &[Some(own), Some(claim.own.clone())]).is_ok());
+    assert_eq!(claim_after(claim.own, 4).epoch, 6);
 }
 
 #[test]

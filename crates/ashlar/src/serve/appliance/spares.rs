@@ -191,7 +191,7 @@ async fn is_gone(spec: &str) -> Result<bool, ApiError> {
 /// The name alone counts only where nothing else tells.
 fn is_among(members: &[String], spec: &str, identity: Option<&str>) -> bool {
     members.iter().any(|member| match identity.zip(identity_at(member)) {
-        Some((identity, member)) => identity == member,
+        Some((identity, member)) => Machine::is_same_drive(identity, &member),
         None => name_the_same(member, spec),
     })
 }

@@ -76,7 +76,7 @@ impl Shared {
 
     /// Why the pool is out of service, if it has just been stopped.
     pub(super) fn why_stopped(&self, pool: &PoolState) -> Option<NotOpen> {
-        self.stops.get(&pool.uuid).map(|stopped| NotOpen::Stopped(why_stopped(&stopped)))
+        self.stops.get(&pool.uuid).map(|stopped| NotOpen::Stopped(why_stopped(&stopped, pool.volatile)))
     }
 
     /// Once whoever has opened the pool has noted that it is open.
@@ -86,15 +86,25 @@ impl Shared {
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
         // Somebody may have opened it again meanwhile.
-        if self.node.report(&uuid).await.is_err() {
-            self.memory().was_closed(uuid, NotOpen::Stopped(why_stopped(stopped)));
+        if self.node.report(&uuid).await.is_ok() {
+            return;
         }
+        let is_volatile = self.memory().pool(&uuid).is_some_and(|pool| pool.volatile);
+        if is_volatile {
+            // There is nothing to come back to.
+            self.node.table().remove_pool(stopped.uuid);
+        }
+        self.memory().was_closed(uuid, NotOpen::Stopped(why_stopped(stopped, is_volatile)));
     }
 }
 
-fn why_stopped(StoppedPool { name, why, .. }: &StoppedPool) -> String {
-    format!(
-        "a fault in Ashlar itself has taken it out of service: {why}; what was acknowledged is on its drives, and ashlar pool \
-         import {name} opens it again; please report this"
-    )
+/// `is_volatile`: its drives were memory.
+fn why_stopped(StoppedPool { name, why, .. }: &StoppedPool, is_volatile: bool) -> String {
+    let left = if is_volatile {
+        "its drives were memory, and what they held is gone: ashlar pool export makes this node forget it"
+            .to_owned()
+    } else {
+        format!("what was acknowledged is on its drives, and ashlar pool import {name} opens it again")
+    };
+    format!("a fault in Ashlar itself has taken it out of service: {why}; {left}; please report this")
 }

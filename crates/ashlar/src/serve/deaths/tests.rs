@@ -98,6 +98,28 @@ fn what_cannot_be_forgotten_is_told_and_forgotten_once_that_can_be() {
     assert!(deaths.suspects().is_empty());
 }
 
+/// As [`OpeningMark::set`] does, but by the thread of the test.
+fn set_now(mark: &OpeningMark) {
+    mark.is_wanted.store(true, Ordering::Release);
+    mark.apply();
+}
+
+/// A pipe that nobody reads: whoever opens it waits for ever, as on a file system that hangs.
+#[test]
+fn a_mark_that_cannot_be_written_holds_nobody_up_and_is_what_was_wanted_last_once_it_can() {
+    let directory = tempfile::tempdir().unwrap();
+    let mark = Deaths::of(directory.path()).opening_of("a");
+    make_pipe(&mark.path);
+    mark.set();
+    mark.is_wanted.store(false, Ordering::Release);
+    // Whoever reads lets the write end.
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+    let reader = rustix::fs::open(&mark.path, flags, rustix::fs::Mode::empty());
+    mark.clear_now();
+    drop(reader);
+    assert!(!mark.path.exists());
+}
+
 #[test]
 fn an_end_without_a_word_counts_for_a_pool_that_was_being_opened() {
     let directory = tempfile::tempdir().unwrap();
@@ -105,10 +127,10 @@ fn an_end_without_a_word_counts_for_a_pool_that_was_being_opened() {
         let deaths = Deaths::of(directory.path());
         deaths.note_cut_openings();
         assert!(deaths.suspects().is_empty(), "start {start}");
-        deaths.opening_of("a").set();
+        set_now(&deaths.opening_of("a"));
         let opened = deaths.opening_of("b");
-        opened.set();
-        opened.clear();
+        set_now(&opened);
+        opened.clear_now();
     }
     let deaths = Deaths::of(directory.path());
     deaths.note_cut_openings();
@@ -135,7 +157,7 @@ fn a_file_that_cannot_be_written_is_told_of_before_it_is_needed() {
 fn an_end_that_was_noted_with_its_pool_counts_once() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
-    deaths.opening_of(&POOL.to_string()).set();
+    set_now(&deaths.opening_of(&POOL.to_string()));
     deaths.note(POOL).unwrap();
     deaths.note_cut_openings();
     assert!(deaths.suspects().is_empty());
@@ -146,11 +168,16 @@ fn an_end_that_was_noted_with_its_pool_counts_once() {
 fn marks_that_a_proper_end_has_left_or_that_say_nothing_do_not_count() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
-    deaths.opening_of("a").set();
+    set_now(&deaths.opening_of("a"));
     deaths.clear_marks();
     fs::write(&deaths.opening_of("b").path, "").unwrap();
     deaths.note_cut_openings();
     assert!(deaths.read().unwrap().is_empty() && deaths.marks().is_empty());
+}
+
+fn make_pipe(path: &Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
 /// A pipe that nobody reads: whoever opens it waits for ever, as on a file system that hangs.
@@ -158,8 +185,7 @@ fn marks_that_a_proper_end_has_left_or_that_say_nothing_do_not_count() {
 fn a_file_that_hangs_keeps_neither_the_last_words_nor_whoever_asks_waiting() {
     let directory = tempfile::tempdir().unwrap();
     let deaths = Deaths::of(directory.path());
-    let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, &deaths.path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    make_pipe(&deaths.path);
     let error = deaths.note_within(POOL, Duration::from_millis(1)).unwrap_err();
     assert!(error.to_string().contains("hangs"), "{error}");
     let writing = deaths.clone();

@@ -1,5 +1,5 @@
-//! The directory of the file, which one writer at a time has: a file system that hangs holds up
-//! writers alone, and nobody who asks what is known.
+//! The directory of the file, which one writer at a time has: a file system that hangs while the
+//! file is written again holds up writers alone, and nobody who asks what is known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
