@@ -27,6 +27,8 @@ const WRITE_BLOCKS: u64 = 8;
 const REQUESTS: u64 = 120;
 /// One of so many requests is a restart.
 const RESTART_ONCE_IN: u64 = 12;
+/// Starts one after the other: more than a pool has segments that only checkpoints may take.
+const RESTARTS: u64 = 24;
 /// Trims that are outstanding together.
 const TRIMS_AT_ONCE: u64 = 200;
 /// How long the rebuild has: it comes as far as there is room.
@@ -128,6 +130,24 @@ impl Cramped {
         let status = self.pool.status();
         assert!(status.rebuild.is_none(), "{:?}; {}", status.rebuild, self.told());
         self.check().await;
+        self.pool.close().await.expect("it works");
+    }
+
+    /// Loses as many drives at once as it survives, and is started again and again.
+    async fn restarted(mut self) {
+        self.fill().await;
+        for _ in 0..self.level.parity() {
+            self.lose_one().await;
+        }
+        self.world.sleep(REBUILD).await;
+        for _ in 0..REQUESTS {
+            self.ask_for_a_checkpoint().await;
+        }
+        for _ in 0..RESTARTS {
+            self.restart().await;
+        }
+        self.check().await;
+        self.empty_and_fill().await;
         self.pool.close().await.expect("it works");
     }
 
@@ -287,6 +307,24 @@ fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_som
             run(seed, |world| async move { Cramped::new(world, level, drives, NOISE).await.whole().await });
         }
     }
+}
+
+/// Seed 81010123: each start took a segment for a catalog that said what it had said before, until
+/// there was none, and the pool could not be opened any more.
+#[test]
+fn a_full_pool_that_has_lost_drives_is_opened_however_often_it_is_started() {
+    for seed in 0..4 {
+        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID6, 5), (triple(), 5)] {
+            run(
+                seed,
+                |world| async move { Cramped::new(world, level, drives, NOISE).await.restarted().await },
+            );
+        }
+    }
+}
+
+fn triple() -> Level {
+    Level::of(1, 2).expect("two copies of one column")
 }
 
 /// Each block was an update of the map, and the next checkpoint had to write all of them: there

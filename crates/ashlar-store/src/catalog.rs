@@ -1,5 +1,7 @@
 //! The volumes of a pool, as far as the store must know them.
 
+mod pages;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use crate::format::location::SegmentId;
 use crate::ledger::Usage;
 use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
 use crate::types::{Family, Layer, Lsn};
+pub(crate) use pages::CatalogPages;
 
 /// How far a volume is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

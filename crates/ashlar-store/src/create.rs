@@ -281,7 +281,6 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         log: Log::new(root.next_lsn),
         catalog: Catalog::default(),
-        catalog_pages: Vec::new(),
         root,
         absent: BTreeSet::new(),
     })

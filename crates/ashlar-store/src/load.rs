@@ -3,7 +3,7 @@
 use ashlar_block::World;
 use futures_util::future::try_join_all;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogPages};
 use crate::format::location::Pointer;
 use crate::format::page::{Child, decode_leaf, decode_node};
 use crate::format::root::{Root, ShardRoot};
@@ -30,8 +30,8 @@ impl<W: World> Pool<W> {
         self.rebuild.done.resume(catalog.rebuilt_bytes);
         self.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;
-        *self.catalog_pages.borrow_mut() =
-            pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
+        let all = pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
+        *self.catalog_pages.borrow_mut() = CatalogPages::holding(&bytes, all);
         Ok(())
     }
 

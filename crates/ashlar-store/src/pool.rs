@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::append::Streams;
 use crate::batch::{self, Item};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogPages};
 use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::root::{LINE_MAX, MemberState, Root};
@@ -195,8 +195,8 @@ pub(crate) struct Pool<W: World> {
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     /// How far the purge of a deleted volume is, if one is under way.
     pub purge: Cell<Option<Purge>>,
-    /// The catalog's directory and pages, as the root has them.
-    pub catalog_pages: RefCell<Vec<Pointer>>,
+    /// The catalog's pages, as the root has them.
+    pub catalog_pages: RefCell<CatalogPages>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
     pub checkpointed_bytes: Cell<u64>,
     /// [`Log::records`] then.
@@ -221,7 +221,6 @@ pub(crate) struct Parts<W: World> {
     pub shards: Vec<Shard>,
     pub log: Log,
     pub catalog: Catalog,
-    pub catalog_pages: Vec<Pointer>,
     pub root: Root,
     pub absent: BTreeSet<DriveId>,
 }
@@ -287,7 +286,7 @@ impl<W: World> Pool<W> {
             zeroing: OnceCell::new(),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
-            catalog_pages: RefCell::new(parts.catalog_pages),
+            catalog_pages: RefCell::default(),
             checkpointed_bytes: Cell::new(0),
             checkpointed_records: Cell::new(0),
             counters: Cell::default(),

@@ -215,7 +215,6 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         log: Log::new(root.next_lsn),
         catalog: Catalog::default(),
-        catalog_pages: Vec::new(),
         absent: root.members.iter().filter(|m| !m.state.takes_part()).map(|m| m.drive).collect(),
         root,
     })

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ashlar_block::World;
 
 use super::{CheckpointError, shard_ids};
+use crate::catalog::CatalogPages;
 use crate::format::location::Pointer;
 use crate::format::page::{
     DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory, encode_delta, encode_directory,
@@ -25,9 +26,7 @@ impl<W: World> Pool<W> {
         &self,
         catalog: &[u8],
     ) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
-        let catalog_pages = catalog.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let catalog_pages = self.append_map(catalog_pages).await?;
-        let catalog = self.write_catalog_directory(catalog_pages).await?;
+        let catalog = self.write_catalog(catalog).await?;
         self.write_deltas().await?;
         self.write_indexes().await?;
         let shards = self.shards.borrow();
@@ -42,7 +41,14 @@ impl<W: World> Pool<W> {
         self.append_pages(self.checkpoint_claim.get(), pages).await
     }
 
-    async fn write_catalog_directory(&self, pages: Vec<Pointer>) -> Result<Option<Pointer>, CheckpointError> {
+    /// Writes the catalog. One that has not changed stays where it is while no segment can be had:
+    /// a start of a pool that is full has nothing else to write, and each would take one.
+    async fn write_catalog(&self, bytes: &[u8]) -> Result<Option<Pointer>, CheckpointError> {
+        if self.catalog_pages.borrow().hold(bytes) && self.segments.borrow().is_cornered(&self.homes()) {
+            return Ok(self.root.borrow().catalog);
+        }
+        let pages = bytes.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
+        let pages = self.append_map(pages).await?;
         let mut all = pages.clone();
         let mut previous = None;
         for chunk in pages.chunks(DIRECTORY_PAGES_MAX) {
@@ -50,7 +56,8 @@ impl<W: World> Pool<W> {
             previous = self.append_map(vec![encode_directory(&directory)]).await?.pop();
             all.extend(previous);
         }
-        self.catalog_pages.replace(all).into_iter().for_each(|old| self.ledger.discard_page(old));
+        let before = self.catalog_pages.replace(CatalogPages::holding(bytes, all));
+        before.pages().iter().for_each(|old| self.ledger.discard_page(*old));
         Ok(previous)
     }
 

@@ -1,0 +1,35 @@
+//! Where the catalog is that the newest root names.
+
+use crate::format::location::{Pointer, SegmentId};
+
+/// The pages of the catalog, and what they say.
+#[derive(Default)]
+pub(crate) struct CatalogPages {
+    /// Its directory and pages.
+    pages: Vec<Pointer>,
+    /// Of the bytes. `None`: they are to be written anew, whatever they say.
+    hash: Option<blake3::Hash>,
+}
+
+impl CatalogPages {
+    /// `pages` hold these bytes.
+    pub fn holding(bytes: &[u8], pages: Vec<Pointer>) -> Self {
+        CatalogPages { pages, hash: Some(blake3::hash(bytes)) }
+    }
+
+    pub fn pages(&self) -> &[Pointer] {
+        &self.pages
+    }
+
+    /// Whether they can stay, if the catalog is these bytes now.
+    pub fn hold(&self, bytes: &[u8]) -> bool {
+        self.hash == Some(blake3::hash(bytes))
+    }
+
+    /// Has the next checkpoint write them anew if one lies in `segment`.
+    pub fn touch_in(&mut self, segment: SegmentId) {
+        if self.pages.iter().any(|page| page.location.segment() == segment) {
+            self.hash = None;
+        }
+    }
+}
