@@ -28,9 +28,7 @@ pub struct Audit {
 impl<W: World> Pool<W> {
     /// Walks everything that the map names. Nothing else may go on meanwhile.
     pub async fn audit(&self) -> Result<Audit, IoError> {
-        let catalog_pages = self.catalog_pages.borrow();
-        let mut named: Vec<Location> = catalog_pages.pages().iter().map(|page| page.location).collect();
-        drop(catalog_pages);
+        let mut named: Vec<Location> = self.catalog_pages.borrow().locations().collect();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             named.extend(self.locations_of(shard).await?);
         }

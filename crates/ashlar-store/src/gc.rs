@@ -229,8 +229,8 @@ impl<W: World> Pool<W> {
 
     // --- metadata --------------------------------------------------------------------------------
 
-    /// Writes the map's pages that lie in the segment elsewhere. Those of the index, the directories
-    /// of the deltas and the catalog, the next checkpoint writes.
+    /// Writes the map's pages that lie in the segment elsewhere. Those of the index, the
+    /// directories of the deltas and the catalog the next checkpoint writes.
     async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
         let claim = self.claim_for_collecting(victim);
         let mut unread = Unread::none(rest);

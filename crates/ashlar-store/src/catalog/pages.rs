@@ -1,6 +1,6 @@
 //! Where the catalog is that the newest root names.
 
-use crate::format::location::{Pointer, SegmentId};
+use crate::format::location::{Location, Pointer, SegmentId};
 
 /// The pages of the catalog, and what they say.
 #[derive(Default)]
@@ -21,6 +21,10 @@ impl CatalogPages {
         &self.pages
     }
 
+    pub fn locations(&self) -> impl Iterator<Item = Location> {
+        self.pages.iter().map(|page| page.location)
+    }
+
     /// Whether they can stay, if the catalog is these bytes now.
     pub fn hold(&self, bytes: &[u8]) -> bool {
         self.hash == Some(blake3::hash(bytes))
@@ -28,7 +32,7 @@ impl CatalogPages {
 
     /// Has the next checkpoint write them anew if one lies in `segment`.
     pub fn touch_in(&mut self, segment: SegmentId) {
-        if self.pages.iter().any(|page| page.location.segment() == segment) {
+        if self.locations().any(|location| location.segment() == segment) {
             self.hash = None;
         }
     }
