@@ -87,11 +87,7 @@ impl Cramped {
         for _ in 0..self.level.parity() {
             self.lose_one().await;
             self.world.sleep(REBUILD).await;
-            for _ in 0..REQUESTS {
-                self.ask_for_a_checkpoint().await;
-                let halted = self.pool.halted();
-                assert_eq!(halted, None, "{}", self.told());
-            }
+            self.ask_for_checkpoints().await;
             self.check().await;
         }
         self.empty_and_fill().await;
@@ -119,9 +115,7 @@ impl Cramped {
         self.fill().await;
         self.lose_one().await;
         self.world.sleep(REBUILD).await;
-        for _ in 0..REQUESTS {
-            self.ask_for_a_checkpoint().await;
-        }
+        self.ask_for_checkpoints().await;
         let platter = platters(1, CHUNKS, CHUNK_BYTES).remove(0);
         let added = self.pool.add_drive(SimDrive::new(&self.world, &platter), None).await;
         added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
@@ -140,9 +134,7 @@ impl Cramped {
             self.lose_one().await;
         }
         self.world.sleep(REBUILD).await;
-        for _ in 0..REQUESTS {
-            self.ask_for_a_checkpoint().await;
-        }
+        self.ask_for_checkpoints().await;
         for _ in 0..RESTARTS {
             self.restart().await;
         }
@@ -156,9 +148,7 @@ impl Cramped {
         self.fill().await;
         self.lose_one().await;
         self.world.sleep(REBUILD).await;
-        for _ in 0..REQUESTS {
-            self.ask_for_a_checkpoint().await;
-        }
+        self.ask_for_checkpoints().await;
         let before = self.pool.status().counters.checkpoints;
         let trims = (0..TRIMS_AT_ONCE).map(|block| self.pool.zero(self.volume, Lba(block * 2), 1));
         for done in join_all(trims).await {
@@ -233,6 +223,14 @@ impl Cramped {
     async fn lose_one(&mut self) {
         let lost = self.world.below(self.platters.len() as u64) as usize;
         self.platters.remove(lost).0.borrow_mut().gone = true;
+    }
+
+    async fn ask_for_checkpoints(&mut self) {
+        for _ in 0..REQUESTS {
+            self.ask_for_a_checkpoint().await;
+            let halted = self.pool.halted();
+            assert_eq!(halted, None, "{}", self.told());
+        }
     }
 
     async fn ask_for_a_checkpoint(&mut self) {

@@ -98,6 +98,23 @@ has_reconnected() { [ "$(reconnections)" -gt "$1" ]; }
 has_namespace() { [ -n "$(namespaces)" ]; }
 has_no_controller() { [ -z "$(controllers)" ]; }
 
+# --- file systems --------------------------------------------------------------------------
+
+# Of kind FS (ext4 or xfs), on DEV.
+make_file_system() {
+    case $FS in
+    ext4) must mkfs.ext4 -q -F "$DEV" ;;
+    xfs) must mkfs.xfs -q -f "$DEV" ;;
+    *) fail "FS is ext4 or xfs, not '$FS'" ;;
+    esac
+}
+check_file_system() {
+    case $FS in
+    ext4) must e2fsck -f -n "$DEV" ;;
+    xfs) must xfs_repair -n "$DEV" ;;
+    esac
+}
+
 # --- load and data -----------------------------------------------------------------------
 
 # fio_verified OPTION...: random reads and writes; every block written is read back and

@@ -14,19 +14,6 @@
 . lib.sh
 FS=${FS:-ext4} FIO_MIB=${FIO_MIB:-64}
 
-make_file_system() {
-    case $FS in
-    ext4) must mkfs.ext4 -q -F "$DEV" ;;
-    xfs) must mkfs.xfs -q -f "$DEV" ;;
-    *) fail "FS is ext4 or xfs, not '$FS'" ;;
-    esac
-}
-check_file_system() {
-    case $FS in
-    ext4) must e2fsck -f -n "$DEV" ;;
-    xfs) must xfs_repair -n "$DEV" ;;
-    esac
-}
 write_files() {
     local file
     for file in 1 2 3 4 5 6 7 8; do

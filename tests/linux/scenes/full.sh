@@ -18,19 +18,6 @@ SOURCE_MIB=8
 # Rounds in a row in which not one write is taken: collection may make room between two.
 REFUSED_ROUNDS=5
 
-make_file_system() {
-    case $FS in
-    ext4) must mkfs.ext4 -q -F "$DEV" ;;
-    xfs) must mkfs.xfs -q -f "$DEV" ;;
-    *) fail "FS is ext4 or xfs, not '$FS'" ;;
-    esac
-}
-check_file_system() {
-    case $FS in
-    ext4) must e2fsck -f -n "$DEV" ;;
-    xfs) must xfs_repair -n "$DEV" ;;
-    esac
-}
 # What the kernel could not write is put right: ext4 keeps orphans of a mount that has met errors. The
 # log of xfs leaves nothing to repair.
 repair_file_system() {

@@ -7,11 +7,16 @@ use crate::format::location::{Location, Pointer, SegmentId};
 pub(crate) struct CatalogPages {
     /// Its directory and pages.
     pages: Vec<Pointer>,
-    /// Of the bytes. `None`: they are to be written anew, whatever they say.
+    /// Of the bytes. `None`: nobody has kept it, or they are to be written anew whatever they say.
     hash: Option<blake3::Hash>,
 }
 
 impl CatalogPages {
+    /// What they say is of no interest: they will be written anew.
+    pub fn of_anything(pages: Vec<Pointer>) -> Self {
+        CatalogPages { pages, hash: None }
+    }
+
     /// `pages` hold these bytes.
     pub fn holding(bytes: &[u8], pages: Vec<Pointer>) -> Self {
         CatalogPages { pages, hash: Some(blake3::hash(bytes)) }
@@ -37,3 +42,6 @@ impl CatalogPages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

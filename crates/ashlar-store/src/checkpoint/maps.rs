@@ -42,9 +42,11 @@ impl<W: World> Pool<W> {
     }
 
     /// Writes the catalog. One that has not changed stays where it is while no segment can be had:
-    /// a start of a pool that is full has nothing else to write, and each would take one.
+    /// a start of a pool that is full has nothing else to write, and each would take one. What the
+    /// catalog says is looked at then alone: it may be many megabytes.
     async fn write_catalog(&self, bytes: &[u8]) -> Result<Option<Pointer>, CheckpointError> {
-        if self.catalog_pages.borrow().hold(bytes) && self.segments.borrow().is_cornered(&self.homes()) {
+        let is_cornered = self.segments.borrow().is_cornered(&self.homes());
+        if is_cornered && self.catalog_pages.borrow().hold(bytes) {
             return Ok(self.root.borrow().catalog);
         }
         let pages = bytes.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
@@ -56,7 +58,9 @@ impl<W: World> Pool<W> {
             previous = self.append_map(vec![encode_directory(&directory)]).await?.pop();
             all.extend(previous);
         }
-        let before = self.catalog_pages.replace(CatalogPages::holding(bytes, all));
+        let written =
+            if is_cornered { CatalogPages::holding(bytes, all) } else { CatalogPages::of_anything(all) };
+        let before = self.catalog_pages.replace(written);
         before.pages().iter().for_each(|old| self.ledger.discard_page(*old));
         Ok(previous)
     }

@@ -19,7 +19,7 @@ pub const HOLDER_NAME_BYTES_MAX: usize = 255;
 /// | 12 | 1 + 3 | 1: open, 0: handed back; zero |
 /// | 16 | 16 | pool UUID |
 /// | 32 | 16 | holder: whose it is |
-/// | 48 | 8 | epoch: one more each time that the pool is opened |
+/// | 48 | 8 | epoch: one more than was seen on any drive when the pool was opened |
 /// | 56 | 8 | session: drawn at random then |
 /// | 64 | 8 | count of beats in it |
 /// | 72 | 8 | written at (Unix seconds) |

@@ -69,9 +69,9 @@ pub(crate) async fn take<W: World>(
     if let Some(last) = last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last))) {
         tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
         let holder_name = last.holder_name.clone();
-        watch_others(world, members, &mut before)
-            .await
-            .map_err(|Alive| OpenError::InUse { holder: holder_name })?;
+        if is_alive(world, members, &mut before).await {
+            return Err(OpenError::InUse { holder: holder_name });
+        }
     }
     let last = last_before(&before, holder).cloned();
     let own = beat_after(last.as_ref(), world, holder, chosen.root.pool);
@@ -106,24 +106,21 @@ async fn uphold<W: World>(
     }
 }
 
-/// Another machine beats.
-struct Alive;
-
-/// Whether nobody beats on the drives for [`WATCH`].
-async fn watch_others<W: World>(
+/// Whether somebody beats on the drives within [`WATCH`].
+async fn is_alive<W: World>(
     world: &W,
     members: &[FoundDrive<W::Device>],
     before: &mut [Option<Beat>],
-) -> Result<(), Alive> {
+) -> bool {
     loop {
         world.sleep(WATCH).await;
         let after = look(world, members).await;
         let late = adopt_late(before, &after, |_, _| true);
         if news(before, &after).next().is_some() {
-            return Err(Alive);
+            return true;
         }
         if late.is_none() {
-            return Ok(());
+            return false;
         }
     }
 }

@@ -124,13 +124,17 @@ impl Orders {
     /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`:
     /// they are.
     pub fn sweep_waits(&self, now: Nanos) -> Option<Duration> {
-        let waits = QUIET_MIN.saturating_sub(now.since(self.changed_at.get()));
-        (self.unswept_records.get() > 0).then_some(waits)
+        (self.unswept_records.get() > 0).then(|| self.quiet_in(now))
     }
 
     /// Hosts have changed nothing for a while.
     pub fn hosts_are_quiet(&self, now: Nanos) -> bool {
-        now.since(self.changed_at.get()) >= QUIET_MIN
+        self.quiet_in(now).is_zero()
+    }
+
+    /// How long it takes until hosts are quiet, if they change nothing.
+    fn quiet_in(&self, now: Nanos) -> Duration {
+        QUIET_MIN.saturating_sub(now.since(self.changed_at.get()))
     }
 
     /// A segment has been opened.

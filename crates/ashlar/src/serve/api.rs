@@ -67,7 +67,7 @@ async fn made(path: PathBuf) -> Socket {
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let path = path.clone();
-        if let Some(socket) = try_apart(move || Socket::bind(&path).ok()).await {
+        if let Some(Ok(socket)) = try_apart(move || Socket::bind(&path)).await {
             tracing::info!("commands are answered at {}", socket.place().path().display());
             return socket;
         }
@@ -81,7 +81,7 @@ async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let looked_at = place.clone();
         let path = place.path().display();
-        match try_apart(move || Some(made_anew(&looked_at))).await {
+        match try_apart(move || made_anew(&looked_at)).await {
             Some(Ok(Some(socket))) => {
                 tracing::warn!("{path} was removed: commands are answered there again");
                 place = socket.place().clone();
@@ -101,14 +101,15 @@ async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
     }
 }
 
-/// What `make` comes to, which may hang where the file system does.
-async fn try_apart<T: Send + 'static>(make: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+/// What `make` comes to, which may hang where the file system does. `None`: there is no thread for
+/// it, or it has ended it.
+async fn try_apart<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let runtime = Handle::current();
     let make = move || {
         let _entered = runtime.enter();
         make()
     };
-    apart("api-socket", make).ok()?.await.ok().flatten()
+    apart("api-socket", make).ok()?.await.ok()
 }
 
 /// The socket that is to be where none, or another one, is now; `None`: it is there.
