@@ -27,6 +27,8 @@ pub struct Recipes {
     column: usize,
     /// By what can be read.
     known: RefCell<BTreeMap<u32, Rc<[Recipe]>>>,
+    /// By what can be read: the first of those.
+    firsts: RefCell<BTreeMap<u32, Option<Rc<Recipe>>>>,
     /// By what can be read: how the columns behind the first that are enough follow from those.
     checks: RefCell<BTreeMap<u32, Rc<[Check]>>>,
 }
@@ -40,15 +42,30 @@ struct Check {
 impl Recipes {
     /// Those of `column` of a stripe of `data` data columns.
     pub fn new(data: usize, column: usize) -> Self {
-        Recipes { data, column, known: RefCell::default(), checks: RefCell::default() }
+        Recipes {
+            data,
+            column,
+            known: RefCell::default(),
+            firsts: RefCell::default(),
+            checks: RefCell::default(),
+        }
     }
 
+    fn make(&self, readable: ColumnMask) -> impl Iterator<Item = Recipe> {
+        let others = readable.iter().filter(|other| *other != self.column).collect();
+        choices(others, self.data).map(|sources| Recipe::new(self.data, sources, self.column))
+    }
+
+    /// All of them: of a column of 20+4 there are 1,771.
     fn of(&self, readable: ColumnMask) -> Rc<[Recipe]> {
-        let make = || {
-            let others = readable.iter().filter(|other| *other != self.column).collect();
-            choices(others, self.data).map(|sources| Recipe::new(self.data, sources, self.column)).collect()
-        };
-        self.known.borrow_mut().entry(readable.0).or_insert_with(make).clone()
+        let mut known = self.known.borrow_mut();
+        known.entry(readable.0).or_insert_with(|| self.make(readable).collect()).clone()
+    }
+
+    /// The first alone, where one is as good as another.
+    fn first(&self, readable: ColumnMask) -> Option<Rc<Recipe>> {
+        let mut firsts = self.firsts.borrow_mut();
+        firsts.entry(readable.0).or_insert_with(|| self.make(readable).next().map(Rc::new)).clone()
     }
 
     fn checks(&self, readable: ColumnMask) -> Rc<[Check]> {
@@ -126,18 +143,23 @@ impl<'a> Ways<'a> {
     }
 
     /// All that a row's sector may be, each once, if it begins with `start`. Just one way is tried
-    /// where all give the same. Most rows are of that sort: what was written whole, and what never
-    /// was written.
+    /// where all give the same, and the others are not worked out. Most rows are of that sort: what
+    /// was written whole, and what never was written.
     fn distinct(&self, row: &Row<'a>, start: &[u8]) -> Vec<Vec<u8>> {
-        let recipes = self.recipes.of(row.readable());
-        let mut ways = self.ways(row.readable(), &recipes);
+        let readable = row.readable();
         let begins_with_it = |way: &Way<'_>| row.begins_with(*way, start, self.recipes.column);
-        let Some(first) = ways.next() else { return Vec::new() };
+        let recipe = if readable.has(self.recipes.column) { None } else { self.recipes.first(readable) };
+        let first = match recipe.as_deref() {
+            Some(recipe) => Way::By(recipe),
+            None if readable.has(self.recipes.column) => Way::AsItIs,
+            None => return Vec::new(),
+        };
         if self.agree(row, parity::TILE_BYTES) && (!begins_with_it(&first) || self.agree(row, usize::MAX)) {
             return if begins_with_it(&first) { vec![self.sector(row, first)] } else { Vec::new() };
         }
+        let recipes = self.recipes.of(readable);
         let mut sectors: Vec<Vec<u8>> = Vec::new();
-        for way in std::iter::once(first).chain(ways).filter(begins_with_it) {
+        for way in self.ways(readable, &recipes).filter(begins_with_it) {
             let sector = self.sector(row, way);
             if !sectors.contains(&sector) {
                 sectors.push(sector);

@@ -109,6 +109,25 @@ fn columns_that_agree_are_made_of_each_other_in_one_way() {
     let ways = ways(&recipes, &rows);
     assert!(ways.agree(&ways.rows[0], usize::MAX));
     assert_eq!(ways.first_sectors(&[]), [right]);
+    assert!(recipes.known.borrow().is_empty(), "no other way is worked out");
+}
+
+#[test]
+fn a_lost_column_is_made_in_one_way_of_columns_that_agree() {
+    let (right, mut rows) = spoilt(19, 4, &[], 1);
+    rows[0][0].clear();
+    let recipes = Recipes::new(19, 0);
+    assert_eq!(ways(&recipes, &rows).first_sectors(&right[..8]), [right.clone()]);
+    assert_eq!(ways(&recipes, &rows).first_sectors(&[]), [right]);
+    assert!(recipes.known.borrow().is_empty(), "no other way is worked out");
+}
+
+#[test]
+fn a_lost_column_with_too_few_others_is_nothing_at_all() {
+    let (_, mut rows) = spoilt(4, 1, &[], 1);
+    rows[0][0].clear();
+    rows[0][3].clear();
+    assert!(ways(&Recipes::new(4, 0), &rows).first_sectors(&[]).is_empty());
 }
 
 #[test]
