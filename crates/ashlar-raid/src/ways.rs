@@ -146,6 +146,10 @@ impl<'a> Ways<'a> {
     /// where all give the same, and the others are not worked out. Most rows are of that sort: what
     /// was written whole, and what never was written.
     fn distinct(&self, row: &Row<'a>, start: &[u8]) -> Vec<Vec<u8>> {
+        // Of zeros nothing but zeros is made, and most of a new segment was never written.
+        if start.iter().any(|byte| *byte != 0) && row.begins_with_zeros(start.len()) {
+            return Vec::new();
+        }
         let readable = row.readable();
         let begins_with_it = |way: &Way<'_>| row.begins_with(*way, start, self.recipes.column);
         let recipe = if readable.has(self.recipes.column) { None } else { self.recipes.first(readable) };
@@ -216,6 +220,10 @@ impl<'a> Row<'a> {
             Way::AsItIs => self.0[column].starts_with(start),
             Way::By(recipe) => recipe.begins_with(&self.0, start),
         }
+    }
+
+    fn begins_with_zeros(&self, bytes_max: usize) -> bool {
+        self.starts(bytes_max).iter().all(|start| start.iter().all(|byte| *byte == 0))
     }
 
     fn readable(&self) -> ColumnMask {

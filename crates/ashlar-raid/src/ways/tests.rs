@@ -123,6 +123,16 @@ fn a_lost_column_is_made_in_one_way_of_columns_that_agree() {
 }
 
 #[test]
+fn zeros_are_looked_at_alone_and_are_what_is_asked_for_if_that_is_zeros() {
+    let rows = [vec![vec![0; SECTOR_BYTES]; 6]];
+    let recipes = Recipes::new(4, 0);
+    assert!(ways(&recipes, &rows).first_sectors(b"magic").is_empty());
+    assert!(recipes.checks.borrow().is_empty(), "nothing is made of zeros");
+    assert_eq!(ways(&recipes, &rows).first_sectors(&[0; 4]), [rows[0][0].clone()]);
+    assert_eq!(ways(&recipes, &rows).first_sectors(&[]), [rows[0][0].clone()]);
+}
+
+#[test]
 fn a_lost_column_with_too_few_others_is_nothing_at_all() {
     let (_, mut rows) = spoilt(4, 1, &[], 1);
     rows[0][0].clear();
