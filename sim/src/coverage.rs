@@ -10,10 +10,12 @@
 
 use std::ops::Range;
 
+use ashlar_block::VolumeId;
 use ashlar_store::{DriveCondition, PoolStatus};
 
 use crate::content::{Sort, Version};
 use crate::hosts::Run;
+use crate::model::Model;
 use crate::order::Order;
 use crate::plan::Plan;
 use crate::start::Pool;
@@ -29,7 +31,7 @@ const fn dimension(name: &'static str, values: &'static [&'static str]) -> Dimen
 }
 
 /// In the order of [`Point`].
-const DIMENSIONS: [Dimension; 16] = [
+const DIMENSIONS: [Dimension; 17] = [
     dimension("data columns", &["1", "2", "3", "4-5", "6-8", "9-20"]),
     dimension("parity columns", &["0", "1", "2", "3", "4"]),
     dimension("drives", &["as many as columns", "more"]),
@@ -46,6 +48,7 @@ const DIMENSIONS: [Dimension; 16] = [
     dimension("drives that came back", &["none", "some"]),
     dimension("start", &["1st", "2nd-5th", "later"]),
     dimension("volume", &["compact", "scattered", "far apart"]),
+    dimension("codec", &["none", "LZ4"]),
 ];
 
 /// A value of each dimension.
@@ -190,11 +193,22 @@ fn is_impossible(one: (&str, &str), other: (&str, &str)) -> bool {
 
 impl Run {
     /// A write has been acknowledged: notes where it was.
-    pub fn note_write(&self, pool: &Pool, blocks: &Range<u64>, version: Version, issued: Issued) {
+    pub fn note_write(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        blocks: &Range<u64>,
+        version: Version,
+        issued: Issued,
+    ) {
         let has_rejoined = self.known.outcome.get().drives_returned > 0;
         let seen = self.circumstances(|| Circumstances::of(&pool.status(), has_rejoined));
         let mut coverage = self.known.coverage.borrow_mut();
-        coverage.note(&point(&self.plan, seen, self.nth_start, blocks, version, issued));
+        // Unless it was deleted meanwhile.
+        let Some(is_compressed) = self.known.models.borrow().get(&id).map(Model::is_compressed) else {
+            return;
+        };
+        coverage.note(&point(&self.plan, seen, self.nth_start, blocks, version, issued, is_compressed));
     }
 }
 
@@ -205,6 +219,7 @@ fn point(
     blocks: &Range<u64>,
     version: Version,
     issued: Issued,
+    is_compressed: bool,
 ) -> Point {
     let data = plan.level.data_columns(plan.drives).expect("chosen to fit") as u64;
     let columns = data + plan.level.parity() as u64;
@@ -232,6 +247,7 @@ fn point(
         u8::from(seen.has_rejoined),
         bin(nth_start, &[1, 5]),
         plan.volume.shape as u8,
+        u8::from(is_compressed),
     ]
 }
 

@@ -63,7 +63,7 @@ impl Run {
         let blocks = self.plan.volume.blocks;
         let made = pool.create_volume(blocks, false, Bytes::from_static(b"full")).await;
         let id = made.map_err(|error| format!("create volume: {error}"))?;
-        self.known.models.borrow_mut().insert(id, Model::new(blocks));
+        self.known.models.borrow_mut().insert(id, Model::new(blocks, false));
         self.known.filling.set(Some(id));
         Ok(id)
     }
@@ -152,7 +152,7 @@ impl Run {
         let written = pool.write(id, Lba(blocks.start), content_of(&blocks, version)).await;
         let answer = match &written {
             Ok(()) => {
-                self.note_write(pool, &blocks, version, issued);
+                self.note_write(pool, id, &blocks, version, issued);
                 Answer::Done
             }
             Err(error) if error.cause == Cause::CapacityExceeded => Answer::Refused,

@@ -352,7 +352,7 @@ impl Run {
         let written = self.patiently(Action::Write, id, &blocks, write).await;
         tracing::debug!("{id:?} {blocks:?} version {version}: {written:?}");
         if written.is_ok() {
-            self.note_write(pool, &blocks, version, issued);
+            self.note_write(pool, id, &blocks, version, issued);
         }
         self.end(id, ticket, atomic, written).map_err(|error| format!("write: {error}"))
     }

@@ -120,6 +120,7 @@ pub struct Model {
     /// Blocks that something was ever written to. All others hold zeros.
     blocks: BTreeMap<u64, Block>,
     size_blocks: u64,
+    is_compressed: bool,
     /// A size that was asked for and not confirmed.
     other_size: Option<u64>,
     in_flight: BTreeMap<Ticket, Change>,
@@ -146,10 +147,11 @@ pub struct Read {
 
 impl Model {
     /// An empty volume.
-    pub fn new(size_blocks: u64) -> Self {
+    pub fn new(size_blocks: u64, is_compressed: bool) -> Self {
         Model {
             blocks: BTreeMap::new(),
             size_blocks,
+            is_compressed,
             other_size: None,
             in_flight: BTreeMap::new(),
             next_ticket: 0,
@@ -159,6 +161,11 @@ impl Model {
             reads_on_their_way: 0,
             done_meanwhile: Vec::new(),
         }
+    }
+
+    /// Whether the pool is to compress what is written to it.
+    pub fn is_compressed(&self) -> bool {
+        self.is_compressed
     }
 
     // --- changes ---------------------------------------------------------------------------------

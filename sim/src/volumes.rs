@@ -38,8 +38,9 @@ impl Run {
     pub async fn make_volumes(&self, pool: &Pool) -> Result<(), String> {
         while self.known.models.borrow().len() < VOLUMES {
             let blocks = self.plan.volume.blocks;
-            match pool.create_volume(blocks, !self.world.once_in(4), Bytes::from_static(b"sim")).await {
-                Ok(id) => drop(self.known.models.borrow_mut().insert(id, Model::new(blocks))),
+            let compression = !self.world.once_in(4);
+            match pool.create_volume(blocks, compression, Bytes::from_static(b"sim")).await {
+                Ok(id) => drop(self.known.models.borrow_mut().insert(id, Model::new(blocks, compression))),
                 Err(error) if may_fail(&error) => return Ok(()),
                 Err(error) => return Err(format!("create volume: {error}")),
             }

@@ -50,7 +50,9 @@ const WATCH: Duration = Duration::from_secs(8);
 /// without a look of its own.
 const DOUBT: Duration = WATCH;
 /// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt,
-/// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again.
+/// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
+/// a pool of which a drive hangs may be silent for longer: what watches with a question to people
+/// behind it (`label-clear`, `--force`) does not see that machine then.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);

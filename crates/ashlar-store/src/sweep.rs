@@ -6,7 +6,9 @@
 //! only names of segments that lived when the sweep began.
 //!
 //! One for which hosts are quiet begins with a checkpoint and ends with one: the map's pages that
-//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one.
+//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one. A
+//! checkpoint writes the whole segment table: the larger that is, the longer hosts have to be
+//! quiet.
 
 use std::time::Duration;
 
@@ -88,7 +90,13 @@ impl<W: World> Pool<W> {
             return None;
         }
         let goes_on = self.sweep.get().map(|_| Duration::ZERO);
-        goes_on.or_else(|| self.orders.sweep_waits(self.world.now()))
+        goes_on.or_else(|| self.orders.sweep_waits(self.world.now(), self.quiet_sweep_bytes()))
+    }
+
+    /// What the two checkpoints of a sweep for which hosts are quiet write to each drive: the
+    /// segment table is as good as all of it.
+    fn quiet_sweep_bytes(&self) -> u64 {
+        2 * self.root.borrow().table.bytes
     }
 
     /// Whether a sweep would find that less lives than is counted.
@@ -126,7 +134,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn begin_sweep(&self) {
-        let is_quiet = self.orders.hosts_are_quiet(self.world.now());
+        let is_quiet = self.orders.hosts_are_quiet(self.world.now(), self.quiet_sweep_bytes());
         self.orders.counts_become_exact();
         let quarter = self.segments.borrow().numbers().sweep_due();
         self.sweep.set(Some(Sweep::new(quarter, is_quiet)));

@@ -187,7 +187,7 @@ impl<W: World> StoreVolume<W> {
         let core = &self.core;
         let _changing = core.changing_attributes.lock().await;
         let attributes = change(self.attributes());
-        if attributes.write_protected {
+        if attributes.write_protected && !self.attributes().write_protected {
             // From the moment that the host is told, nothing more is written: what is under way
             // ends first.
             core.write_protected.set(true);

@@ -125,7 +125,8 @@ const END_SECONDS: &str = "1750000000";
 /// The files that a daemon leaves which overflows its stack, or is killed for want of memory, while
 /// it opens the pool.
 fn leave_mark_of_opening(place: &Place, uuid: &str) {
-    fs::write(place.path(&format!("opening-{uuid}")), END_SECONDS).expect("room");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("Linux has it");
+    fs::write(place.path(&format!("opening-{uuid}")), format!("{END_SECONDS} {boot}")).expect("room");
 }
 
 #[test]
@@ -229,4 +230,26 @@ fn a_pool_whose_opening_panics_can_be_imported_and_holds_up_no_other_pool() {
     place.ok(&["pool", "import", "ill"]);
     checked(&place, ill, 105);
     place.ok(&["pool", "export", "ill", "--yes"]);
+}
+
+/// The daemon tried again by itself what had just panicked, and all changes waited for that.
+#[test]
+fn a_pool_whose_import_panics_is_not_opened_by_itself() {
+    let place = Place::new();
+    let daemon = start(&place, &[]);
+    let ill = filled(&place, "ill", 0..DRIVES, 106);
+    daemon.terminate();
+    (1..DRIVES).for_each(|index| fs::rename(place.image(index), place.aside(index)).expect("a file"));
+    let _daemon = start(&place, &[]);
+    place.wait_until("it lacks drives", is_out_of_service);
+    ask_for_panic(&place, "once");
+    let aside = (1..DRIVES).map(|index| format!("file:{}", place.aside(index).display()));
+    let drives: Vec<String> = std::iter::once(place.file(0)).chain(aside).collect();
+    let given = drives.iter().flat_map(|drive| ["--drive", drive.as_str()]);
+    let import: Vec<&str> = ["pool", "import", "ill"].into_iter().chain(given).collect();
+    assert!(!place.run(&import).status.success());
+    assert!(is_out_of_service(&place), "it is not being opened");
+    assert!(problem(&place).contains("a fault that was asked for"), "{}", problem(&place));
+    place.ok(&import);
+    checked(&place, ill, 107);
 }

@@ -1,7 +1,7 @@
 use super::{Answer, Model};
 
 fn written(version: u64, answer: Answer) -> Model {
-    let mut model = Model::new(100);
+    let mut model = Model::new(100, true);
     let ticket = model.begin(10..14, version, true).expect("nothing else is on its way");
     model.end(ticket, answer);
     model
@@ -47,7 +47,7 @@ fn a_late_write_is_decided_after_a_start() {
 
 #[test]
 fn a_write_that_the_power_cut_split_is_found() {
-    let mut model = Model::new(100);
+    let mut model = Model::new(100, true);
     model.begin(10..14, 7, true).expect("nothing else is on its way");
     model.stop();
     (10..13).for_each(|block| assert!(model.read(block, 7, true)));
@@ -86,7 +86,7 @@ fn a_read_may_return_whatever_was_there_while_it_went_on() {
 /// the write stayed.
 #[test]
 fn zeros_from_before_a_write_do_not_say_that_a_late_trim_has_come() {
-    let mut model = Model::new(100);
+    let mut model = Model::new(100, true);
     let slow = model.begin_read(10..11);
     for (version, answer) in [(7, Answer::Done), (0, Answer::Late)] {
         let ticket = model.begin(10..11, version, true).expect("nothing else is on its way");

@@ -80,14 +80,28 @@ fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
 fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
     let orders = Orders::default();
     let second = |number: u64| Nanos(number * 1_000_000_000);
-    assert_eq!(orders.sweep_waits(second(100)), None, "nothing has changed");
+    let waits = |now| orders.sweep_waits(now, 100 << 10);
+    assert_eq!(waits(second(100)), None, "nothing has changed");
     orders.content_changed(3, second(100));
-    assert_eq!(orders.sweep_waits(second(100)), Some(Duration::from_secs(30)));
+    assert_eq!(waits(second(100)), Some(Duration::from_secs(30)));
     orders.content_changed(3, second(120));
-    assert_eq!(orders.sweep_waits(second(130)), Some(Duration::from_secs(20)));
-    assert_eq!(orders.sweep_waits(second(150)), Some(Duration::ZERO));
+    assert_eq!(waits(second(130)), Some(Duration::from_secs(20)));
+    assert_eq!(waits(second(150)), Some(Duration::ZERO));
     orders.counts_become_exact();
-    assert_eq!(orders.sweep_waits(second(200)), None);
+    assert_eq!(waits(second(200)), None);
+}
+
+/// A sweep for each pause of half a minute wrote the segment tables of a large pool a thousand
+/// times a day.
+#[test]
+fn the_more_a_sweep_writes_the_longer_hosts_have_to_be_quiet_before_it() {
+    let orders = Orders::default();
+    orders.content_changed(1, Nanos(0));
+    let waits = |sweep_bytes| orders.sweep_waits(Nanos(0), sweep_bytes).expect("something has changed");
+    assert_eq!(waits(1 << 20), Duration::from_secs(30));
+    assert_eq!(waits(40 << 20), Duration::from_secs(640));
+    assert!(!orders.hosts_are_quiet(Nanos(600_000_000_000), 40 << 20));
+    assert!(orders.hosts_are_quiet(Nanos(640_000_000_000), 40 << 20));
 }
 
 /// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was

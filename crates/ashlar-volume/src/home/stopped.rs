@@ -78,7 +78,12 @@ impl<B: DriveBay> Home<B> {
         self.world.spawn(async move {
             let Some(blown) = fuse.spent().await else { return };
             out_of_service(&table, uuid);
-            if let Some(pool) = pools.borrow_mut().remove(&uuid) {
+            let is_its = |pool: &Rc<OpenPool<B>>| Rc::ptr_eq(pool.fuse(), &fuse);
+            let pool = {
+                let mut pools = pools.borrow_mut();
+                pools.get(&uuid).is_some_and(is_its).then(|| pools.remove(&uuid)).flatten()
+            };
+            if let Some(pool) = pool {
                 fuse.discard(|| {
                     let volumes = pool.all_volumes();
                     volumes.iter().for_each(|volume| table.release(volume.attributes().nsid));

@@ -2,18 +2,21 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use ashlar_block::{Cause, IoError};
+use ashlar_block::{Cause, IoError, PoolUuid};
 use ashlar_reactor::{sleep, spawn_joined};
-use ashlar_volume::{AccessChange, AccessList, Door, FormatRequest, NodeError, Nsid, VolumeIo};
+use ashlar_volume::{
+    AccessChange, AccessList, Courier, Door, FormatRequest, Home, NodeError, Nsid, ReactorIndex, VolumeIo,
+};
 use bytes::Bytes;
 
 use crate::support::{
-    Handles, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_faults,
+    Handles, MemoryBay, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_faults,
 };
 
 const MIB: u64 = 1 << 20;
@@ -42,6 +45,25 @@ async fn begin_format(handles: &Handles) -> Arc<AtomicBool> {
         drop(spawn_joined(format));
     })
     .await;
+    is_done
+}
+
+/// Has host b alone allowed to see volume v0 from now on, which comes to no end before the drives
+/// go on either.
+async fn begin_denial(handles: &Handles, pool: PoolUuid) -> Arc<AtomicBool> {
+    let is_done = Arc::new(AtomicBool::new(false));
+    let done = is_done.clone();
+    let deny = move |home: Rc<Home<MemoryBay>>| async move {
+        let deny = async move {
+            let change = AccessChange::AllowOnly(vec![host("b")]);
+            home.change_access(pool, "v0".to_owned(), change).await.unwrap();
+            done.store(true, Ordering::Release);
+        };
+        let mut deny = Box::pin(deny);
+        assert!(poll_once(deny.as_mut()).await.is_pending());
+        drop(spawn_joined(deny));
+    };
+    handles.call(ReactorIndex(0), deny).await.expect("it runs");
     is_done
 }
 
@@ -101,20 +123,15 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
 fn a_host_that_formats_is_denied_the_volume_meanwhile_and_stays_denied() {
     let (node, handles) = node(1);
     drive(async move {
-        node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
+        let made = node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
         let is_done = begin_format(&handles).await;
-        let denying = spawn_joined({
-            let node = node.clone();
-            async move {
-                node.change_access("tank", "v0".to_owned(), AccessChange::AllowOnly(vec![host("b")])).await
-            }
-        });
+        let is_denied = begin_denial(&handles, made.uuid).await;
+        assert!(!is_done.load(Ordering::Acquire), "the drives answer nothing");
         for spec in drives("a", 3) {
             with_faults(&handles, &spec, |faults| faults.resume()).await;
         }
-        denying.await.unwrap();
-        while !is_done.load(Ordering::Acquire) {
+        while !is_denied.load(Ordering::Acquire) || !is_done.load(Ordering::Acquire) {
             sleep(Duration::from_millis(1)).await;
         }
         at_door(&handles, 0, |door| async move {

@@ -2,13 +2,14 @@
 //! by itself: the daemon would die of it again and again, and the other pools with it.
 //!
 //! A panic in a pool's work stops that pool alone. What ends the daemon is a second panic while the
-//! values of the first are dropped. The file has a line for each such end: the pool's UUID, and
-//! seconds since 1970.
+//! values of the first are dropped. The file has a line for each such end: the pool's UUID, when
+//! the work began and when it ended, in seconds since 1970 (once, where both are the same).
 //!
 //! Other ends come without a word: the stack overflows, or the kernel's out-of-memory killer
 //! chooses the daemon. Those are noted by the next start, of pools that were just being opened: a
-//! file for each, `opening-UUID`, says so meanwhile. Once a pool is open such an end says nothing
-//! of it.
+//! file for each, `opening-UUID`, says so meanwhile, since when and in which boot of the machine.
+//! An end of the machine itself is nobody's fault. Once a pool is open an end without a word says
+//! nothing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -24,7 +25,8 @@ use ashlar_control::Warning;
 
 use super::state::way_out;
 
-/// Two ends that are no further apart count as one fault that repeats itself.
+/// Of two ends, the second of work that began no later than this after the first, both count as one
+/// fault that repeats itself: an opening may take long before it ends the daemon again.
 const APART_SECONDS_MAX: u64 = 60;
 /// What the names of files begin with that are there while pools are being opened.
 const OPENING: &str = "opening-";
@@ -104,7 +106,7 @@ impl OpeningMark {
     fn apply(&self) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = if self.is_wanted.load(Ordering::Acquire) {
-            fs::write(&self.path, unix_seconds().to_string())
+            fs::write(&self.path, format!("{} {}", unix_seconds(), boot()))
         } else {
             fs::remove_file(&self.path)
         };
@@ -115,7 +117,9 @@ impl OpeningMark {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Death {
     pool: String,
-    unix_seconds: u64,
+    /// When the work began that it came of.
+    began_at: u64,
+    ended_at: u64,
 }
 
 impl Deaths {
@@ -144,7 +148,8 @@ impl Deaths {
     }
 
     fn note(&self, pool: PoolUuid) -> io::Result<()> {
-        let noted = self.append(&pool.to_string(), unix_seconds());
+        let now = unix_seconds();
+        let noted = self.append(&Death { pool: pool.to_string(), began_at: now, ended_at: now });
         // It counts once, and for nobody who was just being opened.
         self.clear_marks();
         noted
@@ -237,9 +242,10 @@ impl Deaths {
     /// start, before any is.
     pub fn note_cut_openings(&self) {
         for (pool, mark) in self.marks() {
-            let began = fs::read_to_string(&mark.path).ok().and_then(|text| text.trim().parse().ok());
-            if let Some(began) = began
-                && let Err(error) = self.append(&pool, began)
+            let began_at = fs::read_to_string(&mark.path).ok().and_then(|text| began_in_this_boot(&text));
+            if let Some(began_at) = began_at
+                && let Err(error) =
+                    self.append(&Death { pool: pool.clone(), began_at, ended_at: unix_seconds() })
             {
                 tracing::warn!(pool, %error, "noting that the daemon has ended while it opened the pool");
             }
@@ -260,9 +266,9 @@ impl Deaths {
         pools.map(|pool| (pool.clone(), self.opening_of(&pool))).collect()
     }
 
-    fn append(&self, pool: &str, unix_seconds: u64) -> io::Result<()> {
+    fn append(&self, death: &Death) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        file.write_all(line(pool, unix_seconds).as_bytes())
+        file.write_all(death.line().as_bytes())
     }
 
     fn read(&self) -> io::Result<Vec<Death>> {
@@ -293,7 +299,7 @@ impl Deaths {
         if kept.is_empty() {
             return fs::remove_file(&self.path);
         }
-        let lines: String = kept.iter().map(|death| line(&death.pool, death.unix_seconds)).collect();
+        let lines: String = kept.iter().map(|death| death.line()).collect();
         // In place, for there may be no room for another file. A crash in between forgets ends,
         // which costs one more of them.
         let mut file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
@@ -305,20 +311,39 @@ impl Death {
     /// A line that was cut off, or that is not ours, is none.
     fn parse(line: &str) -> Option<Self> {
         let (pool, seconds) = line.split_once(' ')?;
-        Some(Death { pool: pool.to_owned(), unix_seconds: seconds.parse().ok()? })
+        let (began, ended) = seconds.split_once(' ').unwrap_or((seconds, seconds));
+        Some(Death { pool: pool.to_owned(), began_at: began.parse().ok()?, ended_at: ended.parse().ok()? })
+    }
+
+    fn line(&self) -> String {
+        let Death { pool, began_at, ended_at } = self;
+        if began_at == ended_at {
+            format!("{pool} {began_at}\n")
+        } else {
+            format!("{pool} {began_at} {ended_at}\n")
+        }
     }
 
     fn is_near(&self, other: &Death) -> bool {
-        self.pool == other.pool && self.unix_seconds.abs_diff(other.unix_seconds) <= APART_SECONDS_MAX
+        let (first, second) = if self.began_at <= other.began_at { (self, other) } else { (other, self) };
+        self.pool == other.pool && second.began_at.saturating_sub(first.ended_at) <= APART_SECONDS_MAX
     }
+}
+
+/// When an opening began by its mark, unless that was in another boot of the machine.
+fn began_in_this_boot(mark: &str) -> Option<u64> {
+    let (began_at, of) = mark.trim().split_once(' ')?;
+    (of == boot()).then(|| began_at.parse().ok()).flatten()
+}
+
+/// Tells one boot of the machine from another.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
 }
 
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-fn line(pool: &str, unix_seconds: u64) -> String {
-    format!("{pool} {unix_seconds}\n")
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Shared {
             self.stop_opening(uuid).await;
         }
         let imported = self.import_stopped(request, &by_itself).await;
-        by_itself.iter().for_each(|uuid| self.begin_opening(uuid));
+        by_itself.iter().for_each(|uuid| self.begin_opening_unless_stopped(uuid));
         let pool = imported?;
         self.deaths.forget(&pool.uuid, &pool.name);
         Ok(pool)

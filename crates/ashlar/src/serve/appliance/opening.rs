@@ -64,6 +64,16 @@ impl Shared {
         self.openers.all().insert(uuid.to_owned(), Opener { stop, task });
     }
 
+    /// The same once it was tried to open it: a fault in Ashlar itself may have stopped that, which
+    /// would stop it again.
+    pub(super) fn begin_opening_unless_stopped(self: &Arc<Self>, uuid: &str) {
+        let why = self.memory().pool(uuid).and_then(|pool| self.why_stopped(pool));
+        match why {
+            Some(why) => self.memory().is_not_open(uuid, why),
+            None => self.begin_opening(uuid),
+        }
+    }
+
     /// Keeps the pool from being opened by itself. Returns once nothing of that goes on: it may be
     /// open by then.
     pub(super) async fn stop_opening(&self, uuid: &str) {

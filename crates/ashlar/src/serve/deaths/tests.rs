@@ -28,6 +28,23 @@ fn ends_of_different_pools_do_not_add_up() {
     assert_eq!(suspects("a 100\nb 101\nb 102\n"), ["b"]);
 }
 
+/// Replays take minutes in large pools, and may end the daemon each time.
+#[test]
+fn two_long_openings_that_each_ended_the_daemon_count_however_long_they_took() {
+    assert_eq!(suspects("a 100 400\na 401 700\n"), ["a"]);
+    assert_eq!(suspects("a 100 400\na 460 460\n"), ["a"]);
+    assert!(suspects("a 100 400\na 461 700\n").is_empty());
+}
+
+#[test]
+fn an_opening_that_an_end_of_the_machine_has_cut_is_nobodys_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let deaths = Deaths::of(directory.path());
+    fs::write(&deaths.opening_of("a").path, format!("{} another-boot", unix_seconds())).unwrap();
+    deaths.note_cut_openings();
+    assert!(deaths.read().unwrap().is_empty() && deaths.marks().is_empty());
+}
+
 #[test]
 fn a_clock_that_was_set_back_hides_nothing() {
     assert_eq!(suspects("a 100\na 70\n"), ["a"]);
