@@ -1,5 +1,6 @@
 //! The directory of the file, which one writer at a time has: a file system that hangs while the
-//! file is written again holds up writers alone, and nobody who asks what is known.
+//! file is written again holds up writers alone, and nobody who asks what is known. A change writes
+//! it itself, and what comes behind that change waits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
