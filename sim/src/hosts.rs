@@ -214,7 +214,11 @@ impl Run {
         if pool.settings() == wanted {
             return Ok(());
         }
-        pool.set_settings(wanted).await.map_err(|error| format!("settings: {error}"))
+        match pool.set_settings(wanted).await {
+            // They hold, and are durable once there is room.
+            Err(error) if self.plan.sparse && error.cause == Cause::CapacityExceeded => Ok(()),
+            done => done.map_err(|error| format!("settings: {error}")),
+        }
     }
 
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {

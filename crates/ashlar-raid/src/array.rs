@@ -82,11 +82,28 @@ impl<D> Member<D> {
     }
 }
 
+/// A write that has found no room. Counted as long as it lives.
+struct WithoutRoom<'a>(&'a Cell<usize>);
+
+impl<'a> WithoutRoom<'a> {
+    fn of(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        WithoutRoom(count)
+    }
+}
+
+impl Drop for WithoutRoom<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 /// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
 pub struct Array<D> {
     members: RefCell<Vec<Option<Rc<Member<D>>>>>,
     changed: Notify,
-    out_of_room: Cell<bool>,
+    /// Writes that have found no room and have not been done since.
+    out_of_room: Cell<usize>,
     /// Rung when a write finds no room.
     room_lacking: Notify,
     /// Rung when writes that found no room may try again.
@@ -162,7 +179,7 @@ impl<D: Device> Array<D> {
         Array {
             members: RefCell::new(members),
             changed: Notify::new(),
-            out_of_room: Cell::new(false),
+            out_of_room: Cell::new(0),
             room_lacking: Notify::new(),
             room_retry: Notify::new(),
             clock: None,
@@ -286,14 +303,14 @@ impl<D: Device> Array<D> {
     /// The file system under a file-backed drive is full: writes are being repeated until it is
     /// not.
     pub fn out_of_room(&self) -> bool {
-        self.out_of_room.get()
+        self.out_of_room.get() > 0
     }
 
     /// Returns once the file system under a file-backed drive is full.
     pub async fn lacks_room(&self) {
         loop {
             let lacking = self.room_lacking.notified();
-            if self.out_of_room.get() {
+            if self.out_of_room() {
                 return;
             }
             lacking.await;
@@ -302,7 +319,6 @@ impl<D: Device> Array<D> {
 
     /// Lets the writes that found no room try again.
     pub fn retry_for_room(&self) {
-        self.out_of_room.set(false);
         self.room_retry.notify_waiters();
     }
 
@@ -354,12 +370,13 @@ impl<D: Device> Array<D> {
     pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
         let _writing = self.recent.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
         let mut tries = 0;
+        let mut without_room = None;
         loop {
             let Some(member) = self.working(column.drive) else { return false };
             let offset = member.layout.offset(column.chunk, row * SECTOR_BYTES as u32);
             match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
                 Ok(()) => return member.failure.borrow().is_none(),
-                Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
+                Err(DeviceError::NoSpace { .. }) => self.wait_for_room(&mut without_room).await,
                 Err(error) => {
                     tries += 1;
                     if tries == WRITE_TRIES || error == DeviceError::Gone {
@@ -386,9 +403,10 @@ impl<D: Device> Array<D> {
         self.answer(member, &member.silence.writes, Patience::Patient, write).await?
     }
 
-    async fn wait_for_room(&self) {
+    /// `without_room` is kept by the write until it is done.
+    async fn wait_for_room<'a>(&'a self, without_room: &mut Option<WithoutRoom<'a>>) {
         let retry = self.room_retry.notified();
-        self.out_of_room.set(true);
+        without_room.get_or_insert_with(|| WithoutRoom::of(&self.out_of_room));
         self.room_lacking.notify_waiters();
         retry.await;
     }
@@ -423,11 +441,12 @@ impl<D: Device> Array<D> {
     /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given
     /// up.
     pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
+        let mut without_room = None;
         loop {
             let Some(member) = self.working(drive) else { return };
             match self.write(&member, offset, bytes.clone(), durability).await {
                 Ok(()) => return,
-                Err(DeviceError::NoSpace { .. }) => self.wait_for_room().await,
+                Err(DeviceError::NoSpace { .. }) => self.wait_for_room(&mut without_room).await,
                 Err(error) => self.give_up(drive, error),
             }
         }

@@ -11,6 +11,10 @@ use crate::pool::Pool;
 
 /// How often a write that waits for space looks again.
 const ROOM_POLL: Duration = Duration::from_millis(10);
+/// How long a change waits for room in a file system below: writes are repeated once a second.
+const FULL_BELOW_MAX: Duration = Duration::from_secs(3);
+/// What is said then.
+const FULL_BELOW: &str = "the file system under a file-backed drive is full: make room there";
 
 const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
 
@@ -218,7 +222,7 @@ impl<W: World> Pool<W> {
         }
         self.catalog.borrow_mut().reserve_released = true;
         self.refresh_limit();
-        self.checkpoint_now().await.inspect_err(|_| {
+        self.checkpoint_unless_full_below().await.inspect_err(|_| {
             self.catalog.borrow_mut().reserve_released = false;
             self.refresh_limit();
         })
@@ -255,6 +259,7 @@ impl<W: World> Pool<W> {
     /// its last segments for them, and nothing to collect that would give some back: what is left
     /// is for those that must be, when another drive is lost and at starts.
     pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
+        self.check_room_below()?;
         let segments = self.segments.borrow();
         let left = segments.usable_striped();
         let gains = || left >= CHECKPOINT_MIN && !segments.reclaimable(self.log.floor()).is_empty();
@@ -301,8 +306,37 @@ impl<W: World> Pool<W> {
                 return Ok(());
             }
         }
-        let why = "the file system under a file-backed drive is full: make room there";
-        Err(IoError::new(Cause::CapacityExceeded, why))
+        Err(no_room_below())
+    }
+
+    /// A checkpoint of a change. It ends with an error if the file system under a file-backed drive
+    /// turns out to be full: then it comes once there is room.
+    pub async fn checkpoint_unless_full_below(&self) -> Result<(), IoError> {
+        self.unless_full_below(self.checkpoint_now()).await
+    }
+
+    /// What `done` comes to, unless the file system under a file-backed drive stays full.
+    pub async fn unless_full_below(
+        &self,
+        done: impl Future<Output = Result<(), IoError>>,
+    ) -> Result<(), IoError> {
+        let stays_full = async {
+            self.array.lacks_room().await;
+            self.world.sleep(FULL_BELOW_MAX).await;
+            self.array.lacks_room().await;
+        };
+        match select(pin!(done), pin!(stays_full)).await {
+            Either::Left((done, _)) => done,
+            Either::Right(((), _)) => {
+                let why = format!("{FULL_BELOW}; what was changed lasts once there is");
+                Err(IoError::new(Cause::CapacityExceeded, why))
+            }
+        }
+    }
+
+    /// Refuses what would wait for room in a file system below, and have others wait.
+    pub fn check_room_below(&self) -> Result<(), IoError> {
+        if self.array.out_of_room() { Err(no_room_below()) } else { Ok(()) }
     }
 
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes,
@@ -330,6 +364,11 @@ impl<W: World> Pool<W> {
             changed.await;
         }
     }
+}
+
+/// No write gets on, and no checkpoint.
+fn no_room_below() -> IoError {
+    IoError::new(Cause::CapacityExceeded, FULL_BELOW)
 }
 
 #[cfg(test)]

@@ -123,6 +123,12 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Adds a volume under the next number.
+    pub(crate) fn insert_next(&mut self, volume: VolumeEntry) {
+        self.volumes.insert(VolumeId(self.next_id), volume);
+        self.next_id += 1;
+    }
+
     /// Whether hosts have a volume of the family.
     pub(crate) fn serves(&self, family: Family) -> bool {
         let serves = |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;

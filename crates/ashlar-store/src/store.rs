@@ -84,19 +84,21 @@ impl<W: World> Store<W> {
         self.pool.running()?;
         check_size(blocks)?;
         self.pool.admit_request(Request::Change)?;
-        let id = {
-            let mut catalog = self.pool.catalog.borrow_mut();
-            let id = catalog.next_id;
-            catalog.next_id += 1;
-            let state = VolumeState::Live;
-            let (family, layer) = (Family(id), Layer(0));
-            catalog
-                .volumes
-                .insert(VolumeId(id), VolumeEntry { family, layer, state, blocks, compression, attributes });
-            VolumeId(id)
-        };
-        self.pool.checkpoint_now().await?;
+        let (family, layer) = (Family(self.pool.catalog.borrow().next_id), Layer(0));
+        let (id, state) = (VolumeId(family.0), VolumeState::Live);
+        let volume = VolumeEntry { family, layer, state, blocks, compression, attributes };
+        self.pool.catalog.borrow_mut().insert_next(volume.clone());
+        self.pool.checkpoint_unless_full_below().await.inspect_err(|_| {
+            // Nobody knows whether a root has it: it is not to be there once one does.
+            let gone = VolumeEntry { state: VolumeState::Deleting, ..volume };
+            self.pool.catalog.borrow_mut().volumes.insert(id, gone);
+        })?;
         Ok(id)
+    }
+
+    /// An error while the file system under a file-backed drive is full.
+    pub fn check_room_below(&self) -> Result<(), IoError> {
+        self.pool.check_room_below()
     }
 
     /// Takes a drive into the pool; what it held is lost. It is a member when this returns.
@@ -280,7 +282,7 @@ impl<W: World> Store<W> {
         self.pool.rebuild_at_once();
         self.pool.rebalance_at_once();
         self.pool.scrub_at_once();
-        self.pool.checkpoint_now().await
+        self.pool.checkpoint_unless_full_below().await
     }
 
     /// Changes what is kept with a volume. Durable when it returns.
@@ -343,7 +345,7 @@ impl<W: World> Store<W> {
         let before = self.live(id)?;
         self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
-        let done = self.pool.checkpoint_now().await;
+        let done = self.pool.checkpoint_unless_full_below().await;
         if done.is_err() && self.pool.halted().is_some() {
             // It may or may not be in a root, which the next start sees. Until then the volume is
             // read as it was.

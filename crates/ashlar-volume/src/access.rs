@@ -41,11 +41,16 @@ impl AccessChange {
                 hosts.iter().chain(more).cloned().collect()
             }
             (AccessChange::Deny(fewer), AccessList::Allow(hosts)) => {
+                if let Some(host) = fewer.iter().find(|host| !hosts.contains(*host)) {
+                    return Err(refused(not_listed(volume, host)));
+                }
                 hosts.iter().filter(|host| !fewer.contains(host)).cloned().collect()
             }
             (AccessChange::Allow(_), AccessList::AllowAny) => return Err(refused(sees_already(volume))),
             (AccessChange::Deny(_), AccessList::AllowAny) => return Err(refused(no_exceptions(volume))),
-            (AccessChange::DenyAny, AccessList::Allow(_)) => return Err(refused(not_any(volume))),
+            (AccessChange::DenyAny, AccessList::Allow(hosts)) => {
+                return Err(refused(not_any(volume, hosts.is_empty())));
+            }
         };
         if list.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(list)) }
     }
@@ -64,7 +69,17 @@ fn no_exceptions(volume: &str) -> String {
     )
 }
 
-fn not_any(volume: &str) -> String {
+/// A name that was mistyped takes nothing from the host that was meant.
+fn not_listed(volume: &str, host: &HostNqn) -> String {
+    format!(
+        "{host} is not among the hosts that may see it, and nobody was denied it. ashlar volume show {volume} lists them"
+    )
+}
+
+fn not_any(volume: &str, is_for_none: bool) -> String {
+    if is_for_none {
+        return "no host may see it anyway".to_owned();
+    }
     format!(
         "it is not open to every host, but to a list of them. ashlar volume deny {volume} all empties the list"
     )

@@ -38,6 +38,9 @@ pub enum NodeError {
         /// What the panic said, and where.
         why: String,
     },
+    /// What is where a drive was is an old copy of it.
+    #[error("{0}")]
+    OlderCopy(String),
     /// Another machine has opened the pool.
     #[error(
         "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"

@@ -224,6 +224,7 @@ impl<B: DriveBay> Home<B> {
         removal: Removal,
     ) -> Result<(), NodeError> {
         let store = &self.pool(uuid)?.store;
+        store.check_room_below()?;
         match removal {
             Removal::Begin => store.remove_drive(drive).await?,
             Removal::Cancel => store.keep_drive(drive).await?,

@@ -322,6 +322,36 @@ fn of_a_drive_and_a_copy_of_it_the_one_that_is_where_it_was_is_taken() {
     checked(&place, volumes, 154);
 }
 
+// The pool was opened as it had been when the copies were made, and hosts read zeros.
+#[test]
+fn old_copies_where_drives_were_are_not_taken_while_newer_ones_are_elsewhere() {
+    let place = Place::new();
+    let daemon = place.start();
+    let volumes = filled(&place, "tank", 0..DRIVES, 155);
+    daemon.terminate();
+    let old = |index: usize| place.path(&format!("old-{index}"));
+    for index in 0..DRIVES {
+        fs::copy(place.image(index), old(index)).expect("room");
+    }
+    let daemon = place.start();
+    let volumes = checked(&place, volumes, 156);
+    daemon.terminate();
+    for index in 0..DRIVES {
+        fs::rename(place.image(index), place.path(&format!("moved-{index}.img"))).expect("a file");
+        fs::rename(old(index), place.image(index)).expect("a file");
+    }
+    let _daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["unavailable"]);
+    for part in ["0.img is where drive-0 was", "older copy", "moved-0.img"] {
+        assert!(problem(&place, "tank").contains(part), "'{part}' is not in: {}", problem(&place, "tank"));
+    }
+    let said = place.refused(&["pool", "import", "tank"]);
+    assert!(said.contains("older copy"), "{said}");
+    (0..DRIVES).for_each(|index| fs::remove_file(place.image(index)).expect("a file"));
+    place.wait_until("the others are found", |place| place.pool_states("tank") == ["online"]);
+    checked(&place, volumes, 157);
+}
+
 #[test]
 fn a_pool_that_has_lost_too_many_drives_goes_on_by_itself_when_they_are_back() {
     let place = Place::new();

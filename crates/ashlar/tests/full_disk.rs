@@ -108,6 +108,28 @@ fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     daemon.terminate();
 }
 
+// They waited for room, and the end of the daemon for them.
+#[test]
+fn changes_are_refused_while_a_file_system_under_the_drives_is_full_and_the_daemon_ends() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(place.path("disk"), 96 << 10) else {
+        return skip("mounting a file system is not permitted here");
+    };
+    let daemon = place.start();
+    create_pool(&place, &disk.0);
+    connected(&place, |namespace| async move { write_until_refused(&namespace, 0).await });
+    for change in [
+        &["volume", "create", "tank/v1", "--size", "1MiB"][..],
+        &["pool", "set", "tank", "scrub-prio=7"],
+        &["volume", "deny", "tank/v0", "any"],
+        &["drive", "fail", "tank/drive-0", "--yes"],
+    ] {
+        let said = place.refused(change);
+        assert!(said.contains("file system under a file-backed drive is full"), "{change:?}: {said}");
+    }
+    daemon.terminate();
+}
+
 fn number(place: &Place, field: &str) -> u64 {
     place.json(&["pool", "show", "tank"])[field].as_u64().expect("a number")
 }

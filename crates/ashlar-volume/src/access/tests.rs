@@ -37,6 +37,15 @@ fn a_change_that_does_not_fit_the_list_names_the_volume_and_the_way_out() {
     assert!(said.contains("tank/v0") && said.contains("exceptions"), "{said}");
     let said = refused(AccessChange::DenyAny, &list(&["a"]));
     assert!(said.contains("tank/v0") && said.contains("deny tank/v0 all"), "{said}");
+    let said = refused(AccessChange::DenyAny, &list(&[]));
+    assert!(said.contains("no host may see it"), "{said}");
+}
+
+#[test]
+fn a_host_that_is_not_on_the_list_cannot_be_denied_and_nobody_is() {
+    let said = refused(AccessChange::Deny(vec![host("a"), host("b")]), &list(&["a"]));
+    assert!(said.contains(":b is not among the hosts") && said.contains("show tank/v0"), "{said}");
+    assert_eq!(AccessChange::Deny(vec![host("a")]).apply("tank/v0", &list(&["a"])).unwrap(), list(&[]));
 }
 
 #[test]

@@ -30,6 +30,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.turn_to_change().await?;
+        pool.store.check_room_below()?;
         pool.store.forget_lost(drive).await?;
         let had = pool.take_drive(drive).map(|had| had.drive.facts.spec.clone());
         let spec = at.or(had).ok_or_else(|| NodeError::Whereabouts(drive.to_string()))?;

@@ -192,6 +192,7 @@ impl<B: DriveBay> Home<B> {
     ) -> Result<PoolRecord, NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.turn_to_change().await?;
+        pool.store.check_room_below()?;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
         let added = self.add_to(&pool.store, &drives[0], old, force).await;
         let member = match &added {

@@ -26,7 +26,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
         NodeError::PoolName(..) => (Conflict, "invalid_name"),
-        NodeError::Drive(_) | NodeError::NoAnswer(_) => (Conflict, "drive"),
+        NodeError::Drive(_) | NodeError::NoAnswer(_) | NodeError::OlderCopy(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
         NodeError::DriveOfPool { .. } | NodeError::LostByPool { .. } | NodeError::InUseElsewhere { .. } => {
             (Conflict, "drive_in_use")

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 
 use look::{Looker, Message};
 pub use missed::path_of;
+pub use newest::older_copy;
 use survey::Survey;
 
 mod choose;
@@ -31,6 +32,7 @@ mod copies;
 mod jobs;
 mod look;
 mod missed;
+mod newest;
 mod survey;
 mod table;
 
@@ -107,6 +109,8 @@ pub struct FoundPlace {
     pub spec: String,
     /// Changes when the drive does.
     pub mark: DriveMark,
+    /// Other drives that carry its label.
+    pub others: Vec<String>,
 }
 
 /// A label that several drives carry.

@@ -80,7 +80,9 @@ impl Shared {
         }
         let is_sought = request.drives.is_empty();
         if let (true, [uuid]) = (is_sought, by_itself) {
-            request.drives = self.found_drives(uuid).into_iter().map(|found| found.spec).collect();
+            let found = self.found_drives(uuid);
+            self.check_newest(&found).await.map_err(api_error)?;
+            request.drives = found.into_iter().map(|found| found.spec).collect();
         }
         distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
         let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };

@@ -46,8 +46,9 @@ impl Shared {
         }
         let report = self.node.report(pool).await.map_err(api_error)?;
         consent.check(|| {
+            let cost = cost_of_failing(&report);
             format!(
-                "pool '{pool}' will do without {}, and what lived on it has less redundancy until it is rebuilt. {}",
+                "pool '{pool}' will do without {}, {cost}. {}",
                 called(drive),
                 self.users(&report.volumes)
             )
@@ -121,6 +122,23 @@ impl Shared {
         }
         consent.check(|| format!("volume '{pool}/{name}' would be taken from connected hosts. {losers}"))
     }
+}
+
+/// What a pool has when one of its drives is given up.
+fn cost_of_failing(report: &PoolReport) -> String {
+    let works = |drive: &&DriveReport| {
+        matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving)
+    };
+    let left = report.drives.iter().filter(works).count().saturating_sub(1);
+    let parity = report.status.level.parity();
+    match (parity, left > parity) {
+        (0, _) => "and what lived on it cannot be read: writes fail from then on",
+        (_, true) => "and what lived on it has less redundancy until it is rebuilt",
+        (_, false) => {
+            "and with those that are left new data would not be safe: writes fail until a drive is back or is added"
+        }
+    }
+    .to_owned()
 }
 
 /// What the removal of a drive costs.

@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::OpenError;
+use ashlar_store::{OPEN_ANSWER_MAX, OpenError};
 use ashlar_volume::{KnownPool, NodeError, Opening, OpeningStage, PoolReport};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::super::finder::{FoundPlace, PoolPlaces, Snapshot};
+use super::super::apart::apart;
+use super::super::finder::{FoundPlace, PoolPlaces, Snapshot, older_copy};
 use super::super::memory::NotOpen;
 use super::super::state::PoolState;
 use super::Shared;
@@ -116,7 +117,7 @@ impl Shared {
             if *stopped.borrow() {
                 return;
             }
-            let opened = self.open_known(&uuid, opening).await;
+            let opened = self.open_newest(&uuid, &tried.drives, opening).await;
             mark.clear();
             let Err(error) = opened else { return };
             if let NodeError::Stopped { .. } = error {
@@ -136,11 +137,41 @@ impl Shared {
         }
     }
 
+    /// Whether none of the drives is an old copy of one that is elsewhere.
+    ///
+    /// # Errors
+    /// [`NodeError::OlderCopy`].
+    pub(super) async fn check_newest(&self, drives: &[FoundPlace]) -> Result<(), NodeError> {
+        let several: Vec<FoundPlace> =
+            drives.iter().filter(|found| !found.others.is_empty()).cloned().collect();
+        if several.is_empty() {
+            return Ok(());
+        }
+        let asked = apart("newest-roots", move || older_copy(&several));
+        // Of a drive that does not answer nothing is known, and it is not taken either.
+        let Ok(answer) = asked else { return Ok(()) };
+        match tokio::time::timeout(OPEN_ANSWER_MAX, answer).await {
+            Ok(Ok(Some(why))) => Err(NodeError::OlderCopy(why)),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits until the drives of a pool have been looked for, but not for ever.
     pub(super) async fn places_are_known(&self, uuid: &str) {
         let mut known = self.finder.subscribe();
         let settled = known.wait_for(|known| places(known, uuid).is_some_and(|places| places.is_settled));
         let _ = tokio::time::timeout(READING_MAX, settled).await;
+    }
+
+    /// Opens a pool that the node has, unless it would be an old copy.
+    async fn open_newest(
+        self: &Arc<Self>,
+        uuid: &str,
+        drives: &[FoundPlace],
+        opening: Opening,
+    ) -> Result<(), NodeError> {
+        self.check_newest(drives).await?;
+        self.open_known(uuid, opening).await
     }
 
     /// Opens a pool that the node has, and remembers it.
@@ -269,7 +300,8 @@ fn places<'a>(known: &'a Snapshot, uuid: &str) -> Option<&'a PoolPlaces> {
 /// drives: that they were written to says nothing.
 fn are_same_drives(now: &PoolPlaces, before: &PoolPlaces) -> bool {
     let is_same = |(now, before): (&FoundPlace, &FoundPlace)| {
-        (now.uuid, &now.spec) == (before.uuid, &before.spec) && now.mark.is_same_drive(&before.mark)
+        let of = |found: &FoundPlace| (found.uuid, found.spec.clone(), found.others.clone());
+        of(now) == of(before) && now.mark.is_same_drive(&before.mark)
     };
     now.drives.len() == before.drives.len() && now.drives.iter().zip(&before.drives).all(is_same)
 }

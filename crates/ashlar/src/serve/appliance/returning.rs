@@ -47,6 +47,9 @@ impl Shared {
         let found = self.found_drives(&uuid);
         let next = self.memory().returns.next(&returns::lost(&report), &found, Instant::now());
         let Some(it) = next else { return };
+        if let Err(older) = self.check_newest(std::slice::from_ref(&it.at)).await {
+            return self.note_refusal(&report.status.name, &it, &older);
+        }
         if report.status.halted.is_some() {
             self.reopen_with(&report, &it, &found).await;
         } else {

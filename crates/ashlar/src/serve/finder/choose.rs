@@ -31,7 +31,7 @@ pub struct Remembered<'a> {
 }
 
 /// The place of each drive. Where several have one label, the one counts that is where the drive
-/// was; else, if all of them are `the_same` drive, the first of them.
+/// was, though it may be an old copy; else, if all of them are `the_same` drive, the first of them.
 pub fn choose(
     candidates: &[Candidate<'_>],
     remembered: &[Remembered<'_>],
@@ -50,10 +50,14 @@ pub fn choose(
             known.is_some_and(|known| known.place.as_ref() == Some(candidate.place))
         };
         let first = of_drive[0];
-        let are_one =
-            || of_drive.iter().all(|other| other.place == first.place || the_same(first.place, other.place));
-        match of_drive.iter().find(was_there).or_else(|| are_one().then_some(&first)) {
-            Some(candidate) => found.push(found_at(candidate, known)),
+        let are_one = |one: &Place, other: &Place| one == other || the_same(one, other);
+        let all_are_one = || of_drive.iter().all(|other| are_one(first.place, other.place));
+        match of_drive.iter().find(was_there).or_else(|| all_are_one().then_some(&first)) {
+            Some(candidate) => {
+                let others = of_drive.iter().filter(|other| !are_one(candidate.place, other.place));
+                let others = others.map(|other| other.name.clone()).collect();
+                found.push(FoundPlace { others, ..found_at(candidate, known) });
+            }
             None => copies.push(Copies {
                 uuid,
                 drive: first.label.drive,
@@ -71,6 +75,7 @@ fn found_at(candidate: &Candidate<'_>, known: Option<&Remembered<'_>>) -> FoundP
         drive: label.drive,
         spec: known.map_or_else(|| name.clone(), |known| spec_at(candidate, known)),
         mark: (*mark).clone(),
+        others: Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ fn found(drive: u8, changed: i64) -> FoundPlace {
             size_bytes: 1 << 30,
             changed: (changed, 0),
         },
+        others: Vec::new(),
     }
 }
 

@@ -226,6 +226,7 @@ fn a_new_place_is_told_of_once_nothing_more_is_to_be_expected() {
         drive: DriveId(u16::from(drive)),
         spec: spec.to_owned(),
         mark: mark.clone(),
+        others: Vec::new(),
     };
     let places = |drives: &[FoundPlace], is_settled| PoolPlaces {
         drives: drives.to_vec(),
