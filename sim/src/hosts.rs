@@ -215,7 +215,7 @@ impl Run {
             return Ok(());
         }
         match pool.set_settings(wanted).await {
-            // They hold, and are durable once there is room.
+            // Next time.
             Err(error) if self.plan.sparse && error.cause == Cause::CapacityExceeded => Ok(()),
             done => done.map_err(|error| format!("settings: {error}")),
         }

@@ -11,7 +11,8 @@ use crate::pool::Pool;
 
 /// How often a write that waits for space looks again.
 const ROOM_POLL: Duration = Duration::from_millis(10);
-/// How long a change waits for room in a file system below: writes are repeated once a second.
+/// How long others wait for a change that waits for room in a file system below, where writes are
+/// repeated once a second.
 const FULL_BELOW_MAX: Duration = Duration::from_secs(3);
 /// What is said then.
 const FULL_BELOW: &str = "the file system under a file-backed drive is full: make room there";
@@ -44,7 +45,7 @@ impl Request {
 /// Figures of a pool's space, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Space {
-    /// What the members' chunks hold, redundancy included.
+    /// What the chunks of members that work hold, redundancy included.
     pub raw: u64,
     /// What is left of it for data and their maps when redundancy is taken off.
     pub usable: u64,
@@ -173,7 +174,9 @@ impl<W: World> Pool<W> {
         // below the limit.
         let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
         Space {
-            raw: segments.chunks_total() * u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64,
+            raw: segments.chunks_on(&self.drives())
+                * u64::from(self.identity.segment_rows)
+                * BLOCK_BYTES as u64,
             usable,
             limit,
             live,
@@ -222,7 +225,7 @@ impl<W: World> Pool<W> {
         }
         self.catalog.borrow_mut().reserve_released = true;
         self.refresh_limit();
-        self.checkpoint_unless_full_below().await.inspect_err(|_| {
+        self.checkpoint_now().await.inspect_err(|_| {
             self.catalog.borrow_mut().reserve_released = false;
             self.refresh_limit();
         })
@@ -309,29 +312,12 @@ impl<W: World> Pool<W> {
         Err(no_room_below())
     }
 
-    /// A checkpoint of a change. It ends with an error if the file system under a file-backed drive
-    /// turns out to be full: then it comes once there is room.
-    pub async fn checkpoint_unless_full_below(&self) -> Result<(), IoError> {
-        self.unless_full_below(self.checkpoint_now()).await
-    }
-
-    /// What `done` comes to, unless the file system under a file-backed drive stays full.
-    pub async fn unless_full_below(
-        &self,
-        done: impl Future<Output = Result<(), IoError>>,
-    ) -> Result<(), IoError> {
-        let stays_full = async {
-            self.array.lacks_room().await;
-            self.world.sleep(FULL_BELOW_MAX).await;
-            self.array.lacks_room().await;
-        };
-        match select(pin!(done), pin!(stays_full)).await {
-            Either::Left((done, _)) => done,
-            Either::Right(((), _)) => {
-                let why = format!("{FULL_BELOW}; what was changed lasts once there is");
-                Err(IoError::new(Cause::CapacityExceeded, why))
-            }
-        }
+    /// Returns once the file system under a file-backed drive has been full for a while, and is.
+    pub async fn stays_full_below(&self) -> IoError {
+        self.array.lacks_room().await;
+        self.world.sleep(FULL_BELOW_MAX).await;
+        self.array.lacks_room().await;
+        no_room_below()
     }
 
     /// Refuses what would wait for room in a file system below, and have others wait.

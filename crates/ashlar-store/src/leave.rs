@@ -94,7 +94,7 @@ impl<W: World> Pool<W> {
     pub async fn fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
         self.may_fail_drive(drive, force)?;
         self.array.give_up(drive, Failure::ByRequest);
-        Ok(self.unless_full_below(self.checkpoint_unless_hung()).await?)
+        Ok(self.checkpoint_unless_hung().await?)
     }
 
     /// Whether the drive can be given up now.

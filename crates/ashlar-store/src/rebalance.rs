@@ -85,7 +85,7 @@ impl<W: World> Pool<W> {
         self.rebalance.renewals_left.set(RENEWALS);
         self.catalog.borrow_mut().rebalance_below = Some(self.log.next());
         self.rebalance_at_once();
-        self.checkpoint_unless_full_below().await
+        self.checkpoint_now().await
     }
 
     /// What could be wider of the window is being replaced, but for a few. What has been written
@@ -102,7 +102,7 @@ impl<W: World> Pool<W> {
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
         self.running()?;
         self.end_rebalance();
-        self.checkpoint_unless_full_below().await
+        self.checkpoint_now().await
     }
 
     fn end_rebalance(&self) {

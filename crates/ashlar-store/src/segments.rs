@@ -473,6 +473,11 @@ impl Segments {
         self.chunks_total.values().map(|count| u64::from(*count)).sum()
     }
 
+    /// Chunks of these drives.
+    pub fn chunks_on(&self, drives: &[DriveId]) -> u64 {
+        drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count)).sum()
+    }
+
     /// The table as of now.
     pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
         self.entries.iter().map(|(id, segment)| (*id, segment.table_entry(*id))).collect()

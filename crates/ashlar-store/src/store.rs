@@ -87,12 +87,8 @@ impl<W: World> Store<W> {
         let (family, layer) = (Family(self.pool.catalog.borrow().next_id), Layer(0));
         let (id, state) = (VolumeId(family.0), VolumeState::Live);
         let volume = VolumeEntry { family, layer, state, blocks, compression, attributes };
-        self.pool.catalog.borrow_mut().insert_next(volume.clone());
-        self.pool.checkpoint_unless_full_below().await.inspect_err(|_| {
-            // Nobody knows whether a root has it: it is not to be there once one does.
-            let gone = VolumeEntry { state: VolumeState::Deleting, ..volume };
-            self.pool.catalog.borrow_mut().volumes.insert(id, gone);
-        })?;
+        self.pool.catalog.borrow_mut().insert_next(volume);
+        self.pool.checkpoint_now().await?;
         Ok(id)
     }
 
@@ -282,7 +278,7 @@ impl<W: World> Store<W> {
         self.pool.rebuild_at_once();
         self.pool.rebalance_at_once();
         self.pool.scrub_at_once();
-        self.pool.checkpoint_unless_full_below().await
+        self.pool.checkpoint_now().await
     }
 
     /// Changes what is kept with a volume. Durable when it returns.
@@ -345,7 +341,7 @@ impl<W: World> Store<W> {
         let before = self.live(id)?;
         self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
-        let done = self.pool.checkpoint_unless_full_below().await;
+        let done = self.pool.checkpoint_now().await;
         if done.is_err() && self.pool.halted().is_some() {
             // It may or may not be in a root, which the next start sees. Until then the volume is
             // read as it was.

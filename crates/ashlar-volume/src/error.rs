@@ -303,6 +303,11 @@ fn why_kept(pool: &str, error: &FailError) -> String {
         FailError::NotUsed(drive) => {
             format!("{pool}/drive-{} is not used any more: it is lost already", drive.0)
         }
+        FailError::TooMany { drive, lost: 0 } => format!(
+            "the level of pool '{pool}' survives no loss: without {pool}/drive-{number} data cannot be read, and nothing can be written, \
+             until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
+            number = drive.0
+        ),
         FailError::TooMany { drive, lost } => format!(
             "{lost} lost of pool '{pool}', and its level survives no more: without {pool}/drive-{number} data cannot be read, and \
              nothing can be written, until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",

@@ -186,7 +186,13 @@ impl<B: DriveBay> Home<B> {
     /// [`NodeError`].
     pub async fn fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
-        match pool.store.fail_drive(drive, force).await {
+        // The others may have no room either for a root that says so: it comes once they do.
+        let failed = pool.store.fail_drive(drive, force);
+        let failed = match select(pin!(failed), pin!(pool.store.hangs())).await {
+            Either::Left((failed, _)) => failed,
+            Either::Right((why, _)) => Err(FailError::Pool(why)),
+        };
+        match failed {
             Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
             done => done.map_err(|error| NodeError::FailDrive { pool: pool.name(), error }),
         }

@@ -51,6 +51,8 @@ fn refusal(error: &anyhow::Error, output: Output) -> String {
     }
     let mut printed = serde_json::json!({ "error": why });
     if let Some(Refused(body)) = error.downcast_ref() {
+        // The hint has a name of its own.
+        printed["error"] = body.message.as_str().into();
         printed["code"] = body.code.as_str().into();
         if let Some(hint) = body.hint.as_deref() {
             printed["hint"] = hint.into();

@@ -17,7 +17,6 @@ fn what_the_api_says_of_an_error_is_there_for_programs() {
     let error = anyhow::Error::from(Refused(ErrorBody { code, message, hint }));
     assert_eq!(refusal(&error, Output::Table), "ashlar: it is gone\n  look");
     let printed: serde_json::Value = serde_json::from_str(&refusal(&error, Output::Json)).unwrap();
-    let expected =
-        serde_json::json!({ "error": "it is gone\n  look", "code": "no_such_pool", "hint": "look" });
+    let expected = serde_json::json!({ "error": "it is gone", "code": "no_such_pool", "hint": "look" });
     assert_eq!(printed, expected);
 }

@@ -41,3 +41,12 @@ fn a_released_reserve_is_kept_again_once_so_much_is_free() {
     at_once(pool.checkpoint(false)).expect("good drives");
     assert_eq!((pool.space().limit, pool.space().reserve_released), (before.limit, false));
 }
+
+/// A drive that was lost counted until the next start.
+#[test]
+fn raw_is_what_drives_hold_that_work() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    let raw = pool.space().raw;
+    pool.array.give_up(DriveId(1), ashlar_block::DeviceError::Gone);
+    assert_eq!(pool.space().raw, raw / 3 * 2);
+}

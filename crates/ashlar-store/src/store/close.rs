@@ -45,10 +45,11 @@ impl<W: World> Store<W> {
         }
     }
 
-    /// Returns once a drive that the pool cannot do without has been silent for so long that the
-    /// pool is closed without it.
+    /// Returns once a drive that the pool cannot do without has been silent, or the file system
+    /// under one full, for so long that the pool is closed without it.
     pub async fn hangs(&self) -> IoError {
-        self.pool.hangs().await
+        let (hangs, full) = (pin!(self.pool.hangs()), pin!(self.pool.stays_full_below()));
+        select(hangs, full).await.factor_first().0
     }
 
     async fn finish(&self) -> Result<(), IoError> {

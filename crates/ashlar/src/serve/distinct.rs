@@ -109,20 +109,20 @@ fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
         (None, None) => (one, None),
     };
     let (on, below) = if overlap == Overlap::Below { (other, one) } else { (one, other) };
-    let lies = format!("{} lies on {}, and is written to with it", on.plain(), below.plain());
+    let lies = format!("{} lies on {}", on.plain(), below.plain());
     let Some((used, user)) = user else {
         let message = match overlap {
             Overlap::Same => {
                 format!("{} and {} are the same drive: name it once", one.plain(), other.plain())
             }
-            Overlap::On | Overlap::Below => format!("{lies}: name one of them"),
+            Overlap::On | Overlap::Below => format!("{lies}, and is written to with it: name one of them"),
         };
         return Some(ApiError::new(ErrorKind::Invalid, "same_drive", message));
     };
     let named = match overlap {
         _ if wanted.plain() == used.plain() => wanted.plain().to_owned(),
         Overlap::Same => format!("{} (the same drive as {})", wanted.plain(), used.plain()),
-        Overlap::On | Overlap::Below => lies,
+        Overlap::On | Overlap::Below => format!("{} ({lies})", wanted.plain()),
     };
     Some(match user {
         User::Pool(held) => api_error(held.refuses(&named)),

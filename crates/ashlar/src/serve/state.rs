@@ -315,9 +315,9 @@ impl StateDir {
             all => format!("if the daemon ended now, its next start would not know {}", all.join(", ")),
         };
         Some(format!(
-            "{failure}: the node serves, and {missing}; nor would it be noted if a pool's work ended \
-             the daemon. Volumes and pools that are new here are refused until the file is written, \
-             which is tried again by itself: {}",
+            "{failure}: the node serves, and {missing}. Until the file is written, which is tried again \
+             by itself, volumes and pools that are new here are refused, and no start would leave a \
+             pool closed whose work ended the daemon: {}",
             failure.way_out()
         ))
     }

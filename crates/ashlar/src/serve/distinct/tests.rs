@@ -29,11 +29,13 @@ fn a_drive_that_is_in_use_under_another_name_is_told_with_whose_it_is() {
     assert_eq!(said(&used, &wanted, Overlap::Same), same);
     assert!(said(&used, &used, Overlap::Same).is_empty(), "neither is to be taken");
     let part = said(&Named::wanted("/dev/sdb1"), &held("/dev/sdb", false), Overlap::On);
-    assert!(part.starts_with("/dev/sdb1 lies on /dev/sdb") && part.contains("pool 'tank'"), "{part}");
+    assert!(part.starts_with("/dev/sdb1 (/dev/sdb1 lies on /dev/sdb): in use by pool 'tank'"), "{part}");
     let lost = said(&Named::wanted("/dev/sdb"), &held("/dev/sdb", true), Overlap::Same);
     assert!(lost.starts_with("/dev/sdb: it is drive-2 of pool 'tank', which has lost it"), "{lost}");
     let spare = said(&wanted, &Named::spare("/dev/disk/by-id/wwn-1", "tank"), Overlap::Same);
     assert_eq!(spare, "/dev/sdb (the same drive as /dev/disk/by-id/wwn-1) is a spare of pool 'tank'");
+    let over = said(&Named::wanted("/dev/loop0"), &Named::spare("file:/d/0.img", "tank"), Overlap::On);
+    assert_eq!(over, "/dev/loop0 (/dev/loop0 lies on file:/d/0.img) is a spare of pool 'tank'");
 }
 
 #[tokio::test]

@@ -93,6 +93,9 @@ pub fn way_out(error: &io::Error, path: &Path) -> String {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             format!("make {directory} a directory that the daemon may write in")
         }
+        ErrorKind::AlreadyExists => {
+            format!("{} is there and is no directory: name another one, or take that away", path.display())
+        }
         ErrorKind::IsADirectory => format!("take the directory {} away", path.display()),
         _ => format!(
             "the kernel's log says what ails the drive or the file system of {directory}: repair that"
