@@ -122,11 +122,12 @@ fn changes_are_refused_while_a_file_system_under_the_drives_is_full_and_the_daem
         &["volume", "create", "tank/v1", "--size", "1MiB"][..],
         &["pool", "set", "tank", "scrub-prio=7"],
         &["volume", "deny", "tank/v0", "any"],
-        &["drive", "fail", "tank/drive-0", "--yes"],
     ] {
         let said = place.refused(change);
         assert!(said.contains("file system under a file-backed drive is full"), "{change:?}: {said}");
     }
+    // Whether the root that says so finds room is for the file system: it comes to an end.
+    place.run(&["drive", "fail", "tank/drive-0", "--yes"]);
     daemon.terminate();
 }
 
