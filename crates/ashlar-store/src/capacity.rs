@@ -303,13 +303,11 @@ impl<W: World> Pool<W> {
     /// Waits for `done`, but not while the file system under a file-backed drive is full: then
     /// nothing gets on.
     pub async fn while_there_is_room(&self, done: impl Future<Output = ()>) -> Result<(), IoError> {
-        if !self.array.out_of_room() {
-            let lacks_room = pin!(self.array.lacks_room());
-            if let Either::Left(_) = select(pin!(done), lacks_room).await {
-                return Ok(());
-            }
+        self.check_room_below()?;
+        match select(pin!(done), pin!(self.array.lacks_room())).await {
+            Either::Left(_) => Ok(()),
+            Either::Right(_) => Err(no_room_below()),
         }
-        Err(no_room_below())
     }
 
     /// Returns once the file system under a file-backed drive has been full for a while, and is.

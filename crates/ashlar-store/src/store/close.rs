@@ -38,7 +38,7 @@ impl<W: World> Store<W> {
             self.pool.array.lacks_room().await;
             IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
         };
-        let (lacks_room, hangs) = (pin!(lacks_room), pin!(self.hangs()));
+        let (lacks_room, hangs) = (pin!(lacks_room), pin!(self.pool.hangs()));
         match select(pin!(self.pool.halts()), select(lacks_room, hangs)).await {
             Either::Left((error, _)) => error,
             Either::Right((waits, _)) => waits.factor_first().0,

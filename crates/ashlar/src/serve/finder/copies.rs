@@ -9,6 +9,17 @@ use ashlar_store::format::superblock::{Superblock, SuperblockError};
 /// What a sector holds that is to be a label.
 type Decoded = Result<Superblock, SuperblockError>;
 
+/// What a drive's label says: one read, and a second one only where the first copy is damaged.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn label(peek: &Peek) -> io::Result<Decoded> {
+    match first_copy(peek)? {
+        Err(error) if error != SuperblockError::Absent => second_copy(peek),
+        label => Ok(label),
+    }
+}
+
 /// The copy that counts.
 ///
 /// # Errors

@@ -10,11 +10,10 @@ use std::{fs, io};
 
 use ashlar_block::SECTOR_BYTES;
 use ashlar_drive::{DRIVE_BYTES_MIN, DriveMark, Peek};
-use ashlar_store::format::superblock::SuperblockError;
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify;
 
-use super::copies::{first_copy, second_copy};
+use super::copies::label;
 use super::look::Message;
 use super::missed::{self, Missed};
 use super::table::{Content, Label, Place};
@@ -131,12 +130,7 @@ fn try_read_label(path: &Path) -> io::Result<Content> {
     if peek.size_bytes() < DRIVE_BYTES_MIN {
         return Ok(Content::Foreign);
     }
-    let label = match first_copy(&peek)? {
-        Err(SuperblockError::Absent) => return Ok(Content::Foreign),
-        Err(_) => second_copy(&peek)?,
-        label => label,
-    };
-    Ok(label.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))
+    Ok(label(&peek)?.map_or(Content::Foreign, |superblock| Content::Label(Label::of(&superblock))))
 }
 
 /// What cannot be looked at holds nothing: a directory that was moved has taken its files along.

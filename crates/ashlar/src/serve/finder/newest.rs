@@ -11,7 +11,7 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_volume::path_of as place_of;
 
 use super::FoundPlace;
-use super::copies::{first_copy, second_copy};
+use super::copies::label;
 use super::missed::path_of;
 
 /// Why these drives are not the pool's as it was last: the first of which a newer copy is
@@ -38,13 +38,7 @@ fn newest_root(spec: &str) -> Option<RootGeneration> {
 
 fn generation_at(path: &Path) -> io::Result<Option<RootGeneration>> {
     let peek = Peek::open(path)?;
-    let superblock = match first_copy(&peek)? {
-        Ok(superblock) => superblock,
-        Err(_) => match second_copy(&peek)? {
-            Ok(superblock) => superblock,
-            Err(_) => return Ok(None),
-        },
-    };
+    let Ok(superblock) = label(&peek)? else { return Ok(None) };
     let root = |slot| {
         let slot = peek.read(Superblock::root_offset(slot), SLOT_BYTES).ok()?;
         Root::decode(&slot).ok().filter(|root| root.pool == superblock.pool)
