@@ -235,10 +235,14 @@ pub fn batch_header(input: &[u8]) {
 }
 
 fn batch_header_once(sectors: &[u8]) {
-    if let Some(claimed) = BatchHeader::claimed_sectors(sectors) {
-        assert!((1..=HEADER_SECTORS_MAX).contains(&claimed), "{claimed} sectors");
+    let prelude = BatchHeader::prelude(sectors);
+    if let Some(prelude) = prelude {
+        assert!((1..=HEADER_SECTORS_MAX).contains(&prelude.sectors), "{prelude:?}");
     }
     let Ok(header) = BatchHeader::decode(&SECRET, sectors) else { return };
+    let prelude = prelude.expect("a header that is right begins like one");
+    assert_eq!((prelude.segment, prelude.row), (header.segment, header.row));
+    assert_eq!((prelude.incarnation, prelude.first_lsn), (header.incarnation, header.first_lsn));
     assert!(FIXED_BYTES + header.records.len() * RECORD_BYTES <= sectors.len(), "more records than bytes");
     let again = header.encode(&SECRET);
     assert_eq!(again.len(), header.bytes());

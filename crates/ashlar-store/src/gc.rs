@@ -164,7 +164,7 @@ impl<W: World> Pool<W> {
         let (secret, generation) = (&self.identity.secret, self.generation(id));
         let is_right = |header: &BatchHeader| {
             (header.segment, header.row) == (id, row)
-                && generation.is_of(header)
+                && generation.is_of(header.incarnation, header.first_lsn)
                 && self.is_of_a_root(header.incarnation)
         };
         let found = RefCell::new(None);

@@ -9,7 +9,7 @@ use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES, World};
 use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
 use crate::batch::{IN_FLIGHT_MAX, batch_rows_max};
-use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX};
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Prelude};
 use crate::format::location::SegmentId;
 use crate::format::superblock::Secret;
 use crate::pool::Pool;
@@ -112,41 +112,46 @@ impl<'a, W: World> Image<'a, W> {
 
     /// The header that begins at `row`, if there is one in any way that it can be had.
     fn header(&self, expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
-        let is_right = |header: &BatchHeader| {
-            (header.segment, header.row) == (expected.segment, row)
-                && expected.generation.is_of(header)
-                && self.pool.is_of_a_root(header.incarnation)
-                && header.fits(self.geometry.data(), self.rows)
-        };
-        let decode = |bytes: &[u8]| BatchHeader::decode(expected.secret, bytes).ok().filter(is_right);
-        let header_from = |first: &[u8]| {
-            let sectors = BatchHeader::claimed_sectors(first)? as u32;
-            let bytes = self.continued(first, row + 1..row + sectors, |bytes| decode(bytes).is_some())?;
-            let header = decode(&bytes)?;
-            let header_bytes = bytes[..header.bytes()].to_vec();
-            Some((header, header_bytes))
-        };
         let ways = self.header_ways(row..row + 1);
         // Mostly it is there as it was written.
-        let found = ways.first_sector(BatchHeader::MAGIC).and_then(header_from);
-        found.or_else(|| ways.first_sectors(BatchHeader::MAGIC).iter().find_map(|first| header_from(first)))
+        let found = ways.first_sector(BatchHeader::MAGIC).and_then(|it| self.header_from(it, expected, row));
+        found.or_else(|| {
+            let firsts = ways.first_sectors(BatchHeader::MAGIC);
+            firsts.iter().find_map(|first| self.header_from(first, expected, row))
+        })
     }
 
-    /// `first` with the sectors in `rows` behind it, in the first way that `is_header` accepts.
+    /// The header at `row` that begins with `first`.
+    fn header_from(&self, first: &[u8], expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
+        let prelude = BatchHeader::prelude(first)?;
+        let rows = row + 1..row + prelude.sectors as u32;
+        let is_named = self.pool.is_of_a_root(prelude.incarnation);
+        if !expected.begins_with(&prelude, row) || !is_named || rows.end > self.rows {
+            return None;
+        }
+        let mut header = None;
+        let accept = |bytes: &[u8]| {
+            header = BatchHeader::decode(expected.secret, bytes).ok();
+            header.as_ref().is_some_and(|header| header.fits(self.geometry.data(), self.rows))
+        };
+        let bytes = self.continued(first, rows, accept)?;
+        let header = header?;
+        let header_bytes = bytes[..header.bytes()].to_vec();
+        Some((header, header_bytes))
+    }
+
+    /// `first` with the sectors in `rows` behind it, in the first way that `accept` takes.
     fn continued(
         &self,
         first: &[u8],
         rows: Range<u32>,
-        is_header: impl Fn(&[u8]) -> bool,
+        mut accept: impl FnMut(&[u8]) -> bool,
     ) -> Option<Vec<u8>> {
-        if rows.end > self.rows {
-            return None;
-        }
         if rows.is_empty() {
-            return is_header(first).then(|| first.to_vec());
+            return accept(first).then(|| first.to_vec());
         }
         let whole = |rest: &[u8]| [first, rest].concat();
-        self.header_ways(rows).find(|rest| is_header(&whole(rest))).map(|rest| whole(&rest))
+        self.header_ways(rows).find(|rest| accept(&whole(rest))).map(|rest| whole(&rest))
     }
 
     /// All batches of the expected incarnation, in order. After the last one that is found the
@@ -364,6 +369,16 @@ pub(crate) struct Expected<'a> {
     pub secret: &'a Secret,
 }
 
+impl Expected<'_> {
+    /// Whether a header at `row` may begin so. What an earlier use of the segment left is refused
+    /// here, before the sectors behind it are looked at: they can be had in thousands of ways, and
+    /// none would make it right.
+    fn begins_with(&self, prelude: &Prelude, row: u32) -> bool {
+        (prelude.segment, prelude.row) == (self.segment, row)
+            && self.generation.is_of(prelude.incarnation, prelude.first_lsn)
+    }
+}
+
 /// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost
 /// a write.
 #[derive(Clone, Copy)]
@@ -376,11 +391,11 @@ pub(crate) enum Generation {
 }
 
 impl Generation {
-    /// Whether a header belongs to it.
-    pub fn is_of(self, header: &BatchHeader) -> bool {
+    /// Whether a header of this incarnation and first LSN belongs to it.
+    pub fn is_of(self, incarnation: Incarnation, first_lsn: Lsn) -> bool {
         match self {
-            Generation::Begun { by, since } => header.incarnation == by && header.first_lsn >= since,
-            Generation::Since(first) => header.first_lsn == first,
+            Generation::Begun { by, since } => incarnation == by && first_lsn >= since,
+            Generation::Since(first) => first_lsn == first,
         }
     }
 }
@@ -442,3 +457,6 @@ pub(crate) struct WrongSector {
     /// Its drive refuses to read it.
     pub is_unreadable: bool,
 }
+
+#[cfg(test)]
+mod tests;

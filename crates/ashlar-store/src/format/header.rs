@@ -85,6 +85,22 @@ pub struct BatchHeader<R = Vec<Record>> {
     pub geometry: Option<Geometry>,
 }
 
+/// What the first sector of a header says of itself. Nothing vouches for it yet: the MAC covers
+/// the sectors behind it, too. But no sectors behind it make a header of it that says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prelude {
+    /// Sectors that the header takes.
+    pub sectors: usize,
+    /// The segment it is in.
+    pub segment: SegmentId,
+    /// Its first row.
+    pub row: u32,
+    /// The start of the pool that wrote it.
+    pub incarnation: Incarnation,
+    /// LSN of the segment's first batch.
+    pub first_lsn: Lsn,
+}
+
 /// Bytes of a header with this many records.
 pub fn header_bytes(records: usize, geometry: Option<&Geometry>) -> usize {
     FIXED_BYTES + records * RECORD_BYTES + geometry.map_or(0, |geometry| 2 + geometry.columns.len() * 6)
@@ -146,17 +162,22 @@ impl BatchHeader {
             && self.records.iter().filter_map(|record| record.location).all(is_within)
     }
 
-    /// How many sectors the header that starts with `first_sector` claims to take, if it looks like
-    /// one.
-    pub fn claimed_sectors(first_sector: &[u8]) -> Option<usize> {
+    /// What a header that starts with `first_sector` says of itself, if it looks like one.
+    pub fn prelude(first_sector: &[u8]) -> Option<Prelude> {
         let mut r = Reader::new("batch header", first_sector);
         if r.array().ok()? != *MAGIC {
             return None;
         }
         r.bytes(MAC_BYTES).ok()?;
         let bytes = r.u32().ok()? as usize;
-        let most = header_bytes(RECORDS_MAX, None) + 2 + 32 * 6;
-        (FIXED_BYTES..=most).contains(&bytes).then(|| bytes.div_ceil(SECTOR_BYTES))
+        let bytes_max = header_bytes(RECORDS_MAX, None) + GEOMETRY_BYTES_MAX;
+        if !(FIXED_BYTES..=bytes_max).contains(&bytes) {
+            return None;
+        }
+        let _rows = r.u32().ok()?;
+        let (segment, row) = (SegmentId(r.u32().ok()?), r.u32().ok()?);
+        let (incarnation, first_lsn) = (Incarnation(r.u64().ok()?), Lsn(r.u64().ok()?));
+        Some(Prelude { sectors: bytes.div_ceil(SECTOR_BYTES), segment, row, incarnation, first_lsn })
     }
 
     /// The header at the start of `sectors`, if its MAC is right.

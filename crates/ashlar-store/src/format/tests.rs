@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use smallvec::smallvec;
 
 use super::beat::Beat;
-use super::header::{BatchHeader, Record, RecordKind};
+use super::header::{BatchHeader, Prelude, Record, RecordKind};
 use super::location::{Codec, Location, Pointer, SegmentId};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
@@ -259,12 +259,19 @@ fn a_record_of_blocks_that_no_volume_has_is_refused() {
 }
 
 #[test]
-fn the_largest_header_claims_as_many_sectors_as_it_has() {
+fn the_first_sector_of_the_largest_header_says_what_the_whole_says() {
     let mut largest = batch();
     largest.records = vec![largest.records[0]; header::RECORDS_MAX];
     let bytes = largest.encode(&Secret([9; 32]));
-    assert_eq!(BatchHeader::claimed_sectors(&bytes), Some(3));
-    assert_eq!(BatchHeader::claimed_sectors(&[0; 4096]), None);
+    let prelude = Prelude {
+        sectors: 3,
+        segment: largest.segment,
+        row: largest.row,
+        incarnation: largest.incarnation,
+        first_lsn: largest.first_lsn,
+    };
+    assert_eq!(BatchHeader::prelude(&bytes[..SECTOR_BYTES]), Some(prelude));
+    assert_eq!(BatchHeader::prelude(&[0; SECTOR_BYTES]), None);
 }
 
 #[test]
@@ -319,7 +326,7 @@ proptest! {
         let _ = Root::decode(&bytes);
         let _ = decode_table(&bytes, 3, 1);
         let _ = BatchHeader::decode(&Secret([9; 32]), &bytes);
-        let _ = BatchHeader::claimed_sectors(&bytes);
+        let _ = BatchHeader::prelude(&bytes);
         let _ = page::decode_map_page(&bytes);
         let _ = page::decode_leaf(&bytes);
         let _ = page::decode_node(&bytes);
