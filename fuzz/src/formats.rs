@@ -8,11 +8,11 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::format::Catalog;
-use ashlar_store::format::beat::Beat;
 use ashlar_store::format::codec::crc32c;
 use ashlar_store::format::header::{
     BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind,
 };
+use ashlar_store::format::heartbeat::Heartbeat;
 use ashlar_store::format::location::{Codec, Location, Pointer, SegmentId};
 use ashlar_store::format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
 use ashlar_store::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
@@ -95,14 +95,14 @@ pub fn beat(input: &[u8]) {
 }
 
 fn beat_once(sector: &[u8]) {
-    if let Ok(beat) = Beat::decode(sector) {
-        assert_eq!(Beat::decode(&beat.encode()), Ok(beat));
+    if let Ok(beat) = Heartbeat::decode(sector) {
+        assert_eq!(Heartbeat::decode(&beat.encode()), Ok(beat));
     }
 }
 
 /// A beat.
 pub fn beat_seeds() -> Vec<Seed> {
-    let beat = Beat {
+    let beat = Heartbeat {
         pool: PoolUuid([1; 16]),
         is_open: true,
         holder: [2; 16],

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ashlar_block::{
     AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, Spawn, XorShift,
 };
-use ashlar_store::format::beat::Beat;
+use ashlar_store::format::heartbeat::Heartbeat;
 use bytes::Bytes;
 
 use crate::fault::Fault;
@@ -153,7 +153,7 @@ impl SimDrive {
             |(at, other): &(u64, Bytes)| offset < at + other.len() as u64 && *at < offset + data.len() as u64;
         // Of several machines each writes its own beat; and whoever opens a pool does not wait for
         // ever for its first one, after which any later one of that opening says the same.
-        let may_overlap = offset == Beat::OFFSET;
+        let may_overlap = offset == Heartbeat::OFFSET;
         assert!(
             may_overlap || !platter.in_flight.values().any(overlaps),
             "two writes to one sector are in flight"
@@ -237,7 +237,7 @@ impl Device for SimDrive {
         if self.world.machine() == Machine::default() {
             return self.write_here(offset, data, durability).await;
         }
-        if offset == Beat::OFFSET {
+        if offset == Heartbeat::OFFSET {
             self.world.note_use(offset);
             self.world.yield_now().await;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, Lba, Nanos, Spawn, XorShift, within};
 use ashlar_raid::Level;
-use ashlar_store::{AddError, FoundDrive, Options, ReturnError, Settings};
+use ashlar_store::{AddError, FoundDrive, Options, RejoinError, Settings};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
@@ -157,7 +157,7 @@ fn halt_while_one_comes_back(seed: u64) {
         let device = SimDrive::new(&own, &platters[1]);
         let superblock = superblock(&device).await.expect("it is there");
         let back = pool.return_drive(DriveId(1), FoundDrive { superblock, device }).await;
-        let is_unsettled = matches!(back, Err(ReturnError::Add(AddError::Unsettled { .. })));
+        let is_unsettled = matches!(back, Err(RejoinError::Add(AddError::Unsettled { .. })));
         assert!(is_unsettled, "{back:?}");
         pool.forget_all_lost();
         own.sleep(Duration::from_millis(1)).await;

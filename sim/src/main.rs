@@ -303,7 +303,7 @@ fn report_upkeep(outcome: &Outcome) {
         outcome.columns_kept,
         outcome.columns_restored,
         outcome.columns_moved,
-        outcome.lies_corrected,
+        outcome.corrupt_reads_corrected,
         outcome.sectors_repaired
     );
     println!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ashlar_block::{Clock, DeviceError, DriveId};
-use ashlar_store::{AddError, DriveCondition, DriveStatus, FoundDrive, RemoveError, ReturnError};
+use ashlar_store::{AddError, DriveCondition, DriveStatus, FoundDrive, RejoinError, RemoveError};
 
 use crate::drive::SimDrive;
 use crate::drives::Numbers;
@@ -166,14 +166,14 @@ impl Run {
 }
 
 /// Whether a drive may have to stay away for that.
-fn may_stay_away(error: &ReturnError) -> bool {
+fn may_stay_away(error: &RejoinError) -> bool {
     match error {
         // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
-        ReturnError::Add(AddError::Drive(_))
-        | ReturnError::Another(_)
-        | ReturnError::NoAnswer(_)
-        | ReturnError::Unknown(_) => true,
-        ReturnError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }) => may_fail(error),
+        RejoinError::Add(AddError::Drive(_))
+        | RejoinError::Another(_)
+        | RejoinError::NoAnswer(_)
+        | RejoinError::Unknown(_) => true,
+        RejoinError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }) => may_fail(error),
         _ => false,
     }
 }

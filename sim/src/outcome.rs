@@ -73,7 +73,7 @@ pub struct Outcome {
     /// Sectors that were wrong or could not be read, and were written anew.
     pub sectors_repaired: u64,
     /// Wrong bytes that were corrected.
-    pub lies_corrected: u64,
+    pub corrupt_reads_corrected: u64,
     /// Times that a pool was scrubbed until nothing was found, and nothing was wrong where anything
     /// lives.
     pub scrubbed: u64,
@@ -136,7 +136,7 @@ impl Outcome {
             ("a column that was moved for a rebalance", self.columns_moved),
             ("a sweep while hosts were quiet", self.idle_sweeps),
             ("a torn batch", self.torn),
-            ("a lie that was corrected", self.lies_corrected),
+            ("a lie that was corrected", self.corrupt_reads_corrected),
             ("a sector that was repaired", self.sectors_repaired),
             ("a lie that was met", self.lies.met),
             ("a lie that was ended in place", self.lies.repaired),
@@ -180,7 +180,7 @@ impl AddAssign for Outcome {
         self.drives_silent += other.drives_silent;
         self.drives_healed += other.drives_healed;
         self.sectors_repaired += other.sectors_repaired;
-        self.lies_corrected += other.lies_corrected;
+        self.corrupt_reads_corrected += other.corrupt_reads_corrected;
         self.scrubbed += other.scrubbed;
         self.lies_alive += other.lies_alive;
         self.lies += other.lies;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ashlar_block::{Clock, Lba, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::format::beat::Beat;
+use ashlar_store::format::heartbeat::Heartbeat;
 use ashlar_store::{Holder, OpenError, Options};
 use bytes::Bytes;
 use futures_util::future::{join, join_all, join3};
@@ -197,7 +197,7 @@ impl Scene {
     /// Freezes a machine at any time, or just when it has looked at a drive, or writes its beat.
     async fn freeze(&self, machine: Machine) {
         if self.world.once_in(2) {
-            self.world.freeze_at(machine, Beat::OFFSET, 1 + self.world.below(18));
+            self.world.freeze_at(machine, Heartbeat::OFFSET, 1 + self.world.below(18));
             self.world.sleep(Duration::from_secs(8)).await;
         } else {
             self.pause(8_000_000).await;
@@ -314,7 +314,7 @@ async fn want_it_at_once(scene: Scene) {
     };
     let freezing = async {
         if scene.world.once_in(2) {
-            scene.world.freeze_at(one, Beat::OFFSET, 1 + scene.world.below(20));
+            scene.world.freeze_at(one, Heartbeat::OFFSET, 1 + scene.world.below(20));
             scene.pause(60_000_000).await;
         }
         scene.world.thaw(one);
@@ -347,7 +347,7 @@ async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>
     let first = scene.make(A).await;
     scene.spawn_hosts(&first);
     // Of one drive every second use of it is a write.
-    scene.world.freeze_at(A, Beat::OFFSET, 2 + 2 * scene.world.below(4));
+    scene.world.freeze_at(A, Heartbeat::OFFSET, 2 + 2 * scene.world.below(4));
     scene.world.sleep(Duration::from_secs(8)).await;
     let second = match scene.open(B).await {
         Err(OpenError::Unsure) => scene.open(B).await,
@@ -359,7 +359,7 @@ async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>
     if scene.world.once_in(2) {
         scene.world.freeze(B);
     } else {
-        scene.world.freeze_at(B, Beat::OFFSET, 1 + scene.world.below(12));
+        scene.world.freeze_at(B, Heartbeat::OFFSET, 1 + scene.world.below(12));
     }
     scene.pause(2_000_000).await;
     scene.world.thaw(A);
@@ -384,7 +384,7 @@ async fn freeze_whichever(scene: Scene) {
             let machine = machines[scene.world.below(3) as usize];
             match scene.world.below(4) {
                 0 => scene.world.freeze(machine),
-                1 => scene.world.freeze_at(machine, Beat::OFFSET, 1 + scene.world.below(18)),
+                1 => scene.world.freeze_at(machine, Heartbeat::OFFSET, 1 + scene.world.below(18)),
                 _ => scene.world.thaw(machine),
             }
             scene.pause(12_000_000).await;

@@ -298,7 +298,7 @@ impl Scenario {
             }
             outcome.collected += status.counters.segments_collected;
             outcome.sweeps += status.counters.sweeps;
-            outcome.lies_corrected += status.counters.lies_corrected;
+            outcome.corrupt_reads_corrected += status.counters.corrupt_reads_corrected;
             outcome.sectors_repaired += status.counters.sectors_repaired;
             outcome.drives_lost += lost.len() as u64;
             for drive in &status.drives {

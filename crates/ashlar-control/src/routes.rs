@@ -1,4 +1,4 @@
-//! The API's paths: each a few lines from the wire to the [`Appliance`].
+//! The API's paths: each a few lines from the wire to the [`NodeApi`].
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::appliance::Appliance;
 use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
+use crate::node_api::NodeApi;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
     NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
@@ -30,7 +30,7 @@ mod events;
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
 
-type Node = State<Arc<dyn Appliance>>;
+type Node = State<Arc<dyn NodeApi>>;
 type Answer<T> = Result<Json<T>, ApiError>;
 
 #[derive(OpenApi)]
@@ -44,7 +44,7 @@ type Answer<T> = Result<Json<T>, ApiError>;
 struct Document;
 
 /// The API of `appliance`, which `watcher` watches.
-pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
+pub fn router(appliance: Arc<dyn NodeApi>, watcher: Arc<Watcher>) -> Router {
     let look = axum::middleware::from_fn_with_state(watcher.clone(), events::look_after_change);
     let (router, document) = routes(watcher);
     let document = get(move || std::future::ready(Json(document.clone())));
@@ -58,7 +58,7 @@ pub fn router(appliance: Arc<dyn Appliance>, watcher: Arc<Watcher>) -> Router {
 }
 
 /// All paths, and what is said of them.
-fn routes(watcher: Arc<Watcher>) -> (Router<Arc<dyn Appliance>>, utoipa::openapi::OpenApi) {
+fn routes(watcher: Arc<Watcher>) -> (Router<Arc<dyn NodeApi>>, utoipa::openapi::OpenApi) {
     let paths = of_node().merge(of_pools()).merge(of_events().with_state(watcher));
     OpenApiRouter::with_openapi(Document::openapi()).nest(API_ROOT, paths).split_for_parts()
 }
@@ -77,7 +77,7 @@ fn of_events() -> OpenApiRouter<Arc<Watcher>> {
     OpenApiRouter::new().routes(routes!(events::events)).routes(routes!(events::follow_events))
 }
 
-fn of_node() -> OpenApiRouter<Arc<dyn Appliance>> {
+fn of_node() -> OpenApiRouter<Arc<dyn NodeApi>> {
     OpenApiRouter::new()
         .routes(routes!(version))
         .routes(routes!(status))
@@ -91,7 +91,7 @@ fn of_node() -> OpenApiRouter<Arc<dyn Appliance>> {
         .routes(routes!(deny))
 }
 
-fn of_pools() -> OpenApiRouter<Arc<dyn Appliance>> {
+fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
     OpenApiRouter::new()
         .routes(routes!(pools, create_pool))
         .routes(routes!(import_pool))

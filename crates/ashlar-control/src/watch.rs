@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use crate::appliance::{Appliance, HostVisits, SharedHostNqn, Warning};
 use crate::events::EventLog;
+use crate::node_api::{HostVisits, NodeApi, SharedHostNqn, Warning};
 use crate::types::{Happening, Host, Pool, Severity};
 use flood::Flood;
 
@@ -27,7 +27,7 @@ const ALONE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks at a node.
 pub struct Watcher {
-    appliance: Arc<dyn Appliance>,
+    appliance: Arc<dyn NodeApi>,
     /// What it has seen.
     pub log: Arc<EventLog>,
     seen: Mutex<Seen>,
@@ -71,7 +71,7 @@ enum What {
 impl Watcher {
     /// A watcher of a node that has just been started, and has to tell this of its start: warnings,
     /// by their kinds.
-    pub fn new(appliance: Arc<dyn Appliance>, warnings: Vec<(&'static str, String)>) -> Self {
+    pub fn new(appliance: Arc<dyn NodeApi>, warnings: Vec<(&'static str, String)>) -> Self {
         let log = Arc::new(EventLog::new());
         let version = env!("CARGO_PKG_VERSION");
         let started = Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));

@@ -4,7 +4,7 @@ mod answers;
 mod permit;
 mod raw;
 mod reading;
-mod recent;
+mod reconstruct_cache;
 
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -22,7 +22,7 @@ use crate::silence::Silences;
 use crate::slow::Speed;
 use answers::Patience;
 use permit::Permit;
-use recent::Recent;
+use reconstruct_cache::ReconstructCache;
 
 /// Times that a column write is tried before its drive is given up.
 const WRITE_TRIES: usize = 2;
@@ -113,7 +113,7 @@ pub struct Array<D> {
     compared_at: Cell<Nanos>,
     /// Faults of a drive within [`crate::FAULT_WINDOW`] that are too many.
     fault_threshold: Cell<Option<NonZeroU32>>,
-    recent: Recent,
+    reconstruct_cache: ReconstructCache,
     /// Some drive owed an answer when that was looked at last, or does since then.
     is_owed: Cell<bool>,
     /// Rung when that begins.
@@ -168,7 +168,7 @@ pub enum Source {
     /// The other columns, because the drive is missing or refused.
     Missing,
     /// The other columns, because the drive gave wrong bytes.
-    Lie,
+    Corrupt,
     /// The other columns, because the drive is slow.
     Spared,
 }
@@ -185,7 +185,7 @@ impl<D: Device> Array<D> {
             clock: None,
             compared_at: Cell::new(Nanos(0)),
             fault_threshold: Cell::new(None),
-            recent: Recent::default(),
+            reconstruct_cache: ReconstructCache::default(),
             is_owed: Cell::new(false),
             owing: Notify::new(),
             permit: Permit::default(),
@@ -207,7 +207,7 @@ impl<D: Device> Array<D> {
     /// # Panics
     /// If there is one of that number.
     pub fn add(&self, drive: DriveId, member: Member<D>) {
-        self.recent.forget_all();
+        self.reconstruct_cache.forget_all();
         let (mut members, index) = (self.members.borrow_mut(), usize::from(drive.0));
         if members.len() <= index {
             members.resize_with(index + 1, || None);
@@ -217,7 +217,7 @@ impl<D: Device> Array<D> {
 
     /// The drive is no member any more. Its device is free once what goes on with it has ended.
     pub fn remove(&self, drive: DriveId) {
-        self.recent.forget_all();
+        self.reconstruct_cache.forget_all();
         if let Some(member) = self.members.borrow_mut().get_mut(usize::from(drive.0)) {
             *member = None;
         }
@@ -368,7 +368,7 @@ impl<D: Device> Array<D> {
     ///
     /// Errors and want of room are treated as in [`Array::write_rows`].
     pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
-        let _writing = self.recent.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
+        let _writing = self.reconstruct_cache.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
         let mut tries = 0;
         let mut without_room = None;
         loop {
@@ -421,7 +421,7 @@ impl<D: Device> Array<D> {
         bytes: Bytes,
     ) -> bool {
         let addr = geometry.columns[column];
-        let _writing = self.recent.writing(addr, sectors.clone());
+        let _writing = self.reconstruct_cache.writing(addr, sectors.clone());
         for _ in 0..WRITE_TRIES {
             let Some(member) = self.working(addr.drive) else { return false };
             let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use ashlar_block::{DriveId, Lba, VolumeId};
 use bytes::Bytes;
 
+use crate::base::ids::{Family, Layer, Lsn};
 use crate::format::codec::{Malformed, Reader, Writer};
 use crate::format::location::SegmentId;
-use crate::ledger::Usage;
-use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
-use crate::types::{Family, Layer, Lsn};
+use crate::jobs::scrub::{Findings, ScrubProgress, ScrubRecord};
+use crate::space::ledger::Usage;
 pub(crate) use pages::CatalogPages;
 
 /// How far a volume is in its life.

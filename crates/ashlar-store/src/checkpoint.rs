@@ -12,20 +12,20 @@ use ashlar_block::{
 };
 use futures_util::future::join_all;
 
+use crate::base::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::format::codec::crc32c;
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, MemberState, Root, TableRoot};
 use crate::format::superblock::Superblock;
 use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::shard::Shard;
+use crate::members::add::Joining;
 use crate::members::{Loss, losses};
-use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::segments::{Claim, Segment, Segments, Shape};
-use crate::types::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::space::segments::{Claim, Segment, Segments, Shape};
+use crate::space::window::Window;
 use crate::upkeep::activity::Activity;
-use crate::widen::Joining;
-use crate::window::Window;
+use crate::writer::pages::AppendError;
 
 /// What is noted in one turn, and alone decides what the root says.
 struct Noted {
@@ -90,7 +90,7 @@ impl<W: World> Pool<W> {
     /// or closes the pool, may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
         self.running()?;
-        let quiet = self.log.floor() == self.log.next();
+        let quiet = self.lsns.floor() == self.lsns.next();
         assert!(quiet || !clean, "a clean root would hide batches that are on their way");
         self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, error))
     }
@@ -125,11 +125,11 @@ impl<W: World> Pool<W> {
         let drives = self.drives();
         self.seal_off_lost_drives();
         self.keep_reserve_again();
-        let floor = self.log.floor();
+        let floor = self.lsns.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         let segments = self.segments.borrow();
         let table = segments.table();
-        let (homes, reclaimable) = (self.homes(), segments.reclaimable(floor));
+        let (homes, reclaimable) = (self.allocation_targets(), segments.reclaimable(floor));
         self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
@@ -146,7 +146,7 @@ impl<W: World> Pool<W> {
             catalog: catalog.encode(),
             generation,
             written: self.counters.get().bytes_to_drives,
-            records: self.log.records(),
+            records: self.lsns.records(),
             relocated_columns: self.relocation.unsettled_columns(),
         })
     }
@@ -218,7 +218,7 @@ impl<W: World> Pool<W> {
             // A start that had no other room has taken it already.
             let freed = segments.get(*id).is_some().then(|| segments.free(*id));
             if let Some(freed) = freed.filter(|freed| freed.hot) {
-                self.temper.hot_segment_lived(freed.last_lsn, self.log.next());
+                self.heat.hot_segment_lived(freed.last_lsn, self.lsns.next());
             }
         }
         let window = self.form_windows(&mut segments, &noted.homes);
@@ -251,7 +251,7 @@ impl<W: World> Pool<W> {
         let segments = self.segments.borrow();
         Ok(Root {
             generation: noted.generation,
-            next_lsn: self.log.next(),
+            next_lsn: self.lsns.next(),
             replay_floor: noted.floor,
             segment_ordinal: segments.numbers().ordinal(),
             segment_swept: segments.numbers().swept(),

@@ -1,5 +1,7 @@
 //! Looking blocks up in the map, reading pages where that is needed.
 
+pub(crate) mod read;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,12 +11,12 @@ use ashlar_block::{Cause, IoError, Lba, World};
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
+use crate::base::ids::{Family, GroupKey, Key, Layer, ShardId};
 use crate::format::location::Pointer;
 use crate::format::page::{PageEntry, Value};
 use crate::map::cache::PageCache;
 use crate::map::shard::{Look, Pages};
 use crate::pool::Pool;
-use crate::types::{Family, GroupKey, Key, Layer, ShardId};
 
 /// Pages that a lookup of several blocks needs and that are listed without an allocation.
 const NEEDED_INLINE: usize = 4;

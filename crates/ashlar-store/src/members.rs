@@ -1,5 +1,13 @@
 //! Which drives a pool is opened with: the newest root, and who belongs to it.
 
+pub(crate) mod add;
+pub(crate) mod create;
+pub(crate) mod lease;
+pub(crate) mod naming;
+pub(crate) mod rejoin;
+pub(crate) mod remove;
+mod silence;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -7,12 +15,12 @@ use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, with
 use ashlar_raid::Geometry;
 use futures_util::future::join_all;
 
-use crate::create::FIRST_ROOT;
 use crate::format::codec::{Malformed, crc32c};
 use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
 use crate::format::superblock::Superblock;
 use crate::format::table::{Table, decode_table};
-use crate::recover::OpenError;
+use crate::members::create::FIRST_ROOT;
+use crate::recovery::OpenError;
 
 /// A drive that has been found to be a member of the pool.
 pub struct FoundDrive<D> {
@@ -62,7 +70,7 @@ pub(crate) async fn has_never_had_a_root<D: Device>(device: &D) -> bool {
 
 /// What a drive may be to the newest root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Standing {
+enum MemberVerdict {
     /// A member that has missed nothing that matters.
     Member,
     /// Its content is older than its absence.
@@ -71,20 +79,20 @@ enum Standing {
     Diverged,
 }
 
-fn standing(root: &Root, superblock: &Superblock, own: Option<&Root>) -> Standing {
+fn member_verdict(root: &Root, superblock: &Superblock, own: Option<&Root>) -> MemberVerdict {
     let record = root.members.iter().find(|member| member.drive == superblock.drive);
     let Some(record) = record.filter(|record| record.uuid == superblock.drive_uuid) else {
-        return Standing::Stale;
+        return MemberVerdict::Stale;
     };
     // A drive without any valid root has lost them; what else it holds is checked wherever it is
     // read.
     let on_line = own.is_none_or(|own| root.descends_from(own.incarnation(), own.generation));
     let is_current = own.is_none_or(|own| has_kept_up(own, root, record));
     match (on_line, record.state) {
-        (true, state) if state.takes_part() && is_current => Standing::Member,
-        (true, _) => Standing::Stale,
-        (false, _) if own.is_some_and(|own| went_on_without(own, root)) => Standing::Diverged,
-        (false, _) => Standing::Stale,
+        (true, state) if state.takes_part() && is_current => MemberVerdict::Member,
+        (true, _) => MemberVerdict::Stale,
+        (false, _) if own.is_some_and(|own| went_on_without(own, root)) => MemberVerdict::Diverged,
+        (false, _) => MemberVerdict::Stale,
     }
 }
 
@@ -274,14 +282,14 @@ fn sort_out<D>(
     let mut diverged = Vec::new();
     let chosen_root = (chosen.root.generation, chosen.root.incarnation());
     for (drive, roots) in drives.into_iter().zip(roots) {
-        match (standing(&chosen.root, &drive.superblock, roots.last()), roots.last()) {
-            (Standing::Member, own) => {
+        match (member_verdict(&chosen.root, &drive.superblock, roots.last()), roots.last()) {
+            (MemberVerdict::Member, own) => {
                 if own.is_none_or(|own| (own.generation, own.incarnation()) != chosen_root) {
                     chosen.behind.push(drive.superblock.drive);
                 }
                 chosen.members.push(drive);
             }
-            (Standing::Diverged, Some(own)) => diverged.push((drive, own)),
+            (MemberVerdict::Diverged, Some(own)) => diverged.push((drive, own)),
             _ => chosen.stale.push(drive.superblock.drive),
         }
     }

@@ -10,36 +10,36 @@ use ashlar_raid::{Array, Level};
 use futures_util::future::select;
 use tokio::sync::{Mutex, Notify};
 
-use crate::append::Streams;
-use crate::batch::{self, Item};
+use crate::base::ids::{Incarnation, Lsn, ShardId};
+use crate::base::options::Options;
+use crate::base::recycle::Recycler;
 use crate::catalog::{Catalog, CatalogPages};
-use crate::commit::{CommitQueue, Ticket};
 use crate::format::location::{Pointer, SegmentId};
 use crate::format::root::{LINE_MAX, MemberState, Root};
 use crate::format::superblock::{Secret, Superblock};
-use crate::lease::Lease;
-use crate::ledger::Ledger;
-use crate::log::Log;
+use crate::jobs::purge::Purge;
+use crate::jobs::rebalance::Rebalance;
+use crate::jobs::rebuild::Rebuild;
+use crate::jobs::relocate::Relocation;
+use crate::jobs::scrub::Scrub;
+use crate::jobs::sweep::Sweep;
+use crate::lookup::read::Found;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
-use crate::naming::{Label, Naming};
-use crate::options::Options;
-use crate::pace::Pace;
-use crate::purge::Purge;
-use crate::read::Found;
-use crate::rebalance::Rebalance;
-use crate::rebuild::Rebuild;
-use crate::recycle::Recycler;
-use crate::relocation::Relocation;
-use crate::scrub::Scrub;
-use crate::segments::{Claim, Segments};
-use crate::striping::Striping;
-use crate::sweep::Sweep;
-use crate::temper::Temper;
-use crate::types::{Incarnation, Lsn, ShardId};
+use crate::members::add::Joining;
+use crate::members::lease::Lease;
+use crate::members::naming::{Label, Naming};
+use crate::space::ledger::Ledger;
+use crate::space::pace::Pace;
+use crate::space::segments::{Claim, Segments};
 use crate::upkeep::Orders;
-use crate::widen::Joining;
-use crate::zeroing::Updates;
+use crate::writer::append::Streams;
+use crate::writer::batch::{self, Item};
+use crate::writer::commit::{CommitQueue, Ticket};
+use crate::writer::destage::Destage;
+use crate::writer::heat::Heat;
+use crate::writer::lsns::LsnTracker;
+use crate::writer::zeroing::Updates;
 
 /// What a pool is: all but its name for ever.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ pub struct Counters {
     /// Blocks that were reconstructed because a drive is slow.
     pub blocks_spared: u64,
     /// Blocks that a drive returned wrong and that were reconstructed.
-    pub lies_corrected: u64,
+    pub corrupt_reads_corrected: u64,
     /// Sectors that were wrong or could not be read, and were written anew.
     pub sectors_repaired: u64,
     /// Those of them that a read has found, and no scrub.
@@ -138,12 +138,12 @@ pub(crate) struct Pool<W: World> {
     pub ledger: Ledger,
     pub shards: RefCell<Vec<Shard>>,
     pub pages: PageCache,
-    pub log: Log,
+    pub lsns: LsnTracker,
     pub streams: Streams,
     pub commit: CommitQueue,
     pub lists: Lists,
     pub batch_scratch: RefCell<batch::Scratch>,
-    pub striping: Striping,
+    pub destage: Destage,
     pub catalog: RefCell<Catalog>,
     /// The newest durable root.
     pub root: RefCell<Root>,
@@ -168,7 +168,7 @@ pub(crate) struct Pool<W: World> {
     pub rebalance: Rebalance,
     pub relocation: Relocation,
     pub scrub: Scrub,
-    pub temper: Temper,
+    pub heat: Heat,
     pub pace: Pace,
     /// What pages of the checkpoint under way may take of the window.
     pub checkpoint_claim: Cell<Claim>,
@@ -199,15 +199,15 @@ pub(crate) struct Pool<W: World> {
     pub catalog_pages: RefCell<CatalogPages>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
     pub checkpointed_bytes: Cell<u64>,
-    /// [`Log::records`] then.
+    /// [`LsnTracker::records`] then.
     pub checkpointed_records: Cell<u64>,
     pub counters: Cell<Counters>,
     halted: RefCell<Option<String>>,
     /// Rung when the pool halts.
-    pub halt_rung: Notify,
+    pub halt_notify: Notify,
     released: Cell<bool>,
     /// Rung when its tasks are to end.
-    release_rung: Notify,
+    release_notify: Notify,
 }
 
 /// The pieces that a pool is made of when it is opened.
@@ -219,7 +219,7 @@ pub(crate) struct Parts<W: World> {
     pub array: Rc<Array<W::Device>>,
     pub segments: Segments,
     pub shards: Vec<Shard>,
-    pub log: Log,
+    pub lsns: LsnTracker,
     pub catalog: Catalog,
     pub root: Root,
     pub absent: BTreeSet<DriveId>,
@@ -252,12 +252,12 @@ impl<W: World> Pool<W> {
             segments,
             ledger,
             shards: RefCell::new(parts.shards),
-            log: parts.log,
+            lsns: parts.lsns,
             streams: Streams::default(),
             commit: CommitQueue::default(),
             lists: Lists::default(),
             batch_scratch: RefCell::default(),
-            striping: Striping::default(),
+            destage: Destage::default(),
             catalog: RefCell::new(parts.catalog),
             leaving: RefCell::new(leaving_in(&parts.root)),
             renamings: RefCell::default(),
@@ -273,7 +273,7 @@ impl<W: World> Pool<W> {
             rebalance: Rebalance::default(),
             relocation: Relocation::default(),
             scrub: Scrub::default(),
-            temper: Temper::default(),
+            heat: Heat::default(),
             pace: Pace::default(),
             checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
@@ -291,9 +291,9 @@ impl<W: World> Pool<W> {
             checkpointed_records: Cell::new(0),
             counters: Cell::default(),
             halted: RefCell::new(None),
-            halt_rung: Notify::new(),
+            halt_notify: Notify::new(),
             released: Cell::new(false),
-            release_rung: Notify::new(),
+            release_notify: Notify::new(),
         })
     }
 
@@ -315,13 +315,13 @@ impl<W: World> Pool<W> {
     }
 
     /// Drives that new segments may lie on.
-    pub fn homes(&self) -> Vec<DriveId> {
+    pub fn allocation_targets(&self) -> Vec<DriveId> {
         let leaving = self.leaving.borrow();
         self.array.working_drives().into_iter().filter(|drive| !leaving.contains(drive)).collect()
     }
 
     /// How many those are; asked at every write.
-    pub fn homes_count(&self) -> usize {
+    pub fn allocation_target_count(&self) -> usize {
         let leaving = self.leaving.borrow();
         let leave = leaving.iter().filter(|drive| self.array.working(**drive).is_some()).count();
         self.array.working_count() - leave
@@ -357,12 +357,12 @@ impl<W: World> Pool<W> {
     pub fn halt_for_good(&self, why: &str) {
         self.halt(why);
         *self.halted.borrow_mut() = Some(why.to_owned());
-        self.halt_rung.notify_waiters();
+        self.halt_notify.notify_waiters();
     }
 
     /// Returns once the pool has been closed.
     pub async fn closed(&self) {
-        wait_for(&self.release_rung, || self.is_closed().then_some(())).await;
+        wait_for(&self.release_notify, || self.is_closed().then_some(())).await;
     }
 
     /// The pool has been closed: nothing may be written behind its last root. Its tasks end where
@@ -373,7 +373,7 @@ impl<W: World> Pool<W> {
         }
         self.refuse_audits();
         self.released.set(true);
-        self.release_rung.notify_waiters();
+        self.release_notify.notify_waiters();
     }
 
     /// The pool has been closed: no task of it runs.
@@ -394,9 +394,9 @@ impl<W: World> Pool<W> {
         self.commit.fail_all(&self.write_fault());
         // Those whom no checkpoint will answer any more.
         self.answer_checkpoints(Err(self.write_fault()));
-        self.halt_rung.notify_waiters();
+        self.halt_notify.notify_waiters();
         self.root_changed.notify_waiters();
-        self.orders.ring();
+        self.orders.notify();
     }
 
     /// Why the pool has halted, if it has.
@@ -406,7 +406,7 @@ impl<W: World> Pool<W> {
 
     /// Returns when the pool has halted, with the reason.
     pub async fn halts(&self) -> IoError {
-        wait_for(&self.halt_rung, || self.running().err()).await
+        wait_for(&self.halt_notify, || self.running().err()).await
     }
 
     /// An error if the pool has halted.

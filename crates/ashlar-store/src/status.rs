@@ -3,12 +3,12 @@
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_raid::{Failure, Level, Member};
 
-use crate::capacity::Space;
 use crate::catalog::Settings;
 use crate::format::root::{MemberRecord, MemberState};
+use crate::jobs::progress::Progress;
+use crate::jobs::scrub::ScrubReport;
 use crate::pool::{Counters, Pool};
-use crate::progress::Progress;
-use crate::scrub::ScrubReport;
+use crate::space::capacity::Space;
 use crate::upkeep::activity::Activity;
 
 /// A member drive's condition.

@@ -12,23 +12,23 @@ use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, 
 use bytes::Bytes;
 use futures_util::future::join_all;
 
-use crate::batch::unit_blocks_max;
-use crate::capacity::Request;
+use crate::base::ids::{Family, Key, Layer};
+use crate::base::options::Options;
 use crate::catalog::{Settings, VolumeEntry, VolumeState};
-use crate::comeback::{ReturnError, Returned};
-use crate::commit::occupancy;
-use crate::compress::compress_blocks;
 use crate::format::location::SLOT_BYTES;
 use crate::format::superblock::Superblock;
-use crate::leave::{FailError, RemoveError};
-use crate::ledger::Usage;
+use crate::members::add::AddError;
+use crate::members::rejoin::{RejoinError, Rejoined};
+use crate::members::remove::{FailError, RemoveError};
 use crate::members::{FoundDrive, OpenPolicy};
-use crate::options::Options;
 use crate::pool::Pool;
-use crate::recover::{self, OpenError, Opened};
+use crate::recovery::{self, OpenError, Opened};
+use crate::space::capacity::Request;
+use crate::space::ledger::Usage;
 use crate::status::PoolStatus;
-use crate::types::{Family, Key, Layer};
-use crate::widen::AddError;
+use crate::writer::batch::unit_blocks_max;
+use crate::writer::commit::occupancy;
+use crate::writer::compress::compress_blocks;
 use units::{add_items, cut};
 
 /// Blocks of the largest volume: 1 PiB.
@@ -54,7 +54,7 @@ impl<W: World> Store<W> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<(Self, Opened), OpenError> {
-        let (pool, opened) = recover::open(world, drives, options, policy).await?;
+        let (pool, opened) = recovery::open(world, drives, options, policy).await?;
         // Not before: what a start finds is many faults at once, and it needs every drive that
         // there is.
         pool.array.set_fault_threshold(pool.catalog.borrow().settings.fault_threshold);
@@ -168,8 +168,8 @@ impl<W: World> Store<W> {
     /// [`Self::return_drive`].
     ///
     /// # Errors
-    /// [`ReturnError`]; nothing has changed then.
-    pub async fn forget_lost(&self, drive: DriveId) -> Result<(), ReturnError> {
+    /// [`RejoinError`]; nothing has changed then.
+    pub async fn forget_lost(&self, drive: DriveId) -> Result<(), RejoinError> {
         self.pool.forget_lost(drive).await
     }
 
@@ -192,12 +192,12 @@ impl<W: World> Store<W> {
     /// under a new number, when this returns.
     ///
     /// # Errors
-    /// [`ReturnError`]; the pool is as it was, unless it cannot be written itself.
+    /// [`RejoinError`]; the pool is as it was, unless it cannot be written itself.
     pub async fn return_drive(
         &self,
         drive: DriveId,
         found: FoundDrive<W::Device>,
-    ) -> Result<Returned, ReturnError> {
+    ) -> Result<Rejoined, RejoinError> {
         self.pool.return_drive(drive, found).await
     }
 
@@ -474,7 +474,7 @@ impl<W: World> Store<W> {
 
     /// Compares what is counted as live with what is, by a walk over the whole map. Nothing may be
     /// written meanwhile.
-    pub async fn audit(&self) -> Result<crate::audit::Audit, IoError> {
+    pub async fn audit(&self) -> Result<crate::jobs::audit::Audit, IoError> {
         self.pool.audit_now().await
     }
 

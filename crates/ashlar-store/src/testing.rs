@@ -14,19 +14,19 @@ use ashlar_block::{
 use ashlar_raid::Level;
 use bytes::Bytes;
 
-use crate::append::{Appended, StreamId};
-use crate::batch::Item;
-use crate::compress::compress_blocks;
-use crate::create::{NewPool, create};
+use crate::base::ids::{Family, Key, Layer};
+use crate::base::options::Options;
 use crate::format::header::RecordKind;
 use crate::format::location::Location;
 use crate::format::superblock::Superblock;
+use crate::members::create::{NewPool, create};
 use crate::members::{FoundDrive, OpenPolicy};
-use crate::options::Options;
 use crate::pool::Pool;
-use crate::recover;
-use crate::segments::Claim;
-use crate::types::{Family, Key, Layer};
+use crate::recovery;
+use crate::space::segments::Claim;
+use crate::writer::append::{Appended, StreamId};
+use crate::writer::batch::Item;
+use crate::writer::compress::compress_blocks;
 pub use device::TestDevice;
 
 mod device;
@@ -115,7 +115,7 @@ fn finish_write(pool: &Pool<StillWorld>, mut appended: Appended) {
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
         pool.publish_item(item, *pointer);
     }
-    pool.log.published(appended.lsn);
+    pool.lsns.published(appended.lsn);
 }
 
 /// Where such a block is.
@@ -165,7 +165,7 @@ impl Drives {
 
     /// The pool, opened with these options.
     pub fn open_with(&self, options: Options) -> Rc<Pool<StillWorld>> {
-        let opened = recover::open(&self.world, self.found(), options, OpenPolicy::Most);
+        let opened = recovery::open(&self.world, self.found(), options, OpenPolicy::Most);
         at_once(opened).expect("good drives").0
     }
 }

@@ -16,19 +16,19 @@ use ashlar_block::{Cause, DriveId, IoError, VolumeId, World};
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
-use crate::audit::Audit;
-use crate::capacity::CHECKPOINT_MIN;
+use crate::base::ids::{GroupKey, Lsn, ShardId};
 use crate::catalog::{VolumeEntry, VolumeState};
 use crate::format::location::SegmentId;
 use crate::format::table::SegmentKind;
-use crate::gc::Collected;
-use crate::gc::policy::{Candidate, Market, choose_last_resort, choose_victim};
+use crate::jobs::audit::Audit;
+use crate::jobs::collect::Collected;
+use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort, choose_victim};
+use crate::jobs::progress::Obstacle;
 use crate::map::shard::Shard;
-use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::progress::Obstacle;
-use crate::segments::{Segment, Segments};
-use crate::types::{GroupKey, Lsn, ShardId};
+use crate::space::capacity::CHECKPOINT_MIN;
+use crate::space::segments::{Segment, Segments};
+use crate::writer::pages::AppendError;
 use activity::Activity;
 pub(crate) use orders::Orders;
 use orders::{Audited, FRUITLESS_MAX};
@@ -150,7 +150,8 @@ impl<W: World> Pool<W> {
     /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
         let segments = self.segments.borrow();
-        segments.placeable(&self.homes()) > 0 || !segments.reclaimable(self.log.floor()).is_empty()
+        segments.placeable(&self.allocation_targets()) > 0
+            || !segments.reclaimable(self.lsns.floor()).is_empty()
     }
 
     /// Collects one segment, and notes whether that leads anywhere.
@@ -199,8 +200,8 @@ impl<W: World> Pool<W> {
     }
 
     async fn audit_if_quiet(&self) -> Audited {
-        let begun = self.log.next();
-        let is_quiet = || self.halted().is_some() || (self.log.floor(), self.log.next()) == (begun, begun);
+        let begun = self.lsns.next();
+        let is_quiet = || self.halted().is_some() || (self.lsns.floor(), self.lsns.next()) == (begun, begun);
         if !is_quiet() {
             return Ok(None);
         }
@@ -212,16 +213,16 @@ impl<W: World> Pool<W> {
     /// must be quiet; what is moved out of the journal is waited for.
     pub async fn audit_now(&self) -> Result<Audit, IoError> {
         loop {
-            let halted = self.halt_rung.notified();
+            let halted = self.halt_notify.notified();
             if self.halted().is_none() {
-                select(pin!(self.log.quiet()), pin!(halted)).await;
+                select(pin!(self.lsns.quiet()), pin!(halted)).await;
             }
             if self.is_closed() {
                 return Err(Cause::NotReady.into());
             }
             let (answer, answered) = oneshot::channel();
             self.orders.audits_wanted.borrow_mut().push(answer);
-            self.orders.ring();
+            self.orders.notify();
             if let Some(audit) = answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))? {
                 return Ok(audit);
             }
@@ -274,8 +275,8 @@ impl<W: World> Pool<W> {
             }
         };
         let emptied = self.segments.borrow().emptied.clone();
-        let (rung, emptied) = (pin!(self.orders.rung.notified()), pin!(emptied.notified()));
-        select(select(rung, emptied), select(pin!(ready), failed)).await;
+        let (notify, emptied) = (pin!(self.orders.notify.notified()), pin!(emptied.notified()));
+        select(select(notify, emptied), select(pin!(ready), failed)).await;
         self.pace.rested(self.world.now());
     }
 
@@ -304,7 +305,7 @@ impl<W: World> Pool<W> {
         self.running()?;
         let (answer, answered) = oneshot::channel();
         self.orders.checkpoints_wanted.borrow_mut().push(answer);
-        self.orders.ring();
+        self.orders.notify();
         answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
@@ -322,20 +323,20 @@ impl<W: World> Pool<W> {
     pub fn checkpoint_soon(&self) {
         let (answer, _) = oneshot::channel();
         self.orders.checkpoints_wanted.borrow_mut().push(answer);
-        self.orders.ring();
+        self.orders.notify();
     }
 
     /// The maps have taken what a batch says. What it held back may be had now.
     pub fn published(&self, batch: Lsn) {
-        self.log.published(batch);
+        self.lsns.published(batch);
         if self.orders.hosts_want_window.get() {
-            self.orders.ring();
+            self.orders.notify();
         }
     }
 
     fn situation(&self) -> Situation {
-        let floor = self.log.floor();
-        let drives = self.homes();
+        let floor = self.lsns.floor();
+        let drives = self.allocation_targets();
         let shards = self.shards.borrow();
         let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
         let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);
@@ -418,7 +419,7 @@ impl<W: World> Pool<W> {
     /// read had ended.
     fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
         segments.iter().any(|(_, segment)| segment.is_empty())
-            || self.victim(segments, drives, self.log.next()).is_some()
+            || self.victim(segments, drives, self.lsns.next()).is_some()
     }
 
     /// The segment most worth collecting, if every batch below `floor` has been published.
@@ -427,9 +428,9 @@ impl<W: World> Pool<W> {
             return None;
         }
         let unmovable = self.unmovable.borrow();
-        let market = Market { floor, ..self.market(segments, drives) };
+        let view = PlacementView { floor, ..self.view(segments, drives) };
         let movable = segments.iter().filter(|(id, _)| !unmovable.contains(id));
-        let candidate = |(id, segment): (SegmentId, &Segment)| Candidate::of(id, segment, &market);
+        let candidate = |(id, segment): (SegmentId, &Segment)| Candidate::of(id, segment, &view);
         if !segments.is_cornered(drives) {
             return choose_victim(movable.filter_map(candidate), self.world.unix_seconds());
         }

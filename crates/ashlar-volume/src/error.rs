@@ -2,11 +2,11 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RemoveError, RenameError, ReturnError,
+    AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RejoinError, RemoveError, RenameError,
 };
 
 use crate::attributes::HOSTS_MAX;
-use crate::courier::Gone;
+use crate::dispatcher::Gone;
 
 /// Why something that an administrator asked for was not done. Nothing has changed then, unless the
 /// variant says so.
@@ -202,7 +202,7 @@ pub enum NodeError {
     RemoveDrive(#[from] RemoveError),
     /// The store refused to take a drive back.
     #[error("{0}")]
-    ReturnDrive(#[from] ReturnError),
+    ReturnDrive(#[from] RejoinError),
     /// A drive is to come back that the pool has not lost.
     #[error("{pool}/{drive} is used: it was not lost. {}", lost_instead(pool, lost))]
     NotLost {

@@ -9,26 +9,26 @@
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
-//! | `bay`, `courier` | what a node needs from outside: drives, and a way between reactors |
+//! | `provider`, `dispatcher` | what a node needs from outside: drives, and a way between reactors |
 //!
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows
 //! (what is below the store).
 
 mod access;
 mod attributes;
-mod bay;
-mod courier;
+mod dispatcher;
 mod door;
+mod drive_provider;
 mod error;
 mod fuse;
 mod gate;
-mod home;
 pub mod memory_door;
 mod name;
 mod node;
 mod node_door;
 pub mod plain_door;
 mod ranges;
+mod reactor_pools;
 mod report;
 mod store_volume;
 mod table;
@@ -36,20 +36,22 @@ mod table;
 pub use access::AccessChange;
 pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
-pub use bay::{BayDrive, DriveBay, DriveContent, DriveFacts, NoMember, Sought, inspect, read_superblock};
-pub use courier::{Courier, Gone};
+pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
     VolumeIo,
 };
-pub use error::NodeError;
-pub use home::{
-    CreateRequest, DriveReading, Given, Home, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
-    Removal, StoppedPool, check_volume_size,
+pub use drive_provider::{
+    DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect, read_superblock,
 };
+pub use error::NodeError;
 pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
+pub use reactor_pools::{
+    CreateRequest, DriveReading, Given, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
+    ReactorPools, Removal, StoppedPool, check_volume_size,
+};
 pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
 pub use store_volume::StoreVolume;
 pub use table::{Place, PoolNamespace, ReactorIndex, Table};

@@ -14,10 +14,12 @@ use ashlar_block::place::path_of;
 use ashlar_store::{OpenPolicy, Options};
 use futures_util::future::join_all;
 
-use crate::bay::DriveBay;
-use crate::courier::{Courier, Gone};
+use crate::dispatcher::{Dispatcher, Gone};
+use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
-use crate::home::{CreateRequest, DriveReading, Given, Home, KnownPool, OpenRequest, Opening};
+use crate::reactor_pools::{
+    CreateRequest, DriveReading, Given, KnownPool, OpenRequest, Opening, ReactorPools,
+};
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};
 
@@ -25,17 +27,18 @@ use crate::table::{ReactorIndex, Table};
 ///
 /// Pools are made, opened and closed one at a time, but for those that are opened at the start: the
 /// caller sees to it. Volumes may be changed by several at once.
-pub struct Node<B: DriveBay, C: Courier<B>> {
+pub struct Node<B: DriveProvider, C: Dispatcher<B>> {
     table: Arc<Table>,
-    courier: C,
+    dispatcher: C,
     options: Options,
-    bay: std::marker::PhantomData<fn() -> B>,
+    provider: std::marker::PhantomData<fn() -> B>,
 }
 
-impl<B: DriveBay, C: Courier<B>> Clone for Node<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> Clone for Node<B, C> {
     fn clone(&self) -> Self {
-        let (table, courier, options) = (self.table.clone(), self.courier.clone(), self.options.clone());
-        Node { table, courier, options, bay: self.bay }
+        let (table, dispatcher, options) =
+            (self.table.clone(), self.dispatcher.clone(), self.options.clone());
+        Node { table, dispatcher, options, provider: self.provider }
     }
 }
 
@@ -52,10 +55,10 @@ impl Located {
     }
 }
 
-impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
-    /// The node that `courier` reaches. Its pools are opened with `options`.
-    pub fn new(table: Arc<Table>, courier: C, options: Options) -> Self {
-        Node { table, courier, options, bay: std::marker::PhantomData }
+impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
+    /// The node that `dispatcher` reaches. Its pools are opened with `options`.
+    pub fn new(table: Arc<Table>, dispatcher: C, options: Options) -> Self {
+        Node { table, dispatcher, options, provider: std::marker::PhantomData }
     }
 
     /// The table of its namespaces.
@@ -69,8 +72,10 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`Gone`].
     pub async fn reports(&self) -> Result<Vec<PoolReport>, Gone> {
         let mut all = Vec::new();
-        for reactor in 0..self.courier.reactors() {
-            all.extend(self.courier.call(ReactorIndex(reactor), |home| async move { home.reports() }).await?);
+        for reactor in 0..self.dispatcher.reactors() {
+            all.extend(
+                self.dispatcher.call(ReactorIndex(reactor), |home| async move { home.reports() }).await?,
+            );
         }
         all.sort_by(|one, other| one.status.name.cmp(&other.status.name));
         Ok(all)
@@ -82,8 +87,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`Gone`].
     pub async fn held(&self) -> Result<Vec<HeldDrive>, Gone> {
         let mut all = Vec::new();
-        for reactor in 0..self.courier.reactors() {
-            all.extend(self.courier.call(ReactorIndex(reactor), |home| async move { home.held() }).await?);
+        for reactor in 0..self.dispatcher.reactors() {
+            all.extend(self.dispatcher.call(ReactorIndex(reactor), |home| async move { home.held() }).await?);
         }
         Ok(all)
     }
@@ -106,12 +111,12 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// Has work of a pool done where it lives, under its fuse.
     async fn at_pool<M, F, T>(&self, at: Located, make: M) -> Result<T, NodeError>
     where
-        M: FnOnce(Rc<Home<B>>, PoolUuid) -> F + Send + 'static,
+        M: FnOnce(Rc<ReactorPools<B>>, PoolUuid) -> F + Send + 'static,
         F: Future<Output = Result<T, NodeError>> + 'static,
         T: Send + 'static,
     {
         let Located { home, uuid } = at;
-        let call = self.courier.call(home, move |home| async move {
+        let call = self.dispatcher.call(home, move |home| async move {
             let work = make(home.clone(), uuid);
             home.guarded(uuid, work).await
         });
@@ -121,7 +126,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// The reactor with the fewest pools.
     fn least_loaded(&self, reports: &[PoolReport]) -> ReactorIndex {
         let pools_on = |reactor: &usize| reports.iter().filter(|report| report.home.0 == *reactor).count();
-        ReactorIndex((0..self.courier.reactors()).min_by_key(pools_on).unwrap_or(0))
+        ReactorIndex((0..self.dispatcher.reactors()).min_by_key(pools_on).unwrap_or(0))
     }
 
     /// Makes a pool and opens it.
@@ -141,7 +146,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         check_unused(&self.held().await?, &drives)?;
         let home = self.least_loaded(&reports);
         let request = CreateRequest { new, drives, force, options: self.options.clone() };
-        self.courier.call(home, move |home| async move { home.create_pool(request).await }).await?
+        self.dispatcher.call(home, move |home| async move { home.create_pool(request).await }).await?
     }
 
     /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several. Not
@@ -176,7 +181,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             member_wait,
             opening,
         };
-        self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+        self.dispatcher.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
     /// Opens the pool of that place among those that the node has, wherever its drives are: they
@@ -208,8 +213,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
             member_wait,
             opening,
         };
-        let home = ReactorIndex(at % self.courier.reactors());
-        self.courier.call(home, move |home| async move { home.open_pool(request).await }).await?
+        let home = ReactorIndex(at % self.dispatcher.reactors());
+        self.dispatcher.call(home, move |home| async move { home.open_pool(request).await }).await?
     }
 
     /// What has to be remembered of a pool.
@@ -239,7 +244,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
         if is_taken {
             return Err(NodeError::PoolExists(name));
         }
-        self.courier.call(home, move |home| async move { home.rename_pool(uuid, &name).await }).await?
+        self.dispatcher.call(home, move |home| async move { home.rename_pool(uuid, &name).await }).await?
     }
 
     /// Changes what an operator has chosen for a pool.
@@ -319,7 +324,9 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn inspect_drive(&self, spec: String) -> Result<DriveReading, NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
-        self.courier.call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await }).await?
+        self.dispatcher
+            .call(ReactorIndex(0), move |home| async move { home.inspect_drive(spec).await })
+            .await?
     }
 
     /// Makes sure that a drive can be taken into a pool later: a file that is not there is made,
@@ -339,9 +346,10 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn clear_label(&self, spec: String, force: bool) -> Result<DriveReading, NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
-        let clear =
-            move |home: std::rc::Rc<crate::home::Home<B>>| async move { home.clear_label(spec, force).await };
-        self.courier.call(ReactorIndex(0), clear).await?
+        let clear = move |home: std::rc::Rc<crate::reactor_pools::ReactorPools<B>>| async move {
+            home.clear_label(spec, force).await
+        };
+        self.dispatcher.call(ReactorIndex(0), clear).await?
     }
 }
 

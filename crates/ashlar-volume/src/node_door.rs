@@ -15,47 +15,47 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use bytes::Bytes;
 
-use crate::bay::DriveBay;
-use crate::courier::Courier;
+use crate::dispatcher::Dispatcher;
 use crate::door::{
     Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
 };
+use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
-use crate::home::{Home, HomeVolume};
+use crate::reactor_pools::{PoolVolume, ReactorPools};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
 
 /// All volumes of a node, as one reactor reaches them.
-pub struct NodeDoor<B: DriveBay, C: Courier<B>> {
+pub struct NodeDoor<B: DriveProvider, C: Dispatcher<B>> {
     inner: Rc<Inner<B, C>>,
 }
 
-impl<B: DriveBay, C: Courier<B>> Clone for NodeDoor<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeDoor<B, C> {
     fn clone(&self) -> Self {
         NodeDoor { inner: self.inner.clone() }
     }
 }
 
-struct Inner<B: DriveBay, C: Courier<B>> {
-    home: Rc<Home<B>>,
-    courier: C,
+struct Inner<B: DriveProvider, C: Dispatcher<B>> {
+    home: Rc<ReactorPools<B>>,
+    dispatcher: C,
     view: RefCell<Rc<View<B, C>>>,
 }
 
 /// The table as of one generation.
-struct View<B: DriveBay, C: Courier<B>> {
+struct View<B: DriveProvider, C: Dispatcher<B>> {
     generation: u64,
     namespaces: BTreeMap<Nsid, Namespace<B, C>>,
 }
 
-struct Namespace<B: DriveBay, C: Courier<B>> {
+struct Namespace<B: DriveProvider, C: Dispatcher<B>> {
     info: RefCell<NamespaceInfo>,
     used_bytes: Arc<AtomicU64>,
     place: Place,
     volume: NodeVolume<B, C>,
 }
 
-impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> Namespace<B, C> {
     /// The namespace with what it holds now. Another borrower above us has had it refreshed
     /// already.
     fn refresh(&self) {
@@ -66,30 +66,30 @@ impl<B: DriveBay, C: Courier<B>> Namespace<B, C> {
 }
 
 /// A volume of a node: here, or behind a message.
-pub struct NodeVolume<B: DriveBay, C: Courier<B>>(Reach<B, C>);
+pub struct NodeVolume<B: DriveProvider, C: Dispatcher<B>>(Reach<B, C>);
 
-enum Reach<B: DriveBay, C: Courier<B>> {
+enum Reach<B: DriveProvider, C: Dispatcher<B>> {
     Here(WeakVolume<PoolWorld<B::World>>),
     There(C, Place),
     /// Its pool is being opened anew, or it is about to leave the table.
     Nowhere,
 }
 
-impl<B: DriveBay, C: Courier<B>> Clone for NodeVolume<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeVolume<B, C> {
     fn clone(&self) -> Self {
         NodeVolume(match &self.0 {
             Reach::Here(volume) => Reach::Here(volume.clone()),
-            Reach::There(courier, place) => Reach::There(courier.clone(), *place),
+            Reach::There(dispatcher, place) => Reach::There(dispatcher.clone(), *place),
             Reach::Nowhere => Reach::Nowhere,
         })
     }
 }
 
-impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
     /// The door on `home`'s reactor.
-    pub fn new(home: Rc<Home<B>>, courier: C) -> Self {
+    pub fn new(home: Rc<ReactorPools<B>>, dispatcher: C) -> Self {
         let view = RefCell::new(Rc::new(View { generation: 0, namespaces: BTreeMap::new() }));
-        NodeDoor { inner: Rc::new(Inner { home, courier, view }) }
+        NodeDoor { inner: Rc::new(Inner { home, dispatcher, view }) }
     }
 
     fn view(&self) -> Rc<View<B, C>> {
@@ -106,11 +106,11 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
     }
 
     fn namespace(&self, row: &Row) -> Namespace<B, C> {
-        let (home, courier) = (&self.inner.home, &self.inner.courier);
+        let (home, dispatcher) = (&self.inner.home, &self.inner.dispatcher);
         let reach = if row.place.home == home.index() {
             home.volume(row.place).map_or(Reach::Nowhere, |volume| Reach::Here(volume.downgrade()))
         } else {
-            Reach::There(courier.clone(), row.place)
+            Reach::There(dispatcher.clone(), row.place)
         };
         let (info, used_bytes) = (RefCell::new(row.info.clone()), row.used_bytes.clone());
         Namespace { info, used_bytes, place: row.place, volume: NodeVolume(reach) }
@@ -125,24 +125,24 @@ impl<B: DriveBay, C: Courier<B>> NodeDoor<B, C> {
 
     async fn at_home<M, F>(&self, place: Place, make: M) -> Result<(), IoError>
     where
-        M: FnOnce(Rc<Home<B>>) -> F + Send + 'static,
+        M: FnOnce(Rc<ReactorPools<B>>) -> F + Send + 'static,
         F: Future<Output = Result<(), IoError>> + 'static,
     {
-        let make = move |home: Rc<Home<B>>| async move {
+        let make = move |home: Rc<ReactorPools<B>>| async move {
             let work = make(home.clone());
             home.guarded(place.pool, async { Ok(work.await) }).await
         };
         let done = if place.home == self.inner.home.index() {
             make(self.inner.home.clone()).await
         } else {
-            self.inner.courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+            self.inner.dispatcher.call(place.home, make).await.map_err(|_| Cause::NotReady)?
         };
         // Its pool is not there any more, or has just been stopped.
         done.unwrap_or_else(|error| Err(IoError::new(Cause::NotReady, error)))
     }
 }
 
-impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
     type Volume = NodeVolume<B, C>;
 
     fn subsystem(&self) -> SubsystemInfo {
@@ -192,27 +192,27 @@ impl<B: DriveBay, C: Courier<B>> Door for NodeDoor<B, C> {
     }
 }
 
-impl<B: DriveBay, C: Courier<B>> NodeVolume<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
     /// Has `work` done on the volume where it lives. One that is in the table and not there is not
     /// ready: its pool is being opened anew, or the table is about to say that it is gone.
     async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
     where
-        M: FnOnce(HomeVolume<B>) -> F + Send + 'static,
+        M: FnOnce(PoolVolume<B>) -> F + Send + 'static,
         F: Future<Output = Result<T, IoError>> + 'static,
         T: Send + 'static,
     {
-        let (courier, place) = match &self.0 {
+        let (dispatcher, place) = match &self.0 {
             Reach::Here(volume) => return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await,
-            Reach::There(courier, place) => (courier, *place),
+            Reach::There(dispatcher, place) => (dispatcher, *place),
             Reach::Nowhere => return Err(Cause::NotReady.into()),
         };
-        let make = move |home: Rc<Home<B>>| async move {
+        let make = move |home: Rc<ReactorPools<B>>| async move {
             match home.volume(place) {
                 Some(volume) => done_on(volume, work).await,
                 None => Err(Cause::NotReady.into()),
             }
         };
-        courier.call(place.home, make).await.map_err(|_| Cause::NotReady)?
+        dispatcher.call(place.home, make).await.map_err(|_| Cause::NotReady)?
     }
 }
 
@@ -227,7 +227,7 @@ where
     fuse.guard(work(volume)).await?
 }
 
-impl<B: DriveBay, C: Courier<B>> VolumeIo for NodeVolume<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         self.on(move |volume| async move { volume.read(offset, bytes).await }).await
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Settings, Usage};
 
-use crate::bay::DriveFacts;
 use crate::door::{AccessList, Nsid};
+use crate::drive_provider::DriveFacts;
 use crate::error::NodeError;
 use crate::table::ReactorIndex;
 

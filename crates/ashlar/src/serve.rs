@@ -2,16 +2,16 @@
 
 mod apart;
 mod api;
-mod appliance;
-mod bay;
 mod config;
 mod convert;
 mod deaths;
 mod distinct;
+mod drive_provider;
 mod errors;
 mod finder;
 mod memory;
 mod namespaces;
+mod node_api;
 mod notify;
 mod reactors;
 mod reload;
@@ -39,11 +39,11 @@ use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
-use appliance::{NodeAppliance, Remembered};
-use bay::MachineBay;
 pub use config::Config;
 use config::LOG_USUAL;
+use drive_provider::MachineDrives;
 use finder::Finder;
+use node_api::{Remembered, ServedNode};
 use reactors::{Reactors, Threads};
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
@@ -51,7 +51,7 @@ use state::StateDir;
 use stops::Stops;
 
 /// A node of this machine.
-pub type MachineNode = Node<MachineBay, Reactors>;
+pub type MachineNode = Node<MachineDrives, Reactors>;
 
 /// How long connected hosts may take to end, and the API to answer, when the daemon stops.
 const STOP_WAIT: Duration = Duration::from_secs(10);
@@ -59,7 +59,7 @@ const STOP_WAIT: Duration = Duration::from_secs(10);
 /// A node that serves.
 pub struct Running {
     /// What the API stands before.
-    pub appliance: Arc<NodeAppliance>,
+    pub appliance: Arc<ServedNode>,
     node: MachineNode,
     reactors: Reactors,
     threads: Threads,
@@ -90,16 +90,16 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
     let subsystem_nqn = state.node.subsystem().nqn;
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
-    let bay = MachineBay::new(&finder, config.inject_panics.as_deref());
+    let provider = MachineDrives::new(&finder, config.inject_panics.as_deref());
     let stops = Stops::default();
-    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &bay, &stops)?;
+    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &provider, &stops)?;
     let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
     let node = Node::new(table, reactors.clone(), options);
     if let Err(error) = reactors.serve(&target).await {
         reactors.stop_serving().await;
         return Err(error);
     }
-    let appliance = NodeAppliance::new(node.clone(), target, state, remembered, finder, stops, config);
+    let appliance = ServedNode::new(node.clone(), target, state, remembered, finder, stops, config);
     let appliance = Arc::new(appliance);
     appliance.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
@@ -231,7 +231,7 @@ fn raise_open_files() {
     }
 }
 
-fn announce(appliance: &NodeAppliance) {
+fn announce(appliance: &ServedNode) {
     for portal in appliance.portals() {
         let what = match portal.kind {
             PortalKind::Io => "volumes and discovery",

@@ -118,7 +118,7 @@ async fn return_with_a_stray_root(scene: Scene) {
         .return_drive(DriveId(0), FoundDrive { superblock, device })
         .await
         .expect("nobody has gone on with it");
-    scene.world.freeze_at(A, Beat::OFFSET, 1 + scene.world.below(16));
+    scene.world.freeze_at(A, Heartbeat::OFFSET, 1 + scene.world.below(16));
     scene.world.sleep(Duration::from_secs(8)).await;
     scene.world.freeze(A);
     scene.world.sleep(Duration::from_secs(10)).await;

@@ -3,8 +3,8 @@
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
-use crate::appliance::Warning;
-use crate::outlook::Outlook;
+use crate::node_api::Warning;
+use crate::progress_text::ProgressText;
 use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
 
 mod hosts;
@@ -275,13 +275,16 @@ fn of_moving(
     match (moving, progress) {
         (Some(moving), Some(progress)) if moving.what == what => {
             let tenths = tenths(progress.done_percent);
-            let how =
-                format!("is done to {:.0} %: {}", progress.done_percent.floor(), Outlook::from(&progress));
+            let how = format!(
+                "is done to {:.0} %: {}",
+                progress.done_percent.floor(),
+                ProgressText::from(&progress)
+            );
             let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
             (Some(Moving { what, tenths }), more)
         }
         (_, Some(progress)) => {
-            let how = format!("has begun: {}", Outlook::from(&progress));
+            let how = format!("has begun: {}", ProgressText::from(&progress));
             (Some(Moving { what, tenths: tenths(progress.done_percent) }), Some(event(what, "began", &how)))
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {

@@ -76,7 +76,7 @@ impl<D: Device> Array<D> {
         let silent: Vec<_> = drives.filter(is_new).collect();
         silent.iter().for_each(|(_, member)| member.silence.wake_all());
         if !silent.is_empty() {
-            self.recent.silence();
+            self.reconstruct_cache.silence();
         }
         silent.into_iter().map(|(drive, _)| DriveId(drive as u16)).collect()
     }

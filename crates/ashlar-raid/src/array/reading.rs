@@ -7,7 +7,7 @@ use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES
 use futures_util::future::join_all;
 
 use super::answers::Patience;
-use super::recent::Next;
+use super::reconstruct_cache::Next;
 use super::{Array, Member, ReadError, Source};
 use crate::geometry::{ColumnMask, Geometry};
 use crate::parity;
@@ -45,7 +45,7 @@ impl<D: Device> Array<D> {
         let source = match self.read_own(geometry, column, &sectors, &check).await {
             Ok((buf, Source::Spared)) => return Ok((buf, Source::Spared)),
             Ok((buf, _)) if check(&buf) => return Ok((buf, Source::Direct)),
-            Ok(_) => Source::Lie,
+            Ok(_) => Source::Corrupt,
             Err(_) => Source::Missing,
         };
         let buf = match self.read_around(geometry, column, &sectors, Patience::Patient, &check).await {
@@ -55,9 +55,9 @@ impl<D: Device> Array<D> {
             read => read?,
         };
         if source == Source::Missing {
-            self.recent.begin();
+            self.reconstruct_cache.begin();
         }
-        if source == Source::Lie {
+        if source == Source::Corrupt {
             self.note_lies(geometry.columns[column].drive, 1);
         }
         Ok((buf, source))
@@ -155,14 +155,14 @@ impl<D: Device> Array<D> {
         patience: Patience,
     ) -> Result<AlignedBuf, DeviceError> {
         let chunk = geometry.columns[column];
-        if !self.recent.wants(sectors.len()) || self.working(chunk.drive).is_none() {
+        if !self.reconstruct_cache.wants(sectors.len()) || self.working(chunk.drive).is_none() {
             return self.read_with(geometry, column, sectors, patience, Refusal::News).await;
         }
         let mut all = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
         let mut next = sectors.start;
         let place = |sector: u32| (sector - sectors.start) as usize * SECTOR_BYTES;
         while next < sectors.end {
-            match self.recent.next(chunk, next..sectors.end) {
+            match self.reconstruct_cache.next(chunk, next..sectors.end) {
                 Next::Here(bytes) => {
                     all[place(next)..][..SECTOR_BYTES].copy_from_slice(&bytes);
                     copies::note(SECTOR_BYTES);
@@ -171,9 +171,9 @@ impl<D: Device> Array<D> {
                 Next::Wait if patience == Patience::Prompt && self.is_silent(chunk.drive) => {
                     return Err(DeviceError::TimedOut);
                 }
-                Next::Wait => self.recent.arrival().await,
+                Next::Wait => self.reconstruct_cache.arrival().await,
                 Next::Read(part) => {
-                    let claim = self.recent.claim(chunk, part.clone());
+                    let claim = self.reconstruct_cache.claim(chunk, part.clone());
                     let read = self.read_with(geometry, column, &part, patience, Refusal::News).await?;
                     claim.fill(&read);
                     all[place(part.start)..place(part.end)].copy_from_slice(&read);

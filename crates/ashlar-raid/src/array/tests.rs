@@ -77,7 +77,7 @@ fn wrong_bytes_are_replaced_by_the_right_ones_and_the_drive_is_named() {
     let right = columns[1].clone();
     let (read, source) =
         now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right)).expect("two parities");
-    assert_eq!((&read[..], source), (&right[..], Source::Lie));
+    assert_eq!((&read[..], source), (&right[..], Source::Corrupt));
     assert_eq!(array.member(DriveId(1)).expect("a member").lies(), 1);
 }
 
@@ -106,7 +106,7 @@ fn neighbouring_rows_may_have_lost_different_columns() {
     let right = columns[1].clone();
     let (read, source) = now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right))
         .expect("each row has lost one column");
-    assert_eq!((&read[..], source), (&right[..], Source::Lie));
+    assert_eq!((&read[..], source), (&right[..], Source::Corrupt));
 }
 
 /// A drive that has lost what was in its cache, says so once, and then that all is well.
@@ -277,7 +277,7 @@ fn a_slow_drive_is_read_itself_where_another_one_hangs() {
 #[test]
 fn who_waits_for_the_read_of_another_goes_on_when_the_drive_is_silent() {
     let (array, geometry, _member) = hanging();
-    array.recent.begin();
+    array.reconstruct_cache.begin();
     let patient = array.read_or_remember(&geometry, 2, &(0..8), Patience::Patient);
     let mut patient = pin!(patient);
     let mut prompt = pin!(array.read_or_remember(&geometry, 2, &(0..8), Patience::Prompt));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ashlar_block::World;
 
 use super::{CheckpointError, shard_ids};
+use crate::base::ids::{GroupKey, ShardId};
 use crate::catalog::CatalogPages;
 use crate::format::location::Pointer;
 use crate::format::page::{
@@ -13,9 +14,8 @@ use crate::format::page::{
 use crate::format::root::ShardRoot;
 use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
-use crate::pages::AppendError;
 use crate::pool::Pool;
-use crate::types::{GroupKey, ShardId};
+use crate::writer::pages::AppendError;
 
 /// Bytes of a catalog page.
 const CATALOG_PAGE_BYTES: usize = 4096;
@@ -45,7 +45,7 @@ impl<W: World> Pool<W> {
     /// a start of a pool that is full has nothing else to write, and each would take one. What the
     /// catalog says is looked at then alone: it may be many megabytes.
     async fn write_catalog(&self, bytes: &[u8]) -> Result<Option<Pointer>, CheckpointError> {
-        let is_cornered = self.segments.borrow().is_cornered(&self.homes());
+        let is_cornered = self.segments.borrow().is_cornered(&self.allocation_targets());
         if is_cornered && self.catalog_pages.borrow().hold(bytes) {
             return Ok(self.root.borrow().catalog);
         }

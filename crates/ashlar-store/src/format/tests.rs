@@ -5,8 +5,8 @@ use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
 use smallvec::smallvec;
 
-use super::beat::Beat;
 use super::header::{BatchHeader, Prelude, Record, RecordKind};
+use super::heartbeat::Heartbeat;
 use super::location::{Codec, Location, Pointer, SegmentId};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
@@ -15,7 +15,7 @@ use super::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
 use super::{header, page};
-use crate::types::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
+use crate::base::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
 
 fn geometry() -> Geometry {
     let columns = (0..5u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 100 + u32::from(n) });
@@ -337,7 +337,7 @@ proptest! {
 
 #[test]
 fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
-    let beat = Beat {
+    let beat = Heartbeat {
         pool: PoolUuid([1; 16]),
         is_open: true,
         holder: [2; 16],
@@ -349,13 +349,13 @@ fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
     };
     let sector = beat.encode();
     assert_eq!(sector.len(), SECTOR_BYTES);
-    assert_eq!(Beat::decode(&sector), Ok(beat.clone()));
-    let closed = Beat { is_open: false, ..beat };
-    assert_eq!(Beat::decode(&closed.encode()), Ok(closed));
+    assert_eq!(Heartbeat::decode(&sector), Ok(beat.clone()));
+    let closed = Heartbeat { is_open: false, ..beat };
+    assert_eq!(Heartbeat::decode(&closed.encode()), Ok(closed));
     for at in [0, 8, 12, 60, 81, 4095] {
         let mut damaged = sector.clone();
         damaged[at] ^= 1;
-        assert!(Beat::decode(&damaged).is_err(), "byte {at}");
+        assert!(Heartbeat::decode(&damaged).is_err(), "byte {at}");
     }
-    assert!(Beat::decode(&[0; SECTOR_BYTES]).is_err());
+    assert!(Heartbeat::decode(&[0; SECTOR_BYTES]).is_err());
 }

@@ -13,9 +13,9 @@ use std::ops::Range;
 use ashlar_block::Lba;
 use smallvec::SmallVec;
 
+use crate::base::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
 use crate::format::location::{Location, Pointer};
 use crate::format::page::Value;
-use crate::types::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
 
 /// Memory that an update takes which is alone in its range, nearly: its leaf, and its share of the
 /// tree, whose nodes are filled to two thirds (92 bytes were measured).

@@ -3,11 +3,11 @@ use std::rc::Rc;
 use ashlar_raid::{ChunkAddr, DriveLayout};
 
 use super::*;
+use crate::base::ids::{Incarnation, Lsn, RootGeneration};
 use crate::format::location::SegmentId;
 use crate::format::root::{MemberRecord, TableRoot};
 use crate::format::superblock::Secret;
 use crate::format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
-use crate::types::{Incarnation, Lsn, RootGeneration};
 
 fn superblock(drive: u16) -> Superblock {
     Superblock {
@@ -70,7 +70,7 @@ fn a_drive_that_missed_only_the_last_root_is_a_member() {
         (root(&[(2, 20), (1, 1)], 25, &[]), root(&[(2, 20), (1, 1)], 24, &[])),
         (root(&[(2, 20), (1, 1)], 20, &[]), root(&[(1, 1)], 19, &[])),
     ] {
-        assert_eq!(standing(&newest, &superblock(0), Some(&own)), Standing::Member);
+        assert_eq!(member_verdict(&newest, &superblock(0), Some(&own)), MemberVerdict::Member);
     }
 }
 
@@ -80,18 +80,24 @@ fn a_drive_that_missed_only_the_last_root_is_a_member() {
 fn a_drive_that_missed_more_roots_than_a_power_failure_explains_is_stale() {
     let mut newest = root(&[(2, 20), (1, 1)], 25, &[]);
     for own in [root(&[(2, 20), (1, 1)], 23, &[]), root(&[(1, 1)], 19, &[])] {
-        assert_eq!(standing(&newest, &superblock(0), Some(&own)), Standing::Stale);
+        assert_eq!(member_verdict(&newest, &superblock(0), Some(&own)), MemberVerdict::Stale);
     }
     // The root that takes it back is the first that it gets.
     newest.members[0].since = newest.generation;
-    assert_eq!(standing(&newest, &superblock(0), Some(&root(&[(1, 1)], 7, &[]))), Standing::Member);
+    assert_eq!(
+        member_verdict(&newest, &superblock(0), Some(&root(&[(1, 1)], 7, &[]))),
+        MemberVerdict::Member
+    );
 }
 
 #[test]
 fn a_drive_that_was_named_absent_is_stale_however_new_its_root_is() {
     let newest = root(&[(2, 20), (1, 1)], 25, &[0]);
-    assert_eq!(standing(&newest, &superblock(0), Some(&root(&[(1, 1)], 19, &[]))), Standing::Stale);
-    assert_eq!(standing(&newest, &superblock(0), Some(&newest)), Standing::Stale);
+    assert_eq!(
+        member_verdict(&newest, &superblock(0), Some(&root(&[(1, 1)], 19, &[]))),
+        MemberVerdict::Stale
+    );
+    assert_eq!(member_verdict(&newest, &superblock(0), Some(&newest)), MemberVerdict::Stale);
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn a_drive_that_was_released_is_not_missed_and_not_believed() {
     let mut newest = root_of(4, &[(1, 1)], 25, &[]);
     newest.members[3].state = MemberState::Released;
     let own = root_of(4, &[(1, 1)], 19, &[]);
-    assert_eq!(standing(&newest, &superblock(3), Some(&own)), Standing::Stale);
+    assert_eq!(member_verdict(&newest, &superblock(3), Some(&own)), MemberVerdict::Stale);
     // One of the other three may be away, as single parity survives, and no more.
     assert!(verdict(&[(0, &newest), (1, &newest)], &newest, 1).is_ok());
     assert!(verdict(&[(0, &newest), (3, &own)], &newest, 1).is_err());
@@ -109,7 +115,7 @@ fn a_drive_that_was_released_is_not_missed_and_not_believed() {
 fn a_drive_that_is_not_the_member_it_was_is_stale() {
     let newest = root(&[(1, 1)], 25, &[]);
     let replaced = Superblock { drive_uuid: DriveUuid([9; 16]), ..superblock(0) };
-    assert_eq!(standing(&newest, &replaced, None), Standing::Stale);
+    assert_eq!(member_verdict(&newest, &replaced, None), MemberVerdict::Stale);
 }
 
 #[test]
@@ -118,14 +124,14 @@ fn the_root_of_a_checkpoint_that_did_not_end_makes_no_line_of_its_own() {
     // from root 19, and so has another root 20. Drive 0 came back, and the pool refused to open.
     let newest = root(&[(2, 20), (1, 1)], 30, &[0]);
     let unfinished = root(&[(1, 1)], 20, &[]);
-    assert_eq!(standing(&newest, &superblock(0), Some(&unfinished)), Standing::Stale);
+    assert_eq!(member_verdict(&newest, &superblock(0), Some(&unfinished)), MemberVerdict::Stale);
 }
 
 #[test]
 fn a_drive_that_was_opened_without_the_others_is_not_merged_with_them() {
     let newest = root(&[(2, 20), (1, 1)], 30, &[0]);
     let alone = root(&[(3, 20), (1, 1)], 22, &[1, 2]);
-    assert_eq!(standing(&newest, &superblock(0), Some(&alone)), Standing::Diverged);
+    assert_eq!(member_verdict(&newest, &superblock(0), Some(&alone)), MemberVerdict::Diverged);
 }
 
 /// A segment on each of these sets of drives.
@@ -235,7 +241,7 @@ fn a_drive_that_a_line_named_absent_is_not_counted_for_it() {
     // were opened without 3. Now 3 is back, and 2 is away: they never were on a line together.
     let newest = root_of(4, &[(2, 20), (1, 1)], 30, &[3]);
     let unfinished = root_of(4, &[(1, 1)], 22, &[2]);
-    assert_eq!(standing(&newest, &superblock(3), Some(&unfinished)), Standing::Diverged);
+    assert_eq!(member_verdict(&newest, &superblock(3), Some(&unfinished)), MemberVerdict::Diverged);
     assert!(verdict(&[(0, &newest), (1, &newest), (3, &unfinished)], &newest, 2).is_ok());
 }
 

@@ -5,9 +5,9 @@ use std::task::{Context, Poll, Waker};
 use ashlar_block::{Cause, Device, DeviceError};
 
 use super::*;
+use crate::base::ids::RootGeneration;
+use crate::members::add::AddError;
 use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
-use crate::types::RootGeneration;
-use crate::widen::AddError;
 
 /// A pool that loses drives, gets others and restores what it can.
 struct Fortunes {
@@ -41,8 +41,11 @@ impl Fortunes {
     /// Whether there was something to restore.
     fn restore_some(&self) -> bool {
         self.pool.rebuild_at_once();
-        let next =
-            self.pool.next_rebuild(&self.pool.segments.borrow(), self.pool.log.floor(), &self.pool.homes());
+        let next = self.pool.next_rebuild(
+            &self.pool.segments.borrow(),
+            self.pool.lsns.floor(),
+            &self.pool.allocation_targets(),
+        );
         next.map(|task| at_once(self.pool.rebuild_step(task)).expect("good drives")).is_some()
     }
 

@@ -4,7 +4,7 @@ use ashlar_block::World;
 
 use super::Store;
 use crate::format::superblock::Superblock;
-use crate::naming::RenameError;
+use crate::members::naming::RenameError;
 
 impl<W: World> Store<W> {
     /// The pool's name.

@@ -2,11 +2,11 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::batch::Item;
-use crate::compress::Fragment;
+use crate::base::ids::Key;
+use crate::base::recycle::{Recycled, Recycler};
 use crate::format::header::RecordKind;
-use crate::recycle::{Recycled, Recycler};
-use crate::types::Key;
+use crate::writer::batch::Item;
+use crate::writer::compress::Fragment;
 
 /// Adds records for the fragments of consecutive blocks; zeros next to each other are one.
 pub(super) fn add_items(

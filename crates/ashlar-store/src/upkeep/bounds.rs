@@ -2,10 +2,10 @@
 
 use ashlar_block::{SECTOR_BYTES, World};
 
-use crate::append::StreamId;
+use crate::base::options::REPLAY_RECORD_BYTES;
 use crate::map::buffer::UPDATE_BYTES_MAX;
-use crate::options::REPLAY_RECORD_BYTES;
 use crate::pool::Pool;
+use crate::writer::append::StreamId;
 
 /// Bytes of an update in a delta, and a little more for pages that are not full.
 const DELTA_BYTES: usize = 32;
@@ -25,7 +25,7 @@ impl<W: World> Pool<W> {
 
     /// Records that a start would have to replay now.
     pub fn replay_records(&self) -> u64 {
-        self.log.records() - self.checkpointed_records.get()
+        self.lsns.records() - self.checkpointed_records.get()
     }
 
     /// Those after which a checkpoint is due.

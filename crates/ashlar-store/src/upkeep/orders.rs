@@ -9,9 +9,9 @@ use tokio::sync::{Notify, oneshot};
 use super::Answer;
 use super::activity::Activity;
 use super::turn::RebuildTurn;
-use crate::audit::Audit;
-use crate::segments::Claim;
-use crate::types::{GroupKey, ShardId};
+use crate::base::ids::{GroupKey, ShardId};
+use crate::jobs::audit::Audit;
+use crate::space::segments::Claim;
 
 /// Segments that are collected without there being more free ones in the end, until it is given up:
 /// what is left of garbage takes as much to collect as it gains.
@@ -28,7 +28,7 @@ const QUIET_BYTES_PER_SECOND: u64 = 64 << 10;
 /// What others want of upkeep.
 #[derive(Default)]
 pub(crate) struct Orders {
-    pub(super) rung: Notify,
+    pub(super) notify: Notify,
     /// Rung when a write waits for a drive's absence to become durable.
     pub(super) lost: Notify,
     pub(super) drive_lost: Cell<bool>,
@@ -69,8 +69,8 @@ pub(super) type Audited = Result<Option<Audit>, IoError>;
 
 impl Orders {
     /// Something may be to be done.
-    pub fn ring(&self) {
-        self.rung.notify_one();
+    pub fn notify(&self) {
+        self.notify.notify_one();
     }
 
     /// A stream waits for a segment.
@@ -81,7 +81,7 @@ impl Orders {
                 self.moves_want_window.set(true)
             }
         }
-        self.ring();
+        self.notify();
     }
 
     /// More is known to be garbage: collecting may gain something again.
@@ -108,7 +108,7 @@ impl Orders {
         self.changed_at.set(now);
         // Once: upkeep wakes then, and rests until hosts may have become quiet.
         if self.unswept_records.replace(self.unswept_records.get() + records as u64) == 0 {
-            self.ring();
+            self.notify();
         }
         self.compacted.set(false);
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
@@ -144,14 +144,14 @@ impl Orders {
 
     /// A segment has been opened.
     pub fn window_used(&self) {
-        self.ring();
+        self.notify();
     }
 
     /// A write waits for a drive's absence to become durable.
     pub fn drive_lost(&self) {
         self.drive_lost.set(true);
         self.lost.notify_one();
-        self.ring();
+        self.notify();
     }
 
     /// The maps have changed; this many entries are not in deltas yet.
@@ -160,7 +160,7 @@ impl Orders {
         let before = self.fresh_entries.replace(fresh_entries);
         // Once in a while is enough: the limits are far apart.
         if before >> 10 != fresh_entries >> 10 {
-            self.ring();
+            self.notify();
         }
     }
 
@@ -172,7 +172,7 @@ impl Orders {
     /// A write waits for space.
     pub fn make_room(&self) {
         self.room_wanted.set(true);
-        self.ring();
+        self.notify();
     }
 
     /// There is no more room to be made.
@@ -190,7 +190,7 @@ impl Orders {
     /// Ends the task when what it does now is done.
     pub fn stop(&self) {
         self.stop.set(true);
-        self.ring();
+        self.notify();
     }
 
     /// What upkeep does now.

@@ -2,11 +2,11 @@
 
 use ashlar_block::{DriveId, VolumeId};
 
-use crate::capacity::COLLECTION_SEGMENTS;
+use crate::base::ids::{GroupKey, ShardId};
 use crate::format::location::SegmentId;
-use crate::rebuild::policy::RebuildTask;
-use crate::sweep::SweepNeed;
-use crate::types::{GroupKey, ShardId};
+use crate::jobs::rebuild::policy::RebuildTask;
+use crate::jobs::sweep::SweepNeed;
+use crate::space::capacity::COLLECTION_SEGMENTS;
 
 /// How things stand: all that the choice of what to do next depends on.
 #[derive(Clone, Debug)]

@@ -16,13 +16,13 @@ use ashlar_volume::Door;
 
 use super::connection;
 use super::limits::{Limits, LimitsError};
+use super::log_rate_limit::LogRateLimits;
 use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
 use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
-use super::told::Told;
 use super::traffic::{Traffic, TrafficTotals};
 use super::visits::{HostVisits, VisitTotals};
 
@@ -100,7 +100,7 @@ impl Target {
             traffic,
             discarded: Rc::default(),
             newcomers: Rc::default(),
-            told: Told::default(),
+            told: LogRateLimits::default(),
             connections: RefCell::default(),
             next_connection: Cell::new(0),
             none_left: RefCell::default(),
@@ -190,7 +190,7 @@ pub(super) struct ServiceState<D: Door> {
     pub(super) traffic: Arc<Traffic>,
     /// The service was dropped without a shutdown, commands and all.
     pub(super) discarded: Rc<Cell<bool>>,
-    pub(super) told: Told,
+    pub(super) told: LogRateLimits,
     /// Connections that have not finished Connect.
     newcomers: Rc<Newcomers>,
     connections: RefCell<BTreeMap<u64, Arc<Life>>>,

@@ -7,14 +7,14 @@ use ashlar_block::{DriveId, DriveUuid};
 use ashlar_store::{DriveCondition, OpenPolicy};
 
 use super::{Located, Node, check_unused};
-use crate::bay::DriveBay;
-use crate::courier::Courier;
+use crate::dispatcher::Dispatcher;
+use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
-use crate::home::{Home, OpenRequest, Opening, Removal};
+use crate::reactor_pools::{OpenRequest, Opening, ReactorPools, Removal};
 use crate::report::{DriveReport, PoolRecord, PoolReport};
 use ashlar_block::place::is_at;
 
-impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// Takes a drive into a pool: a blank one, or any with `force`.
     ///
     /// # Errors
@@ -55,7 +55,8 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn may_fail_drive(&self, pool: &str, name: &str, force: bool) -> Result<(), NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, name)?.status.drive;
-        let check = move |home: Rc<Home<B>>, uuid| async move { home.may_fail_drive(uuid, drive, force) };
+        let check =
+            move |home: Rc<ReactorPools<B>>, uuid| async move { home.may_fail_drive(uuid, drive, force) };
         self.at_pool(Located::of(&report), check).await
     }
 
@@ -66,7 +67,7 @@ impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
     pub async fn may_remove_drive(&self, pool: &str, name: &str) -> Result<(), NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, name)?.status.drive;
-        let check = move |home: Rc<Home<B>>, uuid| async move { home.may_remove_drive(uuid, drive) };
+        let check = move |home: Rc<ReactorPools<B>>, uuid| async move { home.may_remove_drive(uuid, drive) };
         self.at_pool(Located::of(&report), check).await
     }
 

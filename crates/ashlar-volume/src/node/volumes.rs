@@ -2,15 +2,15 @@
 
 use super::Node;
 use crate::access::AccessChange;
-use crate::bay::DriveBay;
-use crate::courier::Courier;
+use crate::dispatcher::Dispatcher;
 use crate::door::Nsid;
+use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
-use crate::home::NewVolume;
 use crate::name::VolumeName;
+use crate::reactor_pools::NewVolume;
 use crate::report::VolumeReport;
 
-impl<B: DriveBay, C: Courier<B> + Send + Sync> Node<B, C> {
+impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// Makes a volume under a number that [`Table::claim_new`](crate::Table::claim_new) gave.
     ///
     /// # Errors

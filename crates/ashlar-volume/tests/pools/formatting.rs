@@ -11,7 +11,8 @@ use std::time::Duration;
 use ashlar_block::{Cause, IoError, PoolUuid};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_volume::{
-    AccessChange, AccessList, Courier, Door, FormatRequest, Home, NodeError, Nsid, ReactorIndex, VolumeIo,
+    AccessChange, AccessList, Dispatcher, Door, FormatRequest, NodeError, Nsid, ReactorIndex, ReactorPools,
+    VolumeIo,
 };
 use bytes::Bytes;
 
@@ -53,7 +54,7 @@ async fn begin_format(handles: &Handles) -> Arc<AtomicBool> {
 async fn begin_denial(handles: &Handles, pool: PoolUuid) -> Arc<AtomicBool> {
     let is_done = Arc::new(AtomicBool::new(false));
     let done = is_done.clone();
-    let deny = move |home: Rc<Home<MemoryBay>>| async move {
+    let deny = move |home: Rc<ReactorPools<MemoryBay>>| async move {
         let deny = async move {
             let change = AccessChange::AllowOnly(vec![host("b")]);
             home.change_access(pool, "v0".to_owned(), change).await.unwrap();

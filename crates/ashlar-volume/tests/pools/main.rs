@@ -1,9 +1,9 @@
 //! Pools on real reactors. One program: each that has a store in it takes most of a minute to
 //! build.
 
-mod comeback;
 mod formatting;
 mod node;
+mod rejoin;
 mod slow_drive;
 mod stopped;
 mod support;

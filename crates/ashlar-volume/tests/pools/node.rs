@@ -14,8 +14,8 @@ use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{AddError, DriveCondition, NewPool, OpenPolicy, write_superblock};
 use ashlar_volume::{
-    AccessChange, AccessList, Courier, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError,
-    Nsid, ReactorIndex, VolumeIo, read_superblock,
+    AccessChange, AccessList, Dispatcher, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume,
+    NodeError, Nsid, ReactorIndex, VolumeIo, read_superblock,
 };
 use bytes::Bytes;
 

@@ -11,15 +11,15 @@ use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
-    AccessList, BayDrive, Courier, DriveBay, DriveFacts, Gone, Home, HostNqn, NewVolume, Node, NodeDoor,
-    ReactorIndex, StoppedPool, SubsystemInfo, Table,
+    AccessList, Dispatcher, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node, NodeDoor,
+    ProvidedDrive, ReactorIndex, ReactorPools, StoppedPool, SubsystemInfo, Table,
 };
 
 /// Drives in memory by their text, each the same at every opening.
 #[derive(Clone, Default)]
 pub struct MemoryBay(Rc<RefCell<BTreeMap<String, Drive>>>);
 
-impl DriveBay for MemoryBay {
+impl DriveProvider for MemoryBay {
     type Device = Drive;
     type World = DriveWorld;
 
@@ -27,7 +27,7 @@ impl DriveBay for MemoryBay {
         DriveWorld
     }
 
-    async fn open(&self, spec: &str, _make: bool) -> Result<BayDrive<Drive>, String> {
+    async fn open(&self, spec: &str, _make: bool) -> Result<ProvidedDrive<Drive>, String> {
         if is_held(spec) {
             return Err(format!("{spec} is in use by process {}", std::process::id()));
         }
@@ -53,7 +53,7 @@ impl DriveBay for MemoryBay {
             model: None,
             serial: None,
         };
-        Ok(BayDrive { device, facts, made })
+        Ok(ProvidedDrive { device, facts, made })
     }
 
     fn exists(&self, spec: &str) -> bool {
@@ -79,7 +79,7 @@ impl DriveBay for MemoryBay {
 
 thread_local! {
     static BAY: RefCell<MemoryBay> = RefCell::default();
-    static HOME: RefCell<Option<Rc<Home<MemoryBay>>>> = const { RefCell::new(None) };
+    static HOME: RefCell<Option<Rc<ReactorPools<MemoryBay>>>> = const { RefCell::new(None) };
     static STOPPED: RefCell<Vec<StoppedPool>> = const { RefCell::new(Vec::new()) };
     static FAULTS: RefCell<BTreeMap<String, Faults>> = const { RefCell::new(BTreeMap::new()) };
     /// How many times drives are yet refused to whoever opens them.
@@ -141,13 +141,13 @@ pub async fn cut_drive(handles: &Handles, spec: &str, bytes: u64) {
     let cut = move |_| async move {
         let parsed = format!("mem:{bytes}").parse().expect("a drive");
         let shorter = Drive::open(&parsed, OpenMode::Existing).expect("memory");
-        let whole = BAY.with_borrow(|bay| bay.0.borrow()[&spec].clone());
+        let whole = BAY.with_borrow(|provider| provider.0.borrow()[&spec].clone());
         for offset in (0..bytes).step_by(STEP) {
             let (read, held) = whole.read(offset, AlignedBuf::stale(STEP)).await;
             read.expect("it works");
             shorter.write(offset, held.freeze(), Durability::Stable).await.expect("it works");
         }
-        BAY.with_borrow(|bay| bay.0.borrow_mut().insert(spec, shorter));
+        BAY.with_borrow(|provider| provider.0.borrow_mut().insert(spec, shorter));
     };
     handles.call(ReactorIndex(0), cut).await.expect("it runs");
 }
@@ -155,7 +155,7 @@ pub async fn cut_drive(handles: &Handles, spec: &str, bytes: u64) {
 #[derive(Clone)]
 pub struct Handles(Arc<Vec<Handle>>);
 
-impl Courier<MemoryBay> for Handles {
+impl Dispatcher<MemoryBay> for Handles {
     fn reactors(&self) -> usize {
         self.0.len()
     }
@@ -166,7 +166,7 @@ impl Courier<MemoryBay> for Handles {
         make: M,
     ) -> impl Future<Output = Result<F::Output, Gone>> + Send + use<M, F>
     where
-        M: FnOnce(Rc<Home<MemoryBay>>) -> F + Send + 'static,
+        M: FnOnce(Rc<ReactorPools<MemoryBay>>) -> F + Send + 'static,
         F: Future + 'static,
         F::Output: Send + 'static,
     {
@@ -175,7 +175,7 @@ impl Courier<MemoryBay> for Handles {
     }
 }
 
-fn home() -> Rc<Home<MemoryBay>> {
+fn home() -> Rc<ReactorPools<MemoryBay>> {
     HOME.with_borrow(|home| home.clone()).expect("the reactor has been started")
 }
 
@@ -196,9 +196,9 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
         let table = table.clone();
         std::thread::spawn(move || {
             let serve = async move {
-                let bay = BAY.with_borrow(MemoryBay::clone);
+                let provider = BAY.with_borrow(MemoryBay::clone);
                 let told = |pool| STOPPED.with_borrow_mut(|stopped| stopped.push(pool));
-                HOME.set(Some(Home::new(ReactorIndex(index), bay, table, told)));
+                HOME.set(Some(ReactorPools::new(ReactorIndex(index), provider, table, told)));
                 sender.send(ashlar_reactor::handle()).expect("the test waits");
                 pending::<()>().await
             };
@@ -225,8 +225,11 @@ where
     F: Future<Output = T> + 'static,
     T: Send + 'static,
 {
-    let courier = handles.clone();
-    handles.call(ReactorIndex(index), move |home| work(NodeDoor::new(home, courier))).await.expect("it runs")
+    let dispatcher = handles.clone();
+    handles
+        .call(ReactorIndex(index), move |home| work(NodeDoor::new(home, dispatcher)))
+        .await
+        .expect("it runs")
 }
 
 pub fn pool(name: &str) -> NewPool {

@@ -10,7 +10,7 @@ use ashlar_bench::cpu::CpuClock;
 use ashlar_bench::initiator::Namespace;
 use ashlar_bench::load::{Direction, Load};
 use ashlar_block::ByteSize;
-use ashlar_control::Appliance;
+use ashlar_control::NodeApi;
 use ashlar_control::types::{CreatePool, CreateVolume};
 
 use super::daemon::memory_drives;

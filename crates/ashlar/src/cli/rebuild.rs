@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
-use ashlar_control::Outlook;
+use ashlar_control::ProgressText;
 use ashlar_control::types::{Obstacle, Pool, PoolDrive, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -206,8 +206,9 @@ impl Wait {
         }
         if let Some(progress) = progress {
             self.bar.set_position((progress.done_percent * 10.0) as u64);
-            self.bar
-                .set_message(Outlook::from(&progress).behind(format_args!("{:.1} %", progress.done_percent)));
+            self.bar.set_message(
+                ProgressText::from(&progress).behind(format_args!("{:.1} %", progress.done_percent)),
+            );
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
         Ok(())
@@ -218,7 +219,7 @@ impl Wait {
     }
 }
 
-/// A bar of a thousand parts, with an [`Outlook`] behind it.
+/// A bar of a thousand parts, with an [`ProgressText`] behind it.
 pub(super) fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is valid");
     ProgressBar::new(1000).with_style(style)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use ashlar_control::Outlook;
+use ashlar_control::ProgressText;
 use ashlar_control::types::{Pool, Scrub};
 
 use super::client::Client;
@@ -34,8 +34,8 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
             0 => String::new(),
             found => format!(", {found} sectors were wrong or unreadable"),
         };
-        let outlook = Outlook::from(scrub).behind(format_args!("{:.1} %", scrub.done_percent));
-        bar.set_message(format!("{outlook}{found}"));
+        let progress_text = ProgressText::from(scrub).behind(format_args!("{:.1} %", scrub.done_percent));
+        bar.set_message(format!("{progress_text}{found}"));
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }

@@ -7,7 +7,7 @@ use ashlar_control::types::{
     Access, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status,
     Volume,
 };
-use ashlar_control::{Outlook, Span};
+use ashlar_control::{ProgressText, Span};
 use ashlar_raid::Level;
 use comfy_table::Color;
 
@@ -217,7 +217,7 @@ pub fn rebalance(pool: &Pool) -> String {
 }
 
 fn done(what: &str, progress: &Progress) -> String {
-    Outlook::from(progress).behind(format_args!("{:.1} % {what}", progress.done_percent))
+    ProgressText::from(progress).behind(format_args!("{:.1} % {what}", progress.done_percent))
 }
 
 /// What a pool's scrub has come to.
@@ -255,7 +255,7 @@ fn scrubbed(scrub: &Scrub) -> String {
     let how = match is_running {
         true => {
             let done = format!("a scrub is {:.1} % done, {checked} looked at", scrub.done_percent);
-            Outlook::from(scrub).behind(done)
+            ProgressText::from(scrub).behind(done)
         }
         false if scrub.is("stopped") => {
             format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.done_percent)

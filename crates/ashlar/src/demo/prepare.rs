@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use ashlar_block::ByteSize;
-use ashlar_control::Appliance;
+use ashlar_control::NodeApi;
 use ashlar_control::types::{CreatePool, CreateVolume, Pool, Volume};
 
 use super::tell;
@@ -35,11 +35,7 @@ pub struct CheckedVolume {
 ///
 /// # Errors
 /// When it cannot be made; or it is there and cannot be opened.
-pub async fn prepare(
-    appliance: &dyn Appliance,
-    state: &Path,
-    output: Output,
-) -> anyhow::Result<CheckedVolume> {
+pub async fn prepare(appliance: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<CheckedVolume> {
     let pools = appliance.pools().await?;
     match pools.iter().find(|pool| pool.name == POOL) {
         Some(pool) => found(pool, output)?,
@@ -73,7 +69,7 @@ fn found(pool: &Pool, output: Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn create_pool(appliance: &dyn Appliance, state: &Path, output: Output) -> anyhow::Result<()> {
+async fn create_pool(appliance: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<()> {
     let directory = state.join("drives");
     std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
     tell(
@@ -94,7 +90,7 @@ async fn create_pool(appliance: &dyn Appliance, state: &Path, output: Output) ->
 }
 
 async fn ensure_volume(
-    appliance: &dyn Appliance,
+    appliance: &dyn NodeApi,
     volumes: &[Volume],
     name: &str,
     size_bytes: u64,

@@ -2,7 +2,7 @@
 
 use ashlar_bench::latency::LatencySummary;
 use ashlar_block::ByteSize;
-use ashlar_control::Appliance;
+use ashlar_control::NodeApi;
 use ashlar_control::types::{Pool, Portal, Status, Volume};
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::stdio::{StdoutError, print_line};
 ///
 /// # Errors
 /// When the node does not answer, or standard output takes nothing.
-pub async fn print(appliance: &dyn Appliance, measured: &Measured, output: Output) -> anyhow::Result<()> {
+pub async fn print(appliance: &dyn NodeApi, measured: &Measured, output: Output) -> anyhow::Result<()> {
     let status = appliance.status().await?;
     match output {
         Output::Table => print_for_people(&status, measured),

@@ -265,7 +265,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         map_pages_read: counters.map_pages_read,
         blocks_reconstructed: counters.blocks_reconstructed,
         blocks_spared: counters.blocks_spared,
-        wrong_blocks_corrected: counters.lies_corrected,
+        wrong_blocks_corrected: counters.corrupt_reads_corrected,
         sectors_repaired: counters.sectors_repaired,
         sectors_healed: counters.sectors_healed,
         blocks_unrecovered: counters.blocks_unrecovered,

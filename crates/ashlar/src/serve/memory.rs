@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ashlar_control::{ApiError, ErrorKind, Warning};
 use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 
-use super::bay::name_the_same;
+use super::drive_provider::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};

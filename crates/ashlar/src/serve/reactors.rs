@@ -10,15 +10,15 @@ use anyhow::{Context, anyhow};
 use ashlar_reactor::mailbox::{self, Sender};
 use ashlar_reactor::{Config, Handle};
 use ashlar_target::nvme_tcp::Service;
-use ashlar_volume::{Courier, Gone, Home, NodeDoor, ReactorIndex, Table};
+use ashlar_volume::{Dispatcher, Gone, NodeDoor, ReactorIndex, ReactorPools, Table};
 
-use super::bay::MachineBay;
+use super::drive_provider::MachineDrives;
 use super::stops::Stops;
 
 /// The pools of one reactor.
-pub type MachineHome = Home<MachineBay>;
+pub type MachineHome = ReactorPools<MachineDrives>;
 /// The door of one reactor.
-pub type MachineDoor = NodeDoor<MachineBay, Reactors>;
+pub type MachineDoor = NodeDoor<MachineDrives, Reactors>;
 
 /// What lives on a reactor for as long as it runs.
 struct Local {
@@ -40,7 +40,7 @@ pub struct Reactors {
     handles: Arc<[Handle]>,
 }
 
-impl Courier<MachineBay> for Reactors {
+impl Dispatcher<MachineDrives> for Reactors {
     fn reactors(&self) -> usize {
         self.handles.len()
     }
@@ -68,10 +68,10 @@ impl Reactors {
     /// [`Self::stop_serving`].
     pub async fn serve(&self, target: &ashlar_target::nvme_tcp::Target) -> anyhow::Result<()> {
         for handle in self.handles.iter() {
-            let (target, courier) = (target.clone(), self.clone());
+            let (target, dispatcher) = (target.clone(), self.clone());
             let serve = move || async move {
                 let local = local();
-                let service = target.serve(NodeDoor::new(local.home.clone(), courier));
+                let service = target.serve(NodeDoor::new(local.home.clone(), dispatcher));
                 service.map(|service| drop(local.service.replace(Some(service))))
             };
             handle.call(serve).await.map_err(|_| anyhow!(Gone))??;
@@ -114,14 +114,14 @@ impl Threads {
         count: usize,
         config: &Config,
         table: &Arc<Table>,
-        bay: &MachineBay,
+        provider: &MachineDrives,
         stops: &Stops,
     ) -> anyhow::Result<(Self, Reactors)> {
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
             let (running, handle) =
-                start(ReactorIndex(index), config.clone(), table.clone(), bay.clone(), stops.clone())?;
+                start(ReactorIndex(index), config.clone(), table.clone(), provider.clone(), stops.clone())?;
             threads.running.push(running);
             handles.push(handle);
         }
@@ -143,7 +143,7 @@ fn start(
     index: ReactorIndex,
     config: Config,
     table: Arc<Table>,
-    bay: MachineBay,
+    provider: MachineDrives,
     stops: Stops,
 ) -> anyhow::Result<(Running, Handle)> {
     let (started, start) = mpsc::channel();
@@ -151,7 +151,7 @@ fn start(
     let serve = move || {
         let report = started.clone();
         let main = async move {
-            let home = Home::new(index, bay, table, move |stopped| stops.tell(stopped));
+            let home = ReactorPools::new(index, provider, table, move |stopped| stops.tell(stopped));
             LOCAL.set(Some(Rc::new(Local { home, service: RefCell::new(None) })));
             let _ = report.send(Ok(ashlar_reactor::handle()));
             while ended.recv().await.is_some() {}

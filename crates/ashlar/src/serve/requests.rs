@@ -15,7 +15,7 @@ use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
-use super::bay::identity;
+use super::drive_provider::identity;
 use super::finder::path_of;
 
 const ANY: &str = "any";

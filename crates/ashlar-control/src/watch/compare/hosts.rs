@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::appliance::{HostVisits, SharedHostNqn};
+use crate::node_api::{HostVisits, SharedHostNqn};
 use crate::types::{Happening, Host, Severity};
 use crate::watch::Seen;
 

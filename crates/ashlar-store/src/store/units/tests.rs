@@ -2,9 +2,9 @@ use ashlar_block::Lba;
 use bytes::Bytes;
 
 use super::*;
-use crate::compress::FragmentBytes;
+use crate::base::ids::{Family, Layer};
 use crate::format::location::Codec;
-use crate::types::{Family, Layer};
+use crate::writer::compress::FragmentBytes;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::Family;
+use crate::base::ids::Family;
 
 /// A pool with nothing to do.
 fn calm() -> Situation {

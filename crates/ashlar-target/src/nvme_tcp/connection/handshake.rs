@@ -6,8 +6,8 @@ use ashlar_reactor::{JoinHandle, spawn_joined};
 use ashlar_volume::Door;
 
 use super::Wire;
+use crate::nvme_tcp::idle_timeout::wait_out;
 use crate::nvme_tcp::newcomers::{HeldUp, Place};
-use crate::nvme_tcp::patience::wait_out;
 use crate::nvme_tcp::registry::EndReason;
 use crate::nvme_tcp::target::ServiceState;
 

@@ -12,8 +12,8 @@ use ashlar_reactor::{now, sleep_until, timeout};
 use ashlar_volume::Door;
 
 use super::Controller;
+use crate::nvme_tcp::idle_timeout::read_what_came;
 use crate::nvme_tcp::logs::warnings_of;
-use crate::nvme_tcp::patience::read_what_came;
 use crate::nvme_tcp::registry::EndReason;
 
 /// Added to every keep alive timeout: the timer's granularity (KAS).

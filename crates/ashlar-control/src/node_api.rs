@@ -1,0 +1,129 @@
+//! What the API stands before.
+
+use futures_util::future::BoxFuture;
+
+use crate::consent::Consent;
+use crate::error::ApiError;
+use crate::types::{
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
+    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    Volume,
+};
+
+/// The answer to a request, in time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ApiError>>;
+
+/// How often a host has connected and gone since somebody asked last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostVisits {
+    /// The host's name.
+    pub nqn: String,
+    /// Controllers that it has made.
+    pub connects: u64,
+    /// Controllers of it that have ended.
+    pub disconnects: u64,
+}
+
+/// A host name that two hosts use at once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedHostNqn {
+    /// The name.
+    pub nqn: String,
+    /// The identifiers of both, as UUIDs, and where they come from.
+    pub hosts: [(String, String); 2],
+}
+
+/// Something that an operator has to see to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// The file of the node that cannot be written.
+    pub file: String,
+    /// Why, what that means, and the way out.
+    pub message: String,
+}
+
+/// A node, as far as the API needs it. Each method ends once what it says is done and durable.
+/// Those that take a [`Consent`] refuse without it what `consent.rs` says.
+pub trait NodeApi: Send + Sync + 'static {
+    /// Everything at a glance.
+    fn status(&self) -> Answer<'_, Status>;
+    /// The hosts that are connected.
+    fn hosts(&self) -> Answer<'_, Vec<Host>>;
+    /// The hosts that have connected or gone since this was asked last: the watcher asks, and
+    /// nobody else.
+    fn take_host_visits(&self) -> Vec<HostVisits>;
+    /// The host names that two hosts use at once.
+    fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
+    /// What it cannot remember.
+    fn warnings(&self) -> Vec<Warning>;
+
+    /// All pools.
+    fn pools(&self) -> Answer<'_, Vec<Pool>>;
+    /// Makes a pool.
+    fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool>;
+    /// Opens a pool.
+    fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
+    /// Closes a pool and forgets it.
+    fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
+    /// Closes a pool and takes its label off its drives.
+    fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
+    /// Gives a pool another name.
+    fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool>;
+    /// Changes what an operator has chosen for a pool.
+    fn change_pool(&self, pool: String, request: ChangePool) -> Answer<'_, Pool>;
+
+    /// Begins a scrub, unless one is under way.
+    fn start_scrub(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops the scrub that is under way, if one is.
+    fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
+
+    /// Lets hosts have what was kept for when the pool is full.
+    fn release_reserve(&self, pool: String) -> Answer<'_, Pool>;
+
+    /// Begins to spread what lives over all drives, unless that goes on already.
+    fn start_rebalance(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops that, if it goes on.
+    fn stop_rebalance(&self, pool: String) -> Answer<'_, Pool>;
+
+    /// Takes a drive into a pool.
+    fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// Gives a pool a spare.
+    fn add_spare(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// Takes a spare from a pool.
+    fn remove_spare(&self, pool: String, request: NameSpare) -> Answer<'_, Pool>;
+    /// Gives a drive of a pool up as if it had been pulled.
+    fn fail_drive(&self, pool: String, request: FailDrive, consent: Consent) -> Answer<'_, Pool>;
+    /// Removes a drive of a pool once what lives on it is on others.
+    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool>;
+    /// Takes a drive back that a pool has lost.
+    fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool>;
+    /// Takes a drive into a pool instead of another one.
+    fn replace_drive(&self, pool: String, request: ReplaceDrive) -> Answer<'_, Pool>;
+
+    /// The drives of all pools.
+    fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;
+    /// Looks what a drive is and holds.
+    fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
+    /// Takes a pool's label off a drive. Answers what it held.
+    fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
+
+    /// All volumes.
+    fn volumes(&self) -> Answer<'_, Vec<Volume>>;
+    /// Makes a volume.
+    fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume>;
+    /// Resizes or renames a volume.
+    fn change_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangeVolume,
+        consent: Consent,
+    ) -> Answer<'_, Volume>;
+    /// Deletes a volume.
+    fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()>;
+    /// Lets hosts see a volume.
+    fn allow(&self, pool: String, volume: String, request: NameHosts, consent: Consent)
+    -> Answer<'_, Volume>;
+    /// Lets hosts no longer see a volume.
+    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume>;
+}

@@ -1,0 +1,7 @@
+//! What every part of the store speaks of: ids, options, lists that are used again.
+//!
+//! Owns no state of a pool. It must not know any other part.
+
+pub(crate) mod ids;
+pub(crate) mod options;
+pub(crate) mod recycle;

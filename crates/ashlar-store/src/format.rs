@@ -1,0 +1,20 @@
+//! What is on the drives: bytes to types and back, and nothing else. `docs/format.md` draws it.
+
+pub mod codec;
+pub mod header;
+pub mod heartbeat;
+pub mod location;
+pub mod page;
+pub mod root;
+pub mod superblock;
+pub mod table;
+
+pub use crate::catalog::Catalog;
+
+#[cfg(test)]
+mod tests;
+
+/// Format that this code reads and writes; other majors are refused.
+pub const FORMAT_MAJOR: u16 = 2;
+/// Compatible additions to the major format.
+pub const FORMAT_MINOR: u16 = 0;

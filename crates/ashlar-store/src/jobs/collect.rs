@@ -1,0 +1,292 @@
+//! Garbage collection: emptying segments of which little lives.
+//!
+//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a
+//! rebalance is emptied in parts ([`emptying`]), and between them hosts have their share of the
+//! time.
+
+pub(crate) mod emptying;
+pub(crate) mod policy;
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+
+use ashlar_block::{Cause, DriveId, IoError, World};
+use futures_util::future::join_all;
+use policy::{Candidate, PlacementView};
+
+use crate::base::ids::{Key, SHARD_COUNT, ShardId};
+use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
+use crate::format::location::{Pointer, SegmentId};
+use crate::map::shard::PageOwner;
+use crate::pool::Pool;
+use crate::reader::neighbours::{Fragments, Stored, groups, range_within};
+use crate::reader::scan::Generation;
+use crate::space::segments::{Claim, Pin, Segments, pin};
+use crate::writer::batch::Item;
+use crate::writer::compress::{Fragment, FragmentBytes};
+use crate::writer::pages::AppendError;
+
+/// Pages of the map that are moved at a time.
+const PAGES_AT_A_TIME: usize = 128;
+
+/// How the collection of a victim ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Collected {
+    /// Nothing that counts names it any more.
+    Emptied,
+    /// The next checkpoint empties it.
+    LeftToCheckpoint,
+    /// It holds what cannot be read. It stays.
+    Unmovable,
+}
+
+/// A fragment that is to be moved.
+#[derive(Clone, Copy)]
+struct Live {
+    key: Key,
+    pointer: Pointer,
+}
+
+impl Stored for Live {
+    fn pointer(&self) -> Pointer {
+        self.pointer
+    }
+}
+
+impl Live {
+    fn moved(self, bytes: FragmentBytes) -> Item {
+        let Pointer { location, crc, .. } = self.pointer;
+        let fragment = Fragment { bytes, codec: location.codec(), crc };
+        Item { kind: RecordKind::Move { from: location }, key: self.key, fragment: Some(fragment) }
+    }
+}
+
+/// A page of the map that is to be moved.
+#[derive(Clone, Copy)]
+struct MapPage {
+    shard: ShardId,
+    owner: PageOwner,
+    at: Pointer,
+}
+
+/// Why a victim could not be emptied.
+enum Stop {
+    Append(AppendError),
+    Unreadable(IoError),
+}
+
+impl From<AppendError> for Stop {
+    fn from(error: AppendError) -> Self {
+        Stop::Append(error)
+    }
+}
+
+impl From<IoError> for Stop {
+    fn from(error: IoError) -> Self {
+        Stop::Unreadable(error)
+    }
+}
+
+/// What becomes of the rest of a victim where something of it cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// It stays where it is: the victim gives back nothing in any case.
+    Stays,
+    /// It is moved: where it is it lacks redundancy.
+    Moves,
+}
+
+/// What of a victim could not be read.
+struct Unread {
+    rest: Rest,
+    error: Option<IoError>,
+}
+
+impl Unread {
+    fn none(rest: Rest) -> Self {
+        Unread { rest, error: None }
+    }
+
+    /// Notes an error, behind which the work goes on.
+    fn keep(&mut self, error: IoError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Notes errors. Returns one if that is the end of the work.
+    fn meets(&mut self, errors: Vec<IoError>) -> Result<(), IoError> {
+        errors.into_iter().for_each(|error| self.keep(error));
+        match self.rest {
+            Rest::Stays => self.is_all(),
+            Rest::Moves => Ok(()),
+        }
+    }
+
+    /// Whether everything has been read.
+    fn is_all(&mut self) -> Result<(), IoError> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// A pool that has lost a drive may have no more room than checkpoints need, and each of them
+    /// takes some of that. Were it not for collection, the last would find none, and halt the pool.
+    fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
+        let is_sparse = self.candidate(victim).is_some_and(|candidate| candidate.is_sparse());
+        let is_cornered = || self.segments.borrow().is_cornered(&self.allocation_targets());
+        if is_sparse && is_cornered() { Claim::LastResort } else { Claim::Upkeep }
+    }
+
+    /// Bytes of chunks that there are more when the segment has been collected.
+    pub fn gain_of_collecting(&self, victim: SegmentId) -> u64 {
+        let gain = self.candidate(victim).map_or(0.0, |candidate| candidate.gain());
+        (gain * self.identity.chunk_bytes() as f64) as u64
+    }
+
+    fn candidate(&self, id: SegmentId) -> Option<Candidate> {
+        let (segments, homes) = (self.segments.borrow(), self.allocation_targets());
+        Candidate::of(id, segments.get(id)?, &self.view(&segments, &homes))
+    }
+
+    /// How things stand for candidates, if segments go to `homes`.
+    pub fn view<'a>(&self, segments: &Segments, homes: &'a [DriveId]) -> PlacementView<'a> {
+        PlacementView {
+            rows_max: self.identity.segment_rows,
+            floor: self.lsns.floor(),
+            homes,
+            chunks_per_column: segments.chunks_per_column(homes.len()),
+        }
+    }
+
+    /// The header of the batch that begins at `row`.
+    async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
+        let (_pin, geometry) = self.pinned(id);
+        let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
+        let (secret, generation) = (&self.identity.secret, self.generation(id));
+        let is_right = |header: &BatchHeader| {
+            (header.segment, header.row) == (id, row)
+                && generation.is_of(header.incarnation, header.first_lsn)
+                && self.is_of_a_root(header.incarnation)
+        };
+        let found = RefCell::new(None);
+        let right = |sectors: &[u8]| {
+            let header = BatchHeader::decode(secret, sectors).ok().filter(is_right);
+            let is_right = header.is_some();
+            *found.borrow_mut() = header;
+            is_right
+        };
+        let read = self.array.read_checked(&geometry, 0, row..end, right).await;
+        let unreadable =
+            |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
+        read.map_err(unreadable)?;
+        Ok(found.take().expect("checked"))
+    }
+
+    /// The use of a segment that its batches are of.
+    pub fn generation(&self, id: SegmentId) -> Generation {
+        Generation::Since(self.segments.borrow().get(id).expect("upkeep alone frees segments").first_lsn)
+    }
+
+    fn pinned(&self, id: SegmentId) -> (Pin, std::rc::Rc<ashlar_raid::Geometry>) {
+        pin(&self.segments, id).expect("upkeep alone frees segments")
+    }
+
+    /// The records whose fragments the map names, as moves; and why some could not be read.
+    async fn live_items(&self, records: &[Record]) -> (Vec<Item>, Vec<IoError>) {
+        join_all(records.iter().map(|record| self.prefetch(&record.key))).await;
+        let (mut live, mut errors) = (Vec::new(), Vec::new());
+        for record in records {
+            let current = self.lookup(&record.key, |value| {
+                value.filter(|pointer| Some(pointer.location) == record.location)
+            });
+            match current.await {
+                Ok(current) => live.extend(current.map(|pointer| Live { key: record.key, pointer })),
+                Err(error) => errors.push(error),
+            }
+        }
+        live.sort_unstable_by_key(|live| live.pointer.location);
+        let groups = join_all(groups(&live).map(|group| self.read_live(group))).await;
+        let (items, unread): (Vec<_>, Vec<_>) = groups.into_iter().flatten().partition(Result::is_ok);
+        errors.extend(unread.into_iter().filter_map(Result::err));
+        (items.into_iter().filter_map(Result::ok).collect(), errors)
+    }
+
+    /// Reads neighbours in one column, as moves.
+    async fn read_live(&self, group: &[Live]) -> Vec<Result<Item, IoError>> {
+        let (_pin, geometry) = self.pinned(group[0].pointer.location.segment());
+        match self.read_fragments(&geometry, group).await {
+            Ok(Fragments::Together(sectors)) => {
+                let sectors = sectors.freeze();
+                let bytes = |live: &Live| sectors.slice(range_within(group, live.pointer.location));
+                group.iter().map(|live| Ok(live.moved(FragmentBytes::Shared(bytes(live))))).collect()
+            }
+            Ok(Fragments::Each(stored)) => {
+                let each = group.iter().zip(stored);
+                each.map(|(live, stored)| Ok(live.moved(FragmentBytes::Own(stored?)))).collect()
+            }
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    // --- metadata --------------------------------------------------------------------------------
+
+    /// Writes the map's pages that lie in the segment elsewhere. Those of the index, the
+    /// directories of the deltas and the catalog the next checkpoint writes.
+    async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
+        let claim = self.claim_for_collecting(victim);
+        let mut unread = Unread::none(rest);
+        self.catalog_pages.borrow_mut().touch_in(victim);
+        let mut pages: Vec<MapPage> = Vec::new();
+        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
+            let inside = self.with_shard(shard, |shard| {
+                shard.touch_pages_in(victim);
+                shard.pages_in(victim)
+            });
+            pages.extend(inside.into_iter().map(|(owner, at)| MapPage { shard, owner, at }));
+        }
+        // Pages of all shards together: each append is whole rows.
+        for chunk in pages.chunks(PAGES_AT_A_TIME) {
+            self.move_pages(chunk, claim, &mut unread).await?;
+        }
+        Ok(unread.is_all()?)
+    }
+
+    async fn move_pages(&self, pages: &[MapPage], claim: Claim, unread: &mut Unread) -> Result<(), Stop> {
+        let errors = RefCell::new(Vec::new());
+        let read = async |page: &MapPage| {
+            let read = self.read_to_move(page).await;
+            Ok::<_, Infallible>(read.unwrap_or_else(|error| {
+                errors.borrow_mut().push(error);
+                None
+            }))
+        };
+        let Ok(read) = self.read_pages(pages, read).await;
+        unread.meets(errors.take())?;
+        let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
+            pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
+        let to = self.append_pages(claim, content).await?;
+        if from.len() < pages.len() {
+            // Chosen again before its shard is distributed, it would take a checkpoint each time.
+            unread.keep(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read"));
+        }
+        for (page, to) in from.into_iter().zip(to) {
+            self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
+            self.ledger.discard_page(page.at);
+        }
+        Ok(())
+    }
+
+    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory,
+    /// and goes into runs.
+    async fn read_to_move(&self, page: &MapPage) -> Result<Option<Vec<u8>>, IoError> {
+        match (self.read_page(page.at).await, page.owner) {
+            (Err(error), PageOwner::Deltas) => {
+                self.spoiled(page.shard, &error);
+                Ok(None)
+            }
+            (read, _) => read.map(Some),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Emptying a segment, part by part.
+//!
+//! Written anew at once, a segment of some MiB would hold hosts up for as long as many of their
+//! operations take. Between two parts checkpoints, collection for space and hosts go on; what has
+//! been read of a segment is moved only where the map still names it there. Nothing of this is
+//! durable: after a crash, or where it is given up, the segment is read again from its beginning,
+//! and what has been moved is not found in it any more.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use ashlar_block::{Cause, IoError, World};
+
+use crate::base::ids::Lsn;
+use crate::format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind};
+use crate::format::location::SegmentId;
+use crate::format::table::SegmentKind;
+use crate::pool::Pool;
+use crate::reader::scan::{Expected, Image};
+use crate::space::segments::{Claim, Segments};
+use crate::writer::append::{BatchRoom, StreamId};
+use crate::writer::batch::Item;
+use crate::writer::pages::AppendError;
+
+use super::{Collected, Rest, Stop, Unread};
+
+/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that
+/// turn.
+const RECORDS_AT_A_TIME: usize = 32;
+
+/// Rows that are looked through at a time for a header: each of its sectors is tried from whatever
+/// drives there are.
+const ROWS_SOUGHT_AT_A_TIME: u32 = 8;
+
+/// A segment that is being emptied: what is known of it between two parts.
+struct Emptying {
+    victim: SegmentId,
+    /// Of its first batch. Where the number has come round to another segment, rows below
+    /// `next_row` would be taken for empty, and what lives there for garbage.
+    first_lsn: Lsn,
+    to: StreamId,
+    claim: Claim,
+    /// Where the next batch begins.
+    next_row: u32,
+    /// It begins somewhere behind that: how long the one before is, only its header would say,
+    /// which cannot be read.
+    seeks_header: bool,
+    /// What is left of the batches before it.
+    records: VecDeque<Record>,
+    /// What has been read, but does not fill a batch yet.
+    items: Vec<Item>,
+    unread: Unread,
+}
+
+impl Emptying {
+    /// The next batch has this header.
+    fn comes_to(&mut self, header: BatchHeader) {
+        (self.next_row, self.seeks_header) = (header.row + header.rows, false);
+        let is_fragment =
+            |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
+        self.records.extend(header.records.into_iter().filter(is_fragment));
+    }
+
+    /// The next batch has none that can be read. Returns the error if that is the end of the work.
+    fn has_no_header(&mut self, error: IoError) -> Result<(), IoError> {
+        (self.next_row, self.seeks_header) = (self.next_row + 1, true);
+        self.unread.meets(vec![error])
+    }
+}
+
+/// A segment that is emptied in parts.
+#[derive(Default)]
+pub(crate) struct InParts {
+    emptying: RefCell<Option<Emptying>>,
+}
+
+impl InParts {
+    /// The segment that has begun, if it is still the one that has this number.
+    pub fn segment(&self, segments: &Segments) -> Option<SegmentId> {
+        let emptying = self.emptying.borrow();
+        let is_it = |emptying: &&Emptying| {
+            segments.get(emptying.victim).is_some_and(|segment| segment.first_lsn == emptying.first_lsn)
+        };
+        emptying.as_ref().filter(is_it).map(|emptying| emptying.victim)
+    }
+
+    /// Forgets what has begun.
+    pub fn forget(&self) {
+        self.emptying.take();
+    }
+
+    fn resume(&self, victim: SegmentId, segments: &Segments) -> Option<Emptying> {
+        let is_it = self.segment(segments) == Some(victim);
+        self.emptying.take().filter(|_| is_it)
+    }
+}
+
+/// How a part of the work ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// There is more.
+    More,
+    /// That was all.
+    Done(Collected),
+}
+
+impl<W: World> Pool<W> {
+    /// Moves what lives in the segment elsewhere.
+    pub async fn collect(&self, victim: SegmentId) -> Result<Collected, AppendError> {
+        let parts = InParts::default();
+        loop {
+            match self.collect_part(&parts, victim, Rest::Stays).await? {
+                Part::More => self.world.yield_now().await,
+                Part::Done(collected) => return Ok(collected),
+            }
+        }
+    }
+
+    /// The same in parts, to be repeated until it is done. With the last segments it is done at
+    /// once: what collection gives back has to come before others, too, take one.
+    pub async fn collect_in_parts(
+        &self,
+        parts: &InParts,
+        victim: SegmentId,
+        rest: Rest,
+    ) -> Result<Part, AppendError> {
+        if self.claim_for_collecting(victim) == Claim::LastResort {
+            parts.forget();
+            return self.collect(victim).await.map(Part::Done);
+        }
+        self.collect_part(parts, victim, rest).await
+    }
+
+    async fn collect_part(
+        &self,
+        parts: &InParts,
+        victim: SegmentId,
+        rest: Rest,
+    ) -> Result<Part, AppendError> {
+        // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
+        let _pin = self.pinned(victim);
+        let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
+        let part = match kind {
+            SegmentKind::Metadata => {
+                self.relocate_pages(victim, rest).await.map(|()| Part::Done(Collected::LeftToCheckpoint))
+            }
+            SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
+                let resumed = parts.resume(victim, &self.segments.borrow());
+                let emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind, rest));
+                self.go_on_emptying(parts, emptying).await
+            }
+        };
+        match part {
+            Ok(Part::More) => Ok(Part::More),
+            Ok(Part::Done(collected)) => {
+                self.count(|counters| counters.segments_collected += 1);
+                if collected == Collected::Emptied {
+                    self.segments.borrow_mut().condemn(victim);
+                }
+                Ok(Part::Done(collected))
+            }
+            Err(Stop::Append(error)) => Err(error),
+            Err(Stop::Unreadable(error)) => {
+                tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
+                self.unmovable.borrow_mut().insert(victim);
+                Ok(Part::Done(Collected::Unmovable))
+            }
+        }
+    }
+
+    fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind, rest: Rest) -> Emptying {
+        let first_lsn = self.segments.borrow().get(victim).expect("a victim exists").first_lsn;
+        Emptying {
+            victim,
+            first_lsn,
+            to: self.heat.stream_of_survivors(kind),
+            claim: self.claim_for_collecting(victim),
+            next_row: 0,
+            seeks_header: false,
+            records: VecDeque::new(),
+            items: Vec::new(),
+            unread: Unread::none(rest),
+        }
+    }
+
+    async fn go_on_emptying(&self, parts: &InParts, mut emptying: Emptying) -> Result<Part, Stop> {
+        let part = self.empty_part(&mut emptying).await;
+        // Where there was no room nothing has been taken of what is to be moved.
+        if matches!(part, Ok(Part::More) | Err(Stop::Append(AppendError::WindowEmpty))) {
+            parts.emptying.replace(Some(emptying));
+        }
+        part
+    }
+
+    /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to
+    /// be read.
+    async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
+        let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
+        if emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying) {
+            self.move_batch(emptying).await?;
+        } else {
+            self.read_live_records(emptying).await?;
+        }
+        // Known at once: a segment in which nothing lives any more is not asked for again.
+        if !emptying.items.is_empty() || !is_read(emptying) {
+            return Ok(Part::More);
+        }
+        emptying.unread.is_all()?;
+        Ok(Part::Done(Collected::Emptied))
+    }
+
+    async fn read_live_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
+        self.read_records(emptying).await?;
+        let count = emptying.records.len().min(RECORDS_AT_A_TIME);
+        let records: Vec<Record> = emptying.records.drain(..count).collect();
+        let (items, errors) = self.live_items(&records).await;
+        emptying.items.extend(items);
+        emptying.unread.meets(errors)
+    }
+
+    /// Reads which fragments the next batches have, until there are enough for a part.
+    async fn read_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
+        while emptying.records.len() < RECORDS_AT_A_TIME {
+            let Some(rows) = self.next_rows(emptying) else { break };
+            emptying.next_row = rows.start;
+            if emptying.seeks_header {
+                let sought = rows.start..rows.end.min(rows.start + ROWS_SOUGHT_AT_A_TIME);
+                emptying.next_row = sought.end;
+                if let Some(header) = self.find_header(emptying.victim, sought).await {
+                    emptying.comes_to(header);
+                }
+                // Where it is may be a long way.
+                break;
+            }
+            match self.read_header(emptying.victim, rows.start).await {
+                Ok(header) => emptying.comes_to(header),
+                Err(error) => match self.find_header(emptying.victim, rows.start..rows.start + 1).await {
+                    Some(header) => emptying.comes_to(header),
+                    None => emptying.has_no_header(error)?,
+                },
+            }
+            self.world.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The first header that begins in these rows and can be had in any way: each of its sectors by
+    /// itself, from whatever drives.
+    async fn find_header(&self, victim: SegmentId, rows: Range<u32>) -> Option<BatchHeader> {
+        let (_pin, geometry) = self.pinned(victim);
+        let generation = self.generation(victim);
+        let expected = Expected { segment: victim, generation, secret: &self.identity.secret };
+        let mut image = Image::while_serving(self, &geometry);
+        for row in rows {
+            if let Some(found) = image.batch_at(&expected, row).await {
+                return Some(found.header);
+            }
+            self.world.yield_now().await;
+        }
+        None
+    }
+
+    /// Accepted rows from the one on to which it is emptied, as far as they go on without a hole.
+    fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
+        let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
+        let next = extents.into_iter().find(|extent| emptying.next_row < extent.row + extent.rows);
+        next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)
+    }
+
+    /// Moves a batch of what has been read.
+    async fn move_batch(&self, emptying: &mut Emptying) -> Result<(), Stop> {
+        let items = &mut emptying.items;
+        let take = |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
+        let appended = self.try_append(emptying.to, emptying.claim, take).await.map_err(AppendError::from)?;
+        let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
+        self.count(|counters| counters.fragments_moved += moved.applied);
+        let unknown = || IoError::new(Cause::Unrecovered, "a part of the map cannot be read");
+        Ok(emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Which segment is collected: pure functions of what lives in it and of what would come back.
+
+use ashlar_block::DriveId;
+
+use crate::base::ids::Lsn;
+use crate::format::location::SegmentId;
+use crate::format::table::SegmentState;
+use crate::space::segments::Segment;
+use crate::writer::batch::{batch_rows_max, rows_of};
+
+/// A segment that could be collected.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Candidate {
+    pub id: SegmentId,
+    /// Part of it that lives.
+    pub live: f64,
+    /// Unix seconds.
+    pub sealed_at: u64,
+    /// Chunks that come back: those on lost drives do not.
+    pub chunks: f64,
+    /// Chunks that what lives takes elsewhere.
+    pub taken: f64,
+}
+
+/// How things stand for candidates.
+pub(crate) struct PlacementView<'a> {
+    /// Rows of a full segment.
+    pub rows_max: u32,
+    /// What is numbered from here on is not published everywhere.
+    pub floor: Lsn,
+    /// Where to segments may go.
+    pub homes: &'a [DriveId],
+    /// Chunks of a segment for each of its data columns, as it is placed now.
+    pub chunks_per_column: f64,
+}
+
+impl Candidate {
+    /// The candidate that a segment is, if it can be collected: sealed, published, and not wholly
+    /// alive.
+    ///
+    /// Headers and ends of rows are not garbage: copies need them as well. So what lives is
+    /// compared by the rows that it takes when it is written anew.
+    pub fn of(id: SegmentId, segment: &Segment, view: &PlacementView) -> Option<Self> {
+        let ready =
+            segment.state == SegmentState::Sealed && segment.last_lsn < view.floor && segment.live.slots > 0;
+        let (data, rows_max) = (segment.geometry.data(), view.rows_max);
+        let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
+        let chunks = segment.columns_on(view.homes) as f64;
+        let taken = live * data as f64 * view.chunks_per_column;
+        let sealed_at = segment.sealed_at;
+        (ready && taken < LIVE_MAX * chunks).then_some(Candidate { id, live, sealed_at, chunks, taken })
+    }
+
+    /// Whether collecting it is sure to gain more than it takes, so that the last segments may be
+    /// taken for it.
+    pub fn is_sparse(&self) -> bool {
+        self.taken <= LAST_RESORT_LIVE_MAX * self.chunks
+    }
+
+    /// Chunks that there are more when it has been collected.
+    pub fn gain(&self) -> f64 {
+        self.chunks - self.taken
+    }
+
+    /// Benefit of collecting it over its cost: space gained times age, over reading it all and
+    /// writing what lives (Rosenblum and Ousterhout, "The design and implementation of a
+    /// log-structured file system", section 3.5).
+    fn worth(&self, now: u64) -> f64 {
+        let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
+        self.gain() * age / (1.0 + self.live)
+    }
+}
+
+/// Part of a segment's chunks that what lives may take elsewhere: above it, collecting gains too
+/// little for what it costs.
+const LIVE_MAX: f64 = 0.95;
+
+/// Likewise: above it, collecting may gain less than the checkpoint takes that frees the segment.
+const LAST_RESORT_LIVE_MAX: f64 = 0.5;
+
+/// The candidate that is most worth collecting.
+pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u64) -> Option<SegmentId> {
+    candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
+}
+
+/// The candidate that gains most, however young it is, if that is surely more than it takes.
+pub(crate) fn choose_last_resort(candidates: impl Iterator<Item = Candidate>) -> Option<SegmentId> {
+    let sparse = candidates.filter(Candidate::is_sparse);
+    sparse.max_by(|a, b| a.gain().total_cmp(&b.gain())).map(|candidate| candidate.id)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! The map's own upkeep: distributing buffers, merging runs.
+
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+
+use ashlar_block::{IoError, World};
+
+use crate::base::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
+use crate::format::location::Pointer;
+use crate::format::page::{
+    DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
+};
+use crate::lookup::map_unreadable;
+use crate::pool::Pool;
+use crate::space::ledger::Discards;
+use crate::space::segments::Claim;
+use crate::writer::pages::{AppendError, PAGES_IN_A_TURN};
+
+/// Entries of one page.
+const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
+
+/// Pages of deltas that are compacted at a time, at most.
+const COMPACTED_PAGES_MAX: usize = 64;
+
+/// What a group says when its runs are put together: newest values, and what they hide.
+#[derive(Default)]
+struct Merged {
+    values: BTreeMap<(u32, Layer), Value>,
+    hidden: Discards,
+    cuts: Vec<(Layer, u32, u32)>,
+}
+
+impl Merged {
+    /// Hides what is `known` to have a newer value in the buffer: the next root has that in its
+    /// deltas.
+    fn hide(&mut self, known: impl Fn(&Key) -> bool, group: GroupKey) {
+        let hidden = &mut self.hidden;
+        self.values.retain(|(block, layer), value| {
+            let lba = group.first_block().plus(u64::from(*block));
+            let keep = !known(&Key { family: group.family, lba, layer: *layer });
+            if let (Some(pointer), false) = (value, keep) {
+                hidden.add(pointer.location);
+            }
+            keep
+        });
+    }
+
+    /// Adds a page of the next older run.
+    fn add_page(&mut self, entries: &[PageEntry]) {
+        for entry in entries {
+            let cut = self
+                .cuts
+                .iter()
+                .any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
+            let key = (entry.block, entry.layer);
+            match (self.values.entry(key), entry.value) {
+                (Entry::Vacant(newest), value) if !cut => _ = newest.insert(value),
+                (_, Some(hidden)) => self.hidden.add(hidden.location),
+                (_, None) => {}
+            }
+        }
+    }
+}
+
+/// What became of a merge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Merging {
+    /// Nothing is hidden in the group any more.
+    Done,
+    /// It stays as it is: what is hidden stays hidden, its space is not returned.
+    Unreadable,
+}
+
+impl<W: World> Pool<W> {
+    /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
+    pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
+        let entries = self.with_shard(id, |shard| shard.buffer.settled());
+        let closed = self.merge_crowded(id, &entries).await?;
+        let (kept, entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|(key, _)| closed.contains(&GroupKey::of(key.family, key.lba)));
+        let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
+        // An absence that hides nothing would be a run of nothing, which no merge ever comes to.
+        let written: Vec<&(Key, Value)> = self.with_shard(id, |shard| {
+            entries.iter().filter(|(key, value)| value.is_some() || shard.on_disk(key)).collect()
+        });
+        for (key, value) in written {
+            let block = (key.lba.0 % GIB_BLOCKS) as u32;
+            groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry {
+                block,
+                layer: key.layer,
+                value: *value,
+            });
+        }
+        let runs = self.write_runs(groups.into_iter().collect()).await?;
+        let displaced = self.with_shard(id, |shard| {
+            runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
+            shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
+            shard.buffer.unsettle(&kept);
+            shard.buffer.distributed(&entries)
+        });
+        // The runs name again what was displaced while they were written; their merge will discard
+        // it.
+        for (key, value) in displaced {
+            value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has
+    /// room for what is written again.
+    pub async fn compact(&self, id: ShardId) {
+        let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
+        let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
+        match self.read_delta_pages(&pages).await {
+            Ok(updates) => {
+                let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
+                dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
+                self.orders.written(self.fresh_entries());
+                self.orders.compacted();
+            }
+            Err(error) => self.spoiled(id, &error),
+        }
+    }
+
+    /// The updates of these pages.
+    async fn read_delta_pages(&self, pages: &[Pointer]) -> Result<Vec<(Key, Value)>, IoError> {
+        let read = self.read_pages(pages, async |page| self.read_delta_page(*page).await).await?;
+        Ok(read.into_iter().flatten().collect())
+    }
+
+    /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
+    pub fn spoiled(&self, id: ShardId, error: &IoError) {
+        tracing::warn!("a page of the deltas of {id:?} cannot be read; what it says goes into runs: {error}");
+        self.with_shard(id, |shard| shard.deltas.spoil());
+    }
+
+    /// Merges the groups of `entries` that have no room for another run. Returns those that cannot
+    /// be merged.
+    async fn merge_crowded(
+        &self,
+        id: ShardId,
+        entries: &[(Key, Value)],
+    ) -> Result<BTreeSet<GroupKey>, AppendError> {
+        let groups: BTreeSet<GroupKey> =
+            entries.iter().map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
+        let mut closed = BTreeSet::new();
+        for group in groups {
+            let crowded = self.with_shard(id, |shard| shard.is_crowded(group));
+            if crowded && self.merge(id, group).await? == Merging::Unreadable {
+                closed.insert(group);
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Writes one run for each group.
+    async fn write_runs(
+        &self,
+        groups: Vec<(GroupKey, Vec<PageEntry>)>,
+    ) -> Result<Vec<(GroupKey, Run)>, AppendError> {
+        let chunks =
+            |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
+        let pages = groups.iter().flat_map(|(_, entries)| chunks(entries)).collect();
+        let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
+        let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
+            let mut filter = Filter::default();
+            entries.iter().for_each(|entry| filter.add(entry.block));
+            let page = |chunk: &[PageEntry]| PageRef {
+                first_block: chunk[0].block,
+                entries: chunk.len() as u16,
+                pointer: pointers.next().expect("a pointer for each page"),
+            };
+            (group, Run::Pages { filter, pages: entries.chunks(PAGE_ENTRIES).map(page).collect() })
+        };
+        Ok(groups.into_iter().map(run).collect())
+    }
+
+    /// Puts the runs of a group together, and discards what they and the buffer hid.
+    pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<Merging, AppendError> {
+        let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else {
+            return Ok(Merging::Done);
+        };
+        let mut merged = match self.read_merged(&runs).await {
+            Ok(merged) => merged,
+            Err(error) => {
+                tracing::error!("{:?} of {id:?} cannot be merged: {error}", group);
+                self.with_shard(id, |shard| shard.unmerged.remove(&group));
+                return Ok(Merging::Unreadable);
+            }
+        };
+        let absent = self.with_shard(id, |shard| {
+            merged.hide(|key| shard.buffer.get(key).is_some(), group);
+            shard.buffer.settled_absences(&group)
+        });
+        let entries: Vec<PageEntry> = merged
+            .values
+            .into_iter()
+            .filter(|(_, value)| value.is_some())
+            .map(|((block, layer), value)| PageEntry { block, layer, value })
+            .collect();
+        let written =
+            if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
+        self.with_shard(id, |shard| {
+            shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
+            shard.buffer.forget_absences(&absent);
+        });
+        self.ledger.discard_all(group.family, merged.hidden);
+        for page in runs.iter().flat_map(Run::pages) {
+            self.ledger.discard_page(page.pointer);
+        }
+        Ok(Merging::Done)
+    }
+
+    async fn read_merged(&self, runs: &[Run]) -> Result<Merged, IoError> {
+        let mut merged = Merged::default();
+        for run in runs {
+            match run {
+                Run::Cut { layer, first, end } => merged.cuts.push((*layer, *first, *end)),
+                Run::Pages { pages, .. } => {
+                    // Not all at once: the cache bounds what of them is in memory.
+                    for few in pages.chunks(PAGES_IN_A_TURN) {
+                        let few = self.read_pages(few, async |page| self.read_map_page(page.pointer).await);
+                        for page in few.await.map_err(map_unreadable)? {
+                            merged.add_page(&page);
+                            self.world.yield_now().await;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(merged)
+    }
+}

@@ -1,0 +1,355 @@
+//! Rebalance: what was written when the pool had fewer drives is spread over all that it has, in
+//! stripes as wide as they allow.
+//!
+//! New data goes to the drives with most room by itself; what is there stays until somebody asks
+//! for this. Segments whose stripes are narrower than new ones would be are emptied, as by
+//! collection, and so are written anew; then columns go from fuller drives to emptier ones
+//! ([`relocation`](crate::jobs::relocate)) until all are equally full. The wish is in the catalog: it
+//! survives restarts, and looks at what is there, not at a list. It yields to hosts, to space and
+//! to rebuilds, and has the same share of the time as those.
+
+pub(crate) mod policy;
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ashlar_block::{DriveId, IoError, World};
+
+use crate::base::ids::Lsn;
+use crate::format::location::SegmentId;
+use crate::format::table::{SegmentKind, SegmentState};
+use crate::jobs::collect::emptying::{InParts, Part};
+use crate::jobs::collect::{Collected, Rest};
+use crate::jobs::progress::{Done, Obstacle, Progress};
+use crate::jobs::relocate::Relocated;
+use crate::jobs::share::TimeShare;
+use crate::pool::Pool;
+use crate::space::segments::{Segment, Segments};
+use crate::writer::pages::AppendError;
+use policy::{ColumnMove, best_move, chunks_beyond};
+
+/// When it is looked again whether more can be done.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Checkpoints that may replace what is reserved by something wider: they replace most of it each
+/// time.
+const RENEWALS: u8 = 8;
+
+/// What is to be done next for a rebalance.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum RebalanceTask {
+    /// Write what lives of a segment anew, in wider stripes.
+    Widen(SegmentId),
+    /// Let a column of a segment go to a drive that is emptier; none: go on with what is on its
+    /// way.
+    Move(SegmentId, Option<ColumnMove>),
+    /// Have a root say where columns are, and free what nothing needs any more.
+    Settle,
+    /// Nothing is left to be done.
+    End,
+}
+
+/// What is known of a rebalance between two steps.
+#[derive(Default)]
+pub(crate) struct Rebalance {
+    share: TimeShare,
+    /// The segment that is written anew.
+    widening: InParts,
+    /// Segments that stay as they are, because something of them cannot be read; with the LSN of
+    /// their first batch, for numbers come round.
+    stay: RefCell<BTreeSet<(SegmentId, Lsn)>>,
+    /// Checkpoints that may yet find that what is reserved could be wider.
+    renewals_left: Cell<u8>,
+    /// What has been written for it.
+    pub done: Done,
+}
+
+impl Rebalance {
+    /// Whether the next window is to be as wide as drives allow by now.
+    pub fn renews_window(&self) -> bool {
+        self.renewals_left.get() > 0
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Begins to spread over all drives what lives by now, also if that goes on already for what
+    /// lived before. Durable when it returns.
+    pub async fn start_rebalance(&self) -> Result<(), IoError> {
+        self.running()?;
+        if !self.is_rebalancing() {
+            self.rebalance.done.forget();
+        }
+        self.rebalance.stay.borrow_mut().clear();
+        self.rebalance.renewals_left.set(RENEWALS);
+        self.catalog.borrow_mut().rebalance_below = Some(self.lsns.next());
+        self.rebalance_at_once();
+        self.checkpoint_now().await
+    }
+
+    /// What could be wider of the window is being replaced, but for a few. What has been written
+    /// into those since the last time is to be spread as well.
+    pub fn window_renewed(&self, was_narrow: bool) {
+        let left = self.rebalance.renewals_left.get() - 1;
+        self.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
+        let below = &mut self.catalog.borrow_mut().rebalance_below;
+        *below = below.map(|_| self.lsns.next());
+    }
+
+    /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when
+    /// it returns.
+    pub async fn stop_rebalance(&self) -> Result<(), IoError> {
+        self.running()?;
+        self.end_rebalance();
+        self.checkpoint_now().await
+    }
+
+    fn end_rebalance(&self) {
+        self.catalog.borrow_mut().rebalance_below = None;
+        self.rebalance.renewals_left.set(0);
+        self.rebalance.widening.forget();
+        self.rebalance.done.forget();
+        self.forget_waits();
+    }
+
+    /// Whether somebody wants what lives to be spread over all drives.
+    pub fn is_rebalancing(&self) -> bool {
+        self.catalog.borrow().rebalance_below.is_some()
+    }
+
+    /// How far it is, if one goes on.
+    pub fn rebalance_progress(&self) -> Option<Progress> {
+        let below = self.catalog.borrow().rebalance_below?;
+        let (segments, drives) = (self.segments.borrow(), self.allocation_targets());
+        let bytes_narrow: u64 =
+            self.narrow(&segments, below, &drives).map(|(_, segment)| segment.bytes()).sum();
+        let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
+        let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.relocation.bytes_begun());
+        Some(self.rebalance.done.progress(bytes_left, self.world.now()))
+    }
+
+    fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
+        self.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
+            || self.unmovable.borrow().contains(&id)
+    }
+
+    /// Segments that were there when it began, and that would be wider if they were written now.
+    fn narrow<'a>(
+        &'a self,
+        segments: &'a Segments,
+        below: Lsn,
+        drives: &[DriveId],
+    ) -> impl Iterator<Item = (SegmentId, &'a Segment)> {
+        let width = segments.width_now(drives);
+        let is_narrow = move |segment: &Segment| {
+            is_whole(segment)
+                && segment.kind != SegmentKind::Journal
+                && segment.first_lsn < below
+                && segment.geometry.columns.len() < width
+        };
+        segments.iter().filter(move |(id, segment)| is_narrow(segment) && !self.stays(*id, segment))
+    }
+
+    /// Whether there may be something to be done for a rebalance now.
+    pub fn rebalance_is_ready(&self) -> bool {
+        self.rebalance_is_wanted() && self.rebalance.share.has_come(self.world.now())
+    }
+
+    /// Whether there is one, or a column on its way that one has left behind when it was stopped.
+    /// What rebuilds move is theirs.
+    fn rebalance_is_wanted(&self) -> bool {
+        let is_wanted = self.is_rebalancing() || self.relocation.segment().is_some();
+        is_wanted && self.unreleased().is_empty()
+    }
+
+    /// When to look again whether there is.
+    pub fn rebalance_waits(&self) -> Option<Duration> {
+        let is_wanted = self.rebalance_is_wanted() && self.halted().is_none();
+        is_wanted.then(|| self.rebalance.share.wait(self.world.now()))
+    }
+
+    /// The share of the time has changed: what was to be waited for by the old one is not.
+    pub fn rebalance_at_once(&self) {
+        self.rebalance.share.at_once(self.world.now());
+        self.orders.notify();
+    }
+
+    /// Does a part of it, and leaves the others their share of the time.
+    pub async fn rebalance_step(&self) -> Result<(), AppendError> {
+        let begun = self.world.now();
+        let Some(task) = self.next_rebalance() else {
+            self.wait_for_room_or_batches();
+            return Ok(());
+        };
+        let done = self.perform_rebalance(task).await;
+        let ended = self.world.now();
+        self.rebalance.share.stepped(begun, ended, self.rebuild_share(ended));
+        done
+    }
+
+    /// There is no room: it is looked again later.
+    pub fn postpone_rebalance(&self) {
+        self.rebalance.done.meets(Obstacle::NoRoom);
+        self.rebalance.share.pause(self.world.now(), RETRY);
+    }
+
+    fn wait_for_room_or_batches(&self) {
+        if !self.may_widen() {
+            return self.postpone_rebalance();
+        }
+        self.rebalance.share.pause(self.world.now(), RETRY);
+    }
+
+    /// What is to be done next. `None`: it waits for room, or for batches that are on their way.
+    fn next_rebalance(&self) -> Option<RebalanceTask> {
+        let segments = self.segments.borrow();
+        let Some(below) = self.catalog.borrow().rebalance_below else { return Some(RebalanceTask::Settle) };
+        if self.relocation.must_settle(&segments) {
+            return Some(RebalanceTask::Settle);
+        }
+        if let Some(id) = self.relocation.segment() {
+            return Some(RebalanceTask::Move(id, None));
+        }
+        let (floor, drives) = (self.lsns.floor(), self.allocation_targets());
+        let widen = self.next_to_widen(&segments, below, floor, &drives);
+        if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
+            return Some(RebalanceTask::Widen(id));
+        }
+        let column = self.next_to_move(&segments, floor, &drives);
+        if let Some((true, id, column)) = column {
+            return Some(RebalanceTask::Move(id, Some(column)));
+        }
+        // A root may make room for more.
+        let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
+        if !self.relocation.is_settled() || (waits_for_room && !segments.reclaimable(floor).is_empty()) {
+            return Some(RebalanceTask::Settle);
+        }
+        (widen.is_none() && column.is_none()).then_some(RebalanceTask::End)
+    }
+
+    /// Whether there is room to write segments anew; columns need less.
+    fn may_widen(&self) -> bool {
+        self.free_segments() > self.marks().collect
+    }
+
+    /// The segment to be written anew next, and whether it may be now: the one that has begun, or
+    /// else that of which least lives, so that it gives its space to the others.
+    fn next_to_widen(
+        &self,
+        segments: &Segments,
+        below: Lsn,
+        floor: Lsn,
+        drives: &[DriveId],
+    ) -> Option<(bool, SegmentId)> {
+        let narrow = self.narrow(segments, below, drives);
+        let begun = self.rebalance.widening.segment(segments);
+        let order = |(id, segment): &(SegmentId, &Segment)| {
+            (segment.last_lsn >= floor, begun != Some(*id), segment.live.bytes(), *id)
+        };
+        let next = narrow.min_by_key(order);
+        next.map(|(id, segment)| (segment.last_lsn < floor, id))
+    }
+
+    /// The column to go elsewhere next, and whether it may now: the one for which the two drives
+    /// differ most, of the oldest segment.
+    fn next_to_move(
+        &self,
+        segments: &Segments,
+        floor: Lsn,
+        drives: &[DriveId],
+    ) -> Option<(bool, SegmentId, ColumnMove)> {
+        let loads = segments.loads(drives);
+        let movable = segments.iter().filter(|(id, segment)| is_whole(segment) && !self.stays(*id, segment));
+        let moves = movable.filter_map(|(id, segment)| {
+            Some((segment.last_lsn < floor, id, best_move(&segment.geometry, &loads)?))
+        });
+        let order = |(is_settled, id, column): &(bool, SegmentId, ColumnMove)| {
+            (*is_settled, column.gain, Reverse(*id))
+        };
+        moves.max_by(|one, other| order(one).partial_cmp(&order(other)).expect("parts are numbers"))
+    }
+
+    async fn perform_rebalance(&self, task: RebalanceTask) -> Result<(), AppendError> {
+        match task {
+            RebalanceTask::Widen(id) => self.widen(id).await?,
+            RebalanceTask::Move(id, column) => self.move_column(id, column).await,
+            RebalanceTask::Settle => {
+                self.settle_relocations().await;
+                if !self.may_widen() {
+                    self.postpone_rebalance();
+                }
+            }
+            RebalanceTask::End => {
+                self.end_rebalance();
+                self.ordered_checkpoint().await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
+        let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
+        let Some((first_lsn, bytes)) = before else { return Ok(()) };
+        // From now on it counts what hosts wait for.
+        self.rebalance.done.begins(self.world.now());
+        let part = self.collect_in_parts(&self.rebalance.widening, id, Rest::Stays).await;
+        if !self.is_rebalancing() {
+            // Somebody has stopped it meanwhile.
+            self.rebalance.widening.forget();
+        }
+        match part? {
+            Part::More => return Ok(()),
+            Part::Done(Collected::Unmovable) => return Ok(()),
+            Part::Done(Collected::LeftToCheckpoint) => self.ordered_checkpoint().await,
+            Part::Done(Collected::Emptied) => {}
+        }
+        // It would be tried again and again.
+        if self
+            .segments
+            .borrow()
+            .get(id)
+            .is_some_and(|segment| segment.first_lsn == first_lsn && is_whole(segment))
+        {
+            self.rebalance.stay.borrow_mut().insert((id, first_lsn));
+        }
+        self.rebalanced(bytes);
+        Ok(())
+    }
+
+    async fn move_column(&self, id: SegmentId, chosen: Option<ColumnMove>) {
+        let choose = |segments: &mut Segments| {
+            let ColumnMove { column, to, .. } = chosen?;
+            segments.reserve_columns(id, &[column], &[to])
+        };
+        let first_lsn = self.segments.borrow().get(id).map(|segment| segment.first_lsn);
+        let (ended, bytes) = self.relocate(id, choose).await;
+        self.rebalanced(bytes);
+        match ended {
+            Relocated::Part | Relocated::TargetLost => {}
+            Relocated::Whole(columns) => self.count(|counters| counters.columns_moved += columns as u64),
+            // What columns have left is free once a root says so.
+            Relocated::NoRoom if !self.relocation.is_settled() => self.settle_relocations().await,
+            Relocated::NoRoom => self.postpone_rebalance(),
+            Relocated::Unreadable => {
+                tracing::warn!("{id} cannot be read whole: its columns stay where they are");
+                self.rebalance.stay.borrow_mut().extend(first_lsn.map(|first_lsn| (id, first_lsn)));
+            }
+        }
+    }
+
+    fn rebalanced(&self, bytes: u64) {
+        // Somebody may have stopped it meanwhile.
+        if bytes > 0 && self.is_rebalancing() {
+            self.rebalance.done.add(bytes, self.world.now());
+        }
+    }
+}
+
+/// All of it has been written, and something of it lives.
+fn is_whole(segment: &Segment) -> bool {
+    segment.state == SegmentState::Sealed && !segment.is_empty()
+}
+
+#[cfg(test)]
+mod tests;

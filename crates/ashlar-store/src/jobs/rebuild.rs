@@ -1,0 +1,346 @@
+//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level
+//! says; and what lives on drives that are leaving is moved there in the same way.
+//!
+//! A segment's columns are restored where they lie ([`relocation`](crate::jobs::relocate)) as long as
+//! other drives have room; else what lives of it is written anew, in narrower stripes.
+
+mod latency;
+pub(crate) mod policy;
+mod scan_backoff;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ashlar_block::{DriveId, IoError, Nanos, World};
+
+use crate::base::ids::Lsn;
+use crate::format::location::SegmentId;
+use crate::format::root::{MemberRecord, MemberState};
+use crate::format::table::SegmentState;
+use crate::jobs::collect::emptying::{InParts, Part};
+use crate::jobs::collect::{Collected, Rest};
+use crate::jobs::progress::{Done, Obstacle};
+use crate::jobs::relocate::Relocated;
+use crate::jobs::share::{TimeShare, thousandths};
+use crate::pool::Pool;
+use crate::space::segments::{NewPlace, Segment, Segments};
+use crate::writer::pages::AppendError;
+use latency::Holding;
+use policy::{Damaged, Queue, RebuildTask};
+use scan_backoff::{READY_POLL, ScanBackoff};
+
+/// When it is looked again whether there is room.
+const ROOM_RETRY: Duration = Duration::from_secs(1);
+
+/// When what could not be read is tried again.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// What is known of the rebuild between two steps.
+#[derive(Default)]
+pub(crate) struct Rebuild {
+    /// Segments to restore.
+    queue: RefCell<Queue>,
+    scan_backoff: ScanBackoff,
+    /// The segment that is written anew.
+    collecting: InParts,
+    /// Segments of which something could not be read, and when they are tried again.
+    postponed: RefCell<BTreeMap<SegmentId, Nanos>>,
+    /// Segments that cannot be restored as a whole. What can be read of them is written anew.
+    not_whole: RefCell<BTreeSet<SegmentId>>,
+    share: TimeShare,
+    /// What hosts wait for their answers, where that decides how much of the time a rebuild may
+    /// have.
+    holding: Holding,
+    /// What has been restored since the first loss that is not made good.
+    pub done: Done,
+}
+
+impl<W: World> Pool<W> {
+    /// Drives that segments still lie on and are not to: those that are lost, and those that are
+    /// leaving.
+    pub fn unreleased(&self) -> Vec<DriveId> {
+        let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
+        let is_to_go =
+            |member: &&MemberRecord| member.state == MemberState::Absent || leaving.contains(&member.drive);
+        root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
+    }
+
+    /// Whether enough drives are left for the redundancy of the pool's level. With fewer, what is
+    /// on lost drives would only lose the chance that they come back.
+    pub fn could_restore(&self) -> bool {
+        self.allocation_target_count() > self.identity.level.parity()
+    }
+
+    fn damaged<'a>(
+        &'a self,
+        segments: &'a Segments,
+        unreleased: &'a [DriveId],
+        floor: Lsn,
+    ) -> impl Iterator<Item = Damaged> + 'a {
+        segments.iter().filter_map(move |(id, segment)| self.damage(id, segment, unreleased, floor))
+    }
+
+    /// What a segment lacks, if it does.
+    fn damage(
+        &self,
+        id: SegmentId,
+        segment: &Segment,
+        unreleased: &[DriveId],
+        floor: Lsn,
+    ) -> Option<Damaged> {
+        let (columns, own_parity) = (segment.columns_on(unreleased), segment.geometry.parity());
+        let is_thin = own_parity < self.identity.level.parity();
+        if columns == 0 && !is_thin {
+            return None;
+        }
+        let is_postponed =
+            || self.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
+        let waits = segment.last_lsn >= floor || is_postponed();
+        let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
+        let is_empty = segment.is_reclaimable(floor);
+        let spare = own_parity.saturating_sub(self.array.missing(&segment.geometry).count());
+        Some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
+    }
+
+    /// What is to be done about drives that are lost or leaving. `drives`: where to it may be
+    /// moved.
+    pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
+        let unreleased = self.unreleased();
+        if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {
+            return None;
+        }
+        if self.relocation.must_settle(segments) {
+            self.rebuild.scan_backoff.at_once(self.world.now());
+            return Some(RebuildTask::Settle);
+        }
+        if !self.rebuild.scan_backoff.is_due(&unreleased, drives, self.world.now()) {
+            return None;
+        }
+        let next = self.look_for_rebuild(segments, floor, drives, &unreleased);
+        if next.is_some() {
+            self.rebuild.scan_backoff.at_once(self.world.now());
+        } else {
+            let waits = self.damaged(segments, &unreleased, floor).any(|segment| !segment.is_ready);
+            self.rebuild.scan_backoff.in_vain(&unreleased, drives, self.world.now(), waits);
+        }
+        next
+    }
+
+    /// The same by a look at all segments, unless what the last one has found is not restored yet.
+    fn look_for_rebuild(
+        &self,
+        segments: &Segments,
+        floor: Lsn,
+        drives: &[DriveId],
+        unreleased: &[DriveId],
+    ) -> Option<RebuildTask> {
+        let begun = self.relocation.segment();
+        let unmovable = self.unmovable.borrow();
+        let could_move = |segment: &Damaged| {
+            let has_room = || segments.could_move(segment.id, segment.columns, drives);
+            let is_whole = !segment.is_thin && !self.rebuild.not_whole.borrow().contains(&segment.id);
+            is_whole && (begun == Some(segment.id) || has_room())
+        };
+        // One of which something cannot be read must not keep the others waiting.
+        let is_due = |segment: &Damaged| self.rebuild.postponed.borrow().contains_key(&segment.id);
+        let could_be_restored =
+            |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment) || is_due(segment);
+        let next = self.rebuild.queue.borrow_mut().next(
+            unreleased,
+            begun,
+            |id| self.damage(id, segments.get(id)?, unreleased, floor).filter(could_be_restored),
+            || self.damaged(segments, unreleased, floor).filter(could_be_restored),
+        );
+        if let Some(next) = next {
+            let moves = could_move(&next);
+            return Some(if moves { RebuildTask::Move(next.id) } else { RebuildTask::Collect(next.id) });
+        }
+        let is_settled = self.relocation.is_settled()
+            && !self.damaged(segments, unreleased, floor).any(|segment| segment.is_empty)
+            && !self.could_release(segments, unreleased);
+        (!is_settled).then_some(RebuildTask::Settle)
+    }
+
+    /// Whether the next root releases one of these drives.
+    fn could_release(&self, segments: &Segments, unreleased: &[DriveId]) -> bool {
+        unreleased.iter().any(|drive| !segments.is_used(*drive))
+            && !segments.iter().any(|(_, segment)| segment.geometry.parity() < self.identity.level.parity())
+    }
+
+    /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
+    /// `is_held_back`: something could have been restored a moment ago, and was not.
+    pub fn rebuild_waits(&self, is_held_back: bool) -> Option<Duration> {
+        let unreleased = self.unreleased();
+        if unreleased.is_empty() || !self.could_restore() {
+            return None;
+        }
+        let pause = self.rebuild.share.wait(self.world.now());
+        if !pause.is_zero() {
+            return Some(pause);
+        }
+        let backoff = &self.rebuild.scan_backoff;
+        if !backoff.last_was_in_vain(self.world.now()) {
+            if !is_held_back {
+                // Its turn has come since: nobody else would say so.
+                return Some(Duration::ZERO);
+            }
+            let segments = self.segments.borrow();
+            let is_waiting = |segment: Damaged| !segment.is_ready;
+            let waits = self.damaged(&segments, &unreleased, self.lsns.floor()).any(is_waiting);
+            return waits.then_some(READY_POLL);
+        }
+        backoff.wait(self.world.now())
+    }
+
+    /// Does a part of what is to be done about lost drives, and leaves the others their share of
+    /// the time.
+    pub async fn rebuild_step(&self, task: RebuildTask) -> Result<(), AppendError> {
+        let begun = self.world.now();
+        let done = self.perform_rebuild(task).await;
+        let ended = self.world.now();
+        self.rebuild.share.stepped(begun, ended, self.rebuild_share(ended));
+        done
+    }
+
+    /// Part of the time that rebuild and rebalance may have, in thousandths.
+    pub fn rebuild_share(&self, now: Nanos) -> u16 {
+        let settings = self.catalog.borrow().settings;
+        let by_priority = thousandths(settings.recon_prio);
+        settings.recon_p99.map_or(by_priority, |target| self.rebuild.holding.share(target, now))
+    }
+
+    /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
+    pub async fn answer<T>(&self, work: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
+        let done = self.timed(work).await;
+        // An error, too: what cannot be read here may be because of what another machine has done
+        // since.
+        if done.is_ok() || self.halted().is_none() || self.lease.is_lost() {
+            self.holds().await?;
+        }
+        done
+    }
+
+    async fn timed<T>(&self, work: impl Future<Output = T>) -> T {
+        let moves = self.rebuild.done.has_begun() || self.rebalance.done.has_begun();
+        if !moves || self.catalog.borrow().settings.recon_p99.is_none() {
+            return work.await;
+        }
+        let begun = self.world.now();
+        let done = work.await;
+        self.rebuild.holding.answered(self.world.now().since(begun));
+        done
+    }
+
+    async fn perform_rebuild(&self, task: RebuildTask) -> Result<(), AppendError> {
+        match task {
+            RebuildTask::Move(id) => {
+                self.move_step(id).await;
+                Ok(())
+            }
+            RebuildTask::Collect(id) => {
+                self.abandon_move();
+                let unreleased = self.unreleased();
+                let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
+                let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
+                // From now on it counts what hosts wait for.
+                self.rebuild.done.begins(self.world.now());
+                let collecting = &self.rebuild.collecting;
+                let Part::Done(collected) = self.collect_in_parts(collecting, id, Rest::Moves).await? else {
+                    return Ok(());
+                };
+                self.rebuild.not_whole.borrow_mut().remove(&id);
+                if matches!(collected, Collected::Unmovable) {
+                    self.postpone_unreadable(id);
+                    return Ok(());
+                }
+                // Before the checkpoint, which may end the rebuild and what is counted of it.
+                self.rebuild.done.add(bytes, self.world.now());
+                if matches!(collected, Collected::LeftToCheckpoint) {
+                    self.ordered_checkpoint().await;
+                }
+                Ok(())
+            }
+            RebuildTask::Settle => {
+                self.settle_relocations().await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Restores some rows of the segment's lost columns.
+    async fn move_step(&self, id: SegmentId) {
+        let (ended, bytes) = self.relocate(id, |segments| self.places_of_lost(segments, id)).await;
+        if bytes > 0 {
+            self.rebuild.done.add(bytes, self.world.now());
+        }
+        match ended {
+            Relocated::Part | Relocated::TargetLost => {}
+            Relocated::Whole(columns) => self.count(|counters| counters.columns_restored += columns as u64),
+            Relocated::NoRoom => self.postpone_rebuild(),
+            Relocated::Unreadable => {
+                tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
+                self.unmovable.borrow_mut().remove(&id);
+                self.rebuild.not_whole.borrow_mut().insert(id);
+            }
+        }
+    }
+
+    /// Something of it cannot be read from what is left. It may be later: a drive may read it after
+    /// all, or come back.
+    fn postpone_unreadable(&self, id: SegmentId) {
+        self.rebuild.done.meets(Obstacle::Unreadable);
+        let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
+        self.rebuild.postponed.borrow_mut().insert(id, until);
+    }
+
+    /// What a rebuild has to write for a segment: columns that lie where they are not to, and
+    /// parity that it lacks.
+    pub fn bytes_to_restore(&self, segment: &Segment, unreleased: &[DriveId]) -> u64 {
+        let lacking = self.identity.level.parity().saturating_sub(segment.geometry.parity());
+        segment.bytes_of_columns(segment.columns_on(unreleased) + lacking)
+    }
+
+    /// Where the segment's columns go that lie on lost or leaving drives.
+    fn places_of_lost(&self, segments: &mut Segments, id: SegmentId) -> Option<Vec<NewPlace>> {
+        let homes = self.allocation_targets();
+        let geometry = segments.get(id)?.geometry.clone();
+        let is_off = |column: &usize| !homes.contains(&geometry.columns[*column].drive);
+        let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
+        segments.reserve_columns(id, &columns, &homes)
+    }
+
+    /// The rebuild's share of the time has changed: what was to be waited for by the old one is
+    /// not.
+    pub fn rebuild_at_once(&self) {
+        self.rebuild.share.at_once(self.world.now());
+        self.rebuild.scan_backoff.at_once(self.world.now());
+        self.orders.notify();
+    }
+
+    /// There is no room to rebuild to: it is looked again later.
+    pub fn postpone_rebuild(&self) {
+        self.rebuild.done.meets(Obstacle::NoRoom);
+        self.rebuild.share.pause(self.world.now(), ROOM_RETRY);
+    }
+
+    /// A rebuild or a rebalance is over: hosts may be others by the next one.
+    pub fn forget_waits(&self) {
+        self.rebuild.holding.forget();
+    }
+
+    /// Nothing is to be rebuilt any more: the next loss is counted anew.
+    pub fn rebuild_ended(&self) {
+        self.rebuild.done.forget();
+        self.rebuild.collecting.forget();
+        // A rebalance that goes on has hosts of its own to answer.
+        if !self.is_rebalancing() {
+            self.forget_waits();
+        }
+        self.rebuild.postponed.borrow_mut().clear();
+        self.rebuild.not_whole.borrow_mut().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! The sweep: merges every group of which anything may be hidden, by another of its runs or by the
+//! buffer.
+//!
+//! It makes the count of what lives exact, which a pool that seems full needs; and it must end
+//! before segment numbers come back (`segments/numbers.rs` says why): what comes meanwhile hides
+//! only names of segments that lived when the sweep began.
+//!
+//! One for which hosts are quiet begins with a checkpoint and ends with one: the map's pages that
+//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one. A
+//! checkpoint writes the whole segment table: the larger that is, the longer hosts have to be
+//! quiet.
+
+use std::time::Duration;
+
+use ashlar_block::World;
+
+use crate::base::ids::{GroupKey, SHARD_COUNT, ShardId};
+use crate::jobs::merge::Merging;
+use crate::pool::Pool;
+use crate::writer::pages::AppendError;
+
+/// Records that are worth a sweep when room is wanted.
+const INEXACT_RECORDS_MIN: u64 = 256;
+
+/// Parts that a sweep's progress is told in.
+const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
+
+/// A sweep on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sweep {
+    /// The quarter whose numbers it sets free, if one was due when it began.
+    quarter: Option<u64>,
+    /// Hosts had changed nothing for a while when it began.
+    is_quiet: bool,
+    /// What comes next: the first group of this shard after this one that has anything to merge.
+    shard: u8,
+    after: Option<GroupKey>,
+}
+
+/// How much a sweep is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SweepNeed {
+    /// Not now.
+    None,
+    /// When there is nothing else to do.
+    Idle,
+    /// Numbers are being used faster than it gets on.
+    Behind,
+}
+
+impl Sweep {
+    fn new(quarter: Option<u64>, is_quiet: bool) -> Self {
+        Sweep { quarter, is_quiet, shard: 0, after: None }
+    }
+
+    /// In [`PROGRESS_PARTS`]; never all of them.
+    fn progress(&self) -> u64 {
+        u64::from(self.shard)
+    }
+
+    /// What comes after the last group of a shard, unless that was all.
+    fn next_shard(self) -> Option<Self> {
+        let shard = self.shard + 1;
+        (usize::from(shard) < SHARD_COUNT).then_some(Sweep { shard, after: None, ..self })
+    }
+}
+
+/// Whether a sweep that has got this far is needed, when so much of the numbers before it has been
+/// used.
+fn need(progress: u64, used: u64) -> SweepNeed {
+    if progress < used { SweepNeed::Behind } else { SweepNeed::Idle }
+}
+
+impl<W: World> Pool<W> {
+    /// How much a sweep is needed.
+    pub fn sweep_need(&self) -> SweepNeed {
+        let segments = self.segments.borrow();
+        let numbers = segments.numbers();
+        if numbers.sweep_due().is_none() || numbers.sweep_given_up() {
+            return SweepNeed::None;
+        }
+        let progress = self.sweep.get().map_or(0, |sweep| sweep.progress());
+        need(progress, numbers.used_of_half(PROGRESS_PARTS))
+    }
+
+    /// How long it is until hosts have been quiet for so long that a sweep is worth its while.
+    /// `None`: it is not.
+    pub fn sweep_waits(&self) -> Option<Duration> {
+        if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
+            return None;
+        }
+        let goes_on = self.sweep.get().map(|_| Duration::ZERO);
+        goes_on.or_else(|| self.orders.sweep_waits(self.world.now(), self.quiet_sweep_bytes()))
+    }
+
+    /// What the two checkpoints of a sweep for which hosts are quiet write to each drive: the
+    /// segment table is as good as all of it.
+    fn quiet_sweep_bytes(&self) -> u64 {
+        2 * self.root.borrow().table.bytes
+    }
+
+    /// Whether a sweep would find that less lives than is counted.
+    pub fn counts_are_inexact(&self) -> bool {
+        let enough = self.orders.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
+        (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
+    }
+
+    /// Does the next step of the sweep that is due. Repeats it if it fails for want of a segment.
+    pub async fn sweep_on(&self) -> Result<(), AppendError> {
+        let Some(sweep) = self.sweep.get() else {
+            self.begin_sweep().await;
+            return Ok(());
+        };
+        let shard = ShardId(sweep.shard);
+        let next = match self.with_shard(shard, |shard| shard.next_mergeable(sweep.after)) {
+            None if sweep.is_quiet && self.with_shard(shard, |shard| shard.is_loose()) => {
+                self.compact(shard).await;
+                Some(sweep)
+            }
+            None => sweep.next_shard(),
+            Some(group) => match self.merge(shard, group).await? {
+                Merging::Done => Some(Sweep { after: Some(group), ..sweep }),
+                Merging::Unreadable => {
+                    self.give_up_sweep(group);
+                    return Ok(());
+                }
+            },
+        };
+        self.sweep.set(next);
+        if next.is_none() {
+            self.end_sweep(sweep);
+        }
+        Ok(())
+    }
+
+    async fn begin_sweep(&self) {
+        let is_quiet = self.orders.hosts_are_quiet(self.world.now(), self.quiet_sweep_bytes());
+        self.orders.counts_become_exact();
+        let quarter = self.segments.borrow().numbers().sweep_due();
+        self.sweep.set(Some(Sweep::new(quarter, is_quiet)));
+        // Only what is in deltas can leave the buffer.
+        if is_quiet && self.has_room_for_checkpoints() {
+            self.ordered_checkpoint().await;
+        }
+    }
+
+    /// Checkpoints that only give back what the map takes are not worth the last segments.
+    fn has_room_for_checkpoints(&self) -> bool {
+        !self.segments.borrow().is_cornered(&self.allocation_targets())
+    }
+
+    fn give_up_sweep(&self, group: GroupKey) {
+        tracing::error!(
+            pool = self.name(),
+            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
+             again before the missing drives are back"
+        );
+        self.segments.borrow_mut().give_up_sweep();
+        self.sweep.set(None);
+    }
+
+    fn end_sweep(&self, sweep: Sweep) {
+        tracing::debug!(sweep.quarter, "the sweep has ended");
+        self.orders.collecting_may_gain();
+        self.count(|counters| counters.sweeps += 1);
+        if sweep.is_quiet && self.has_room_for_checkpoints() {
+            self.checkpoint_soon();
+        }
+        let Some(quarter) = sweep.quarter else { return };
+        self.segments.borrow_mut().sweep_done(quarter);
+        // A number that comes back is another segment.
+        self.unmovable.borrow_mut().clear();
+        self.pages.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! The map: from a block to where it is stored. LsnTracker-structured, in 64 shards.
+
+pub mod buffer;
+pub mod cache;
+pub mod deltas;
+pub mod index;
+pub mod shard;

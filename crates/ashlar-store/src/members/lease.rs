@@ -1,0 +1,243 @@
+//! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that
+//! are shared.
+//!
+//! On every drive there is a [`Heartbeat`]. Who has the pool open looks at it and writes it anew every
+//! [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that found
+//! nobody else's. Who wants a pool that another machine had last watches for [`WATCH`] whether that
+//! still beats, unless it has handed the pool back; then it writes a beat of its own, of the next
+//! epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has begun no
+//! write for long enough to know that it must look first. Of two that want it at once at least one
+//! finds the other's beat after that.
+//!
+//! A process that was stopped between a look and a write may write its beat over another's, and
+//! then finds its own. So whoever may have done that looks for [`DOUBT`] without writing: whoever
+//! beats is seen then. One that is stopped itself by that time is not; but it has written a root
+//! before anything else that counts, of an incarnation of its own, so that in the end the roots
+//! decide. They also tell whose beat such a late one came over that the pool is still its own, and
+//! that it may write it anew.
+//!
+//! What this cannot prevent: a write that was begun in time and reaches the drive after all that,
+//! because something in between has kept it. The scheme is that of a lease on a disk; ZFS calls its
+//! own multihost.
+
+mod keep;
+mod looks;
+mod take;
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::time::Duration;
+
+use ashlar_block::{Cause, DriveId, IoError, Nanos, World, wait_for, within};
+use futures_util::future::{Either, select};
+use looks::Looks;
+pub use take::beating_on;
+pub(crate) use take::{Taken, take};
+use tokio::sync::Notify;
+
+use crate::format::heartbeat::Heartbeat;
+use crate::format::root::Root;
+use crate::pool::Pool;
+
+/// Between two beats.
+const BEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// How long after the begin of a look writes may begin.
+const LEASE: Duration = Duration::from_secs(6);
+/// How long a beat is watched before it is taken for that of a machine that has stopped. Longer
+/// than [`LEASE`], by what clocks and drives may differ.
+const WATCH: Duration = Duration::from_secs(8);
+/// How long is looked without writing: whoever is not seen by then may write nothing any more
+/// without a look of its own.
+const DOUBT: Duration = WATCH;
+/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt,
+/// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
+/// a pool of which a drive hangs may be silent for longer: what watches with a question to people
+/// behind it (`label-clear`, `--force`) does not see that machine then.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
+/// How long whoever closes a pool waits for drives to take the last beat.
+const HAND_BACK_MAX: Duration = Duration::from_secs(2);
+
+/// Whose the pool is, as far as this machine knows.
+#[derive(Default)]
+enum LeaseState {
+    /// Nobody else reaches the drives: there are no beats.
+    #[default]
+    Alone,
+    Ours(Ours),
+    Lost(Loss),
+}
+
+/// A pool that beats are written for.
+struct Ours {
+    /// The beat of this opening.
+    beat: Heartbeat,
+    looks: Looks,
+}
+
+/// Why the pool is not this machine's any more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Loss {
+    /// Another machine of that name has opened it.
+    To(String),
+    /// One may have, or have gone on with it, while it was being opened here.
+    Unsure,
+}
+
+/// What keeps other machines away from an open pool.
+#[derive(Default)]
+pub(crate) struct Lease {
+    state: RefCell<LeaseState>,
+    /// No more beats are due.
+    is_ending: Cell<bool>,
+    /// None is written any more.
+    has_ended: Cell<bool>,
+    /// Rung when one of these two becomes true.
+    notify: Notify,
+    /// Rung after each look: it may never be certain any more that the pool is this machine's.
+    looked: Notify,
+}
+
+impl Lease {
+    fn with_ours<T>(&self, f: impl FnOnce(&mut Ours) -> T) -> Option<T> {
+        match &mut *self.state.borrow_mut() {
+            LeaseState::Ours(ours) => Some(f(ours)),
+            LeaseState::Alone | LeaseState::Lost(_) => None,
+        }
+    }
+
+    fn own(&self) -> Option<Heartbeat> {
+        self.with_ours(|ours| ours.beat.clone())
+    }
+
+    fn loss(&self) -> Option<Loss> {
+        match &*self.state.borrow() {
+            LeaseState::Lost(loss) => Some(loss.clone()),
+            LeaseState::Alone | LeaseState::Ours(_) => None,
+        }
+    }
+
+    /// The pool is not this machine's any more.
+    pub fn is_lost(&self) -> bool {
+        matches!(&*self.state.borrow(), LeaseState::Lost(_))
+    }
+
+    /// Whether a beat may be written there now: none is on its way.
+    fn begins_beat_on(&self, drive: DriveId) -> bool {
+        self.with_ours(|ours| ours.looks.beats_under_way.insert(drive)).unwrap_or(false)
+    }
+}
+
+fn takes_part(root: &Root) -> usize {
+    root.members.iter().filter(|member| member.state.takes_part()).count()
+}
+
+impl<W: World> Pool<W> {
+    /// The pool is this machine's from now on, as long as [`Self::beat_loop`] runs.
+    pub fn begin_lease(&self, taken: Taken) {
+        self.array.permit_until(after(taken.at, LEASE));
+        *self.lease.state.borrow_mut() = LeaseState::Ours(Ours { beat: taken.own, looks: Looks::default() });
+    }
+
+    /// An answer to a host may be given: the pool is still this machine's. Waits while that is not
+    /// certain.
+    ///
+    /// # Errors
+    /// Another machine has opened the pool.
+    pub async fn holds(&self) -> Result<(), IoError> {
+        if self.array.is_permitted() {
+            return Ok(());
+        }
+        let never = pin!(wait_for(&self.lease.looked, || self.never_holds()));
+        match select(pin!(self.array.permitted()), select(never, pin!(self.closed()))).await {
+            Either::Left(_) => Ok(()),
+            Either::Right((Either::Left((why, _)), _)) => Err(IoError::new(Cause::NotReady, why)),
+            Either::Right((Either::Right(_), _)) => Err(Cause::NotReady.into()),
+        }
+    }
+
+    /// Why it will not be certain any more that the pool is this machine's, if that is so.
+    fn never_holds(&self) -> Option<String> {
+        let working = self.array.working_count();
+        let too_few = working == 0 || working < self.looks_needed(working);
+        let too_few = too_few.then(|| "too few drives are left to say whose the pool is".to_owned());
+        self.lease.loss().map(|loss| loss.text()).or(too_few)
+    }
+
+    /// Nothing is written or answered here any more.
+    fn lose(&self, loss: Loss) {
+        self.array.permit_until(Nanos(0));
+        let why = loss.text();
+        *self.lease.state.borrow_mut() = LeaseState::Lost(loss);
+        self.halt_for_good(&why);
+        self.lease.looked.notify_waiters();
+    }
+
+    /// It is not certain now whose the pool is, and may be again: reads and writes wait.
+    pub fn is_uncertain(&self) -> bool {
+        !self.array.is_permitted() && self.never_holds().is_none()
+    }
+
+    /// Another machine that has opened the pool.
+    pub fn taken_by(&self) -> Option<String> {
+        match self.lease.loss()? {
+            Loss::To(holder) => Some(holder),
+            Loss::Unsure => None,
+        }
+    }
+
+    /// Returns once the pool is not this machine's any more.
+    pub async fn lost(&self) -> Loss {
+        wait_for(&self.halt_notify, || self.lease.loss()).await
+    }
+
+    /// Returns once it has not been certain for `longest` whose the pool is, with that as the
+    /// reason.
+    pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
+        if self.lease.own().is_none() {
+            std::future::pending::<()>().await;
+        }
+        let mut since = None;
+        loop {
+            let now = self.world.now();
+            since = (!self.array.is_permitted()).then(|| since.unwrap_or(now));
+            if since.is_some_and(|since| now.since(since) > longest) {
+                let why = format!("too few drives have said for {} s whose the pool is", longest.as_secs());
+                return IoError::new(Cause::WriteFault, why);
+            }
+            self.world.sleep(BEAT_INTERVAL).await;
+        }
+    }
+
+    /// Lets others open the pool at once. After the last write.
+    pub async fn hand_back(&self) {
+        if self.lease.own().is_none() {
+            return;
+        }
+        self.lease.is_ending.set(true);
+        self.lease.notify.notify_waiters();
+        let ended = wait_for(&self.lease.notify, || self.lease.has_ended.get().then_some(()));
+        if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
+            tracing::warn!(pool = self.name(), "another machine will watch before it opens the pool");
+        }
+    }
+}
+
+impl Loss {
+    fn text(&self) -> String {
+        match self {
+            Loss::To(holder) => {
+                format!(
+                    "'{holder}' has opened it: here nothing of it is written or answered any more; export it here"
+                )
+            }
+            Loss::Unsure => "another machine may have had it open meanwhile".to_owned(),
+        }
+    }
+}
+
+fn after(at: Nanos, duration: Duration) -> Nanos {
+    Nanos(at.0 + duration.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What looks at the beats say, and what follows from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ashlar_block::{DriveId, Nanos};
+
+use super::{DOUBT, LEASE, after};
+use crate::format::heartbeat::Heartbeat;
+use crate::format::root::Root;
+
+/// What a look at a drive says of the pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum View {
+    Ours,
+    Theirs,
+    /// No beat, an older one or none that can be read: it says nothing of now.
+    Nothing,
+}
+
+pub(super) fn view(own: &Heartbeat, seen: Option<&Heartbeat>) -> View {
+    match seen.filter(|seen| seen.pool == own.pool) {
+        Some(seen) if (seen.epoch, seen.session) == (own.epoch, own.session) => View::Ours,
+        Some(seen) if seen.epoch >= own.epoch => View::Theirs,
+        _ => View::Nothing,
+    }
+}
+
+/// On how many of its drives a pool of so many `members` has to be seen to be ours: whoever else
+/// opens it has one of them at least. It has all but as many as the level survives; and more than
+/// half, unless somebody has said that the others are lost.
+pub(super) fn looks_wanted(parity: usize, members: usize) -> usize {
+    (parity + 1).min(members.div_ceil(2))
+}
+
+/// Looks in a row that a drive may refuse where it is needed: nothing else is asked of it while
+/// nothing is certain, by which it would be found out.
+const REFUSED_MAX: u32 = 3;
+
+#[derive(Clone, Copy)]
+struct Look {
+    began: Nanos,
+    is_ours: bool,
+}
+
+/// It is not certain whose the pool is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Doubt {
+    since: Nanos,
+    /// A beat of this machine may have come over that of another one.
+    is_late: bool,
+}
+
+impl Doubt {
+    /// Once such a beat has been written.
+    pub fn late(since: Nanos) -> Self {
+        Doubt { since, is_late: true }
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    Stay,
+    /// No look was in time: from now on it is in doubt.
+    Doubt(Doubt),
+    /// The pool was ours when a look began.
+    Permit(Nanos),
+    /// The beats alone cannot say it. When it was ours by them, if it was.
+    AskRoots(Option<Nanos>),
+}
+
+/// The newest look at each drive, and what is not certain.
+#[derive(Default)]
+pub(super) struct Looks {
+    newest: BTreeMap<DriveId, Look>,
+    /// How many in a row a drive has refused.
+    refused: BTreeMap<DriveId, u32>,
+    doubt: Option<Doubt>,
+    /// Where a beat is on its way: it comes late if the process is stopped before.
+    pub beats_under_way: BTreeSet<DriveId>,
+}
+
+impl Looks {
+    pub fn note(&mut self, drive: DriveId, began: Nanos, view: View) {
+        self.newest.insert(drive, Look { began, is_ours: view == View::Ours });
+        self.refused.remove(&drive);
+    }
+
+    /// A drive has refused to be looked at. Returns whether it has done so often enough to be given
+    /// up, if the others do not say whose the pool is without it.
+    pub fn note_refused(&mut self, drive: DriveId) -> bool {
+        let refused = self.refused.entry(drive).or_default();
+        *refused += 1;
+        *refused >= REFUSED_MAX
+    }
+
+    /// Whether so many of the `working` drives as are `needed` have said of late whose the pool is.
+    pub fn are_enough(&self, working: &[DriveId], needed: usize, now: Nanos) -> bool {
+        let newest = working.iter().filter_map(|drive| self.newest.get(drive));
+        seen_on(newest, needed).is_some_and(|began| now < after(began, LEASE))
+    }
+
+    pub fn doubt(&mut self, doubt: Doubt) {
+        self.doubt = Some(doubt);
+    }
+
+    pub fn end_doubt(&mut self) {
+        self.doubt = None;
+    }
+
+    /// What follows from looks at the `working` drives, of which so many are `needed`.
+    pub fn next(&self, working: &[DriveId], needed: usize, now: Nanos, is_permitted: bool) -> Next {
+        let newest = || working.iter().filter_map(|drive| self.newest.get(drive));
+        let ours = seen_on(newest().filter(|look| look.is_ours), needed);
+        let Some(doubt) = self.doubt else {
+            return match ours.filter(|began| now < after(*began, LEASE)) {
+                Some(began) => Next::Permit(began),
+                None if is_permitted => Next::Stay,
+                None => Next::Doubt(Doubt { since: now, is_late: !self.beats_under_way.is_empty() }),
+            };
+        };
+        let is_over = |began: &Nanos| *began >= after(doubt.since, DOUBT);
+        match (ours, seen_on(newest(), needed)) {
+            // Whoever had taken it would have been seen.
+            (Some(began), _) if !doubt.is_late && began >= doubt.since => Next::Permit(began),
+            (ours, Some(any)) if is_over(&any) => Next::AskRoots(ours.filter(is_over)),
+            _ => Next::Stay,
+        }
+    }
+}
+
+/// When the oldest began of as many looks as are needed, the newest ones.
+fn seen_on<'a>(looks: impl Iterator<Item = &'a Look>, needed: usize) -> Option<Nanos> {
+    let mut began: Vec<Nanos> = looks.map(|look| look.began).collect();
+    began.sort_unstable_by(|a, b| b.cmp(a));
+    began.get(needed.checked_sub(1)?).copied()
+}
+
+/// What the roots on the drives say of a pool whose last root here is `own`. Whoever opens it
+/// writes one before anything else, so that they say it for all time.
+pub(super) fn view_of_roots(on_drives: &[Vec<Root>], own: &Root, needed: usize) -> View {
+    let (incarnation, first) = own.line[0];
+    let is_theirs = |root: &Root| root.incarnation() != incarnation && root.generation >= first;
+    let has_own = |roots: &&Vec<Root>| roots.iter().any(|root| root.incarnation() == incarnation);
+    if on_drives.iter().flatten().any(is_theirs) {
+        View::Theirs
+    } else if on_drives.iter().filter(has_own).count() >= needed {
+        View::Ours
+    } else {
+        View::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests;

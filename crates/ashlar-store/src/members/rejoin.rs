@@ -1,0 +1,377 @@
+//! A drive that comes back to an open pool which went on without it.
+//!
+//! Rows are never overwritten: what the drive held of segments that were complete before it was
+//! lost, it holds. It becomes a member under a new number, and those columns are its own from then
+//! on. What it missed stays on its old number, is restored like all that was lost, and then the old
+//! number is forgotten.
+//!
+//! What was complete is told by the drive's own newest root: it was written when all batches below
+//! its replay floor were on every drive that it names present. Where it was, is told by the table
+//! of that root: what was moved to the drive after it is not on a copy that was made before. A
+//! drive of which no root tells anything is not taken as long as something of it may be needed:
+//! what it holds would be overwritten. The new number comes first to the drive, which makes it
+//! nothing as long as no root names it, and then into a root, together with what is where. A crash
+//! between the two leaves a drive that is not believed: it can be added, and is then restored from
+//! scratch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ashlar_block::{
+    AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
+};
+use ashlar_raid::{ChunkAddr, Member};
+
+use crate::base::ids::{Lsn, RootGeneration};
+use crate::format::location::SegmentId;
+use crate::format::root::{MemberRecord, Root};
+use crate::format::superblock::Superblock;
+use crate::format::table::{SegmentState, Table, TableEntry};
+use crate::members::add::AddError;
+use crate::members::create::{random_uuid, write_superblock};
+use crate::members::{
+    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses, read_roots, table_on,
+};
+use crate::pool::Pool;
+use crate::recovery::OpenError;
+use crate::space::segments::Segment;
+
+/// Why a drive did not come back.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RejoinError {
+    /// The pool has no such drive.
+    #[error("the pool has no {0}")]
+    NotMember(DriveId),
+    /// It was never lost.
+    #[error("{0} is used: it was not lost")]
+    Works(DriveId),
+    /// What is there is another drive.
+    #[error("it is not {0} as the pool knew it: ashlar pool replace takes another drive instead of it")]
+    Another(DriveId),
+    /// Something else went on with the pool on it.
+    #[error(
+        "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
+    )]
+    Diverged(DriveId),
+    /// It cannot say what it holds, and something of that may be needed.
+    #[error(
+        "{0} does not say what it holds: its roots or segment tables cannot be read, and not all of that is restored yet. Try again, or \
+         once it is (ashlar pool rebuild --wait); ashlar drive label-clear gives up what is on it, and ashlar pool replace takes it anew"
+    )]
+    Unknown(DriveId),
+    /// Another machine has it open without the others, or is about to.
+    #[error(
+        "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
+    )]
+    InUse {
+        /// The drive.
+        drive: DriveId,
+        /// What people call the machine.
+        holder: String,
+    },
+    /// It hangs.
+    #[error(
+        "{0} has not answered for {seconds} s: try again once it does. If it is another drive to the pool then, because it has \
+         got its new name late: ashlar pool replace takes it as a new one",
+        seconds = OPEN_ANSWER_MAX.as_secs()
+    )]
+    NoAnswer(DriveId),
+    /// It cannot have a new number, or cannot be written; or the pool cannot, and may name it all
+    /// the same.
+    #[error("{0}")]
+    Add(#[from] AddError),
+}
+
+impl From<DeviceError> for RejoinError {
+    fn from(error: DeviceError) -> Self {
+        RejoinError::Add(error.into())
+    }
+}
+
+impl From<IoError> for RejoinError {
+    fn from(error: IoError) -> Self {
+        RejoinError::Add(error.into())
+    }
+}
+
+/// What a drive that came back brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rejoined {
+    /// Its new number.
+    pub drive: DriveId,
+    /// Its new identity.
+    pub uuid: DriveUuid,
+    /// Columns that it has as they should be.
+    pub columns_kept: u64,
+}
+
+impl<W: World> Pool<W> {
+    /// Lets go of what is left of a drive that was lost, so that it can be opened again.
+    pub async fn forget_lost(&self, drive: DriveId) -> Result<(), RejoinError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        self.lost_member(drive).await?;
+        self.array.remove(drive);
+        Ok(())
+    }
+
+    /// Lets go of the drives that a pool which has halted has given up, so that they can be opened
+    /// again. What can be read without them can be read still.
+    pub fn forget_all_lost(&self) {
+        assert!(
+            self.halted().is_some(),
+            "a pool that works lets go of one at a time, once a root says that it is lost"
+        );
+        let drives: Vec<DriveId> = self.root.borrow().members.iter().map(|member| member.drive).collect();
+        let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
+        lost.for_each(|drive| self.array.remove(drive));
+        // One that was joining when it halted: who looks for it must be able to open it.
+        let joining = self.joining.get().filter(|joining| !self.is_member(joining.record.drive));
+        joining.into_iter().for_each(|joining| self.array.remove(joining.record.drive));
+    }
+
+    fn is_member(&self, drive: DriveId) -> bool {
+        self.root.borrow().members.iter().any(|member| member.drive == drive)
+    }
+
+    /// Whether a pool that has halted could be opened with those of its drives that work and the
+    /// ones that are `back`. One that its root calls lost does not count: it has missed something.
+    pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+        could_open(self, &self.root.borrow(), back)?;
+        // It may have come to some drives.
+        could_open(self, &self.root_begun.borrow(), back)
+    }
+
+    /// Takes a drive back that was lost as `drive`.
+    pub async fn return_drive(
+        &self,
+        drive: DriveId,
+        found: FoundDrive<W::Device>,
+    ) -> Result<Rejoined, RejoinError> {
+        let _adding = self.adding.lock().await;
+        self.running()?;
+        self.joins_none()?;
+        let record = self.lost_member(drive).await?;
+        if !self.is_it(&found.superblock, &record) {
+            return Err(RejoinError::Another(drive));
+        }
+        let held = self.claim(&record, &found).await?;
+        let FoundDrive { superblock, device } = found;
+        let superblock = self.renamed(superblock)?;
+        // Where it fails or is not waited for it may be written all the same, and the drive then
+        // has the new identity.
+        self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
+        self.is_still_held().await?;
+        let written = write_superblock(&device, &superblock);
+        within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
+        self.running()?;
+        let (new, layout) = (superblock.drive, superblock.layout);
+        self.array.remove(drive);
+        self.array.add(new, Member::new(device, layout));
+        // The drive that made up for it makes up for another from now on, if one is missed.
+        let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
+        self.join(&superblock, Some(record.uuid), makes_good);
+        let columns_kept = self.adopt(&record, new, &held);
+        self.try_unreadable_again();
+        self.rebuild_at_once();
+        let uuid = superblock.drive_uuid;
+        let named = self.checkpoint_unless_hung().await;
+        named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
+        Ok(Rejoined { drive: new, uuid, columns_kept })
+    }
+
+    /// What the drive holds is its own under its `new` number. Returns how many columns that are.
+    fn adopt(&self, member: &MemberRecord, new: DriveId, held: &Held) -> u64 {
+        let has = |id: SegmentId, segment: &Segment, column: usize| held.has(id, segment, column);
+        let kept = self.segments.borrow_mut().adopt(member.drive, new, has);
+        if kept > 0 && held.is_doubtful(member) {
+            let (pool, was) = (&self.name(), member.drive);
+            tracing::warn!(
+                pool,
+                "{new}, which was {was}, lacks what it should have had then: a scrub looks at what it has"
+            );
+            self.scrub_anew();
+        }
+        kept
+    }
+
+    /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it
+    /// holds.
+    async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Held, RejoinError> {
+        let no_answer = || RejoinError::NoAnswer(member.drive);
+        let held = async || {
+            let held = self.held_by(member, found);
+            within(&self.world, OPEN_ANSWER_MAX, held).await.ok_or_else(no_answer)?
+        };
+        // Nothing is written to one that is not taken.
+        held().await?;
+        self.is_still_held().await?;
+        let claimed = self.claim_returning(&found.device);
+        let claimed = within(&self.world, OPEN_ANSWER_MAX, claimed).await.ok_or_else(no_answer)?;
+        claimed.map_err(|holder| RejoinError::InUse { drive: member.drive, holder })?;
+        // Until the claim was there another machine may have had it.
+        let held = held().await?;
+        within(&self.world, OPEN_ANSWER_MAX, self.erase_strays(&found.device))
+            .await
+            .ok_or_else(no_answer)??;
+        Ok(held)
+    }
+
+    /// Erases roots of a start that did not come to its end, because the power failed when its
+    /// first root had come to this drive alone: of a member they are taken for those of another
+    /// machine that goes on with the pool.
+    async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
+        for stray in read_roots(device, self.identity.pool).await {
+            if !self.root.borrow().descends_from(stray.incarnation(), stray.generation) {
+                let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
+                device
+                    .write(Superblock::root_offset(stray.generation.0), nothing, Durability::Stable)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the superblock is that of the member, or one that it was given when it was to come
+    /// back before.
+    fn is_it(&self, superblock: &Superblock, member: &MemberRecord) -> bool {
+        // Whoever does not know the pool's secret cannot have written the label.
+        if superblock.secret != self.identity.secret {
+            return false;
+        }
+        let is_unchanged = (superblock.drive, superblock.drive_uuid) == (member.drive, member.uuid);
+        is_unchanged || self.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
+    }
+
+    /// The member, once a root says that it is lost: before that, what was written without it may
+    /// not be durable.
+    async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, RejoinError> {
+        let record = || self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
+        let known = record().ok_or(RejoinError::NotMember(drive))?;
+        if !known.state.takes_part() {
+            return Ok(known);
+        }
+        if self.array.working(drive).is_some() {
+            return Err(RejoinError::Works(drive));
+        }
+        self.checkpoint_unless_hung().await?;
+        record().filter(|member| !member.state.takes_part()).ok_or(RejoinError::Works(drive))
+    }
+
+    /// What the drive holds as it should be, by its own newest root on the pool's line of which
+    /// there is a table.
+    async fn held_by(
+        &self,
+        member: &MemberRecord,
+        found: &FoundDrive<W::Device>,
+    ) -> Result<Held, RejoinError> {
+        let roots = read_roots(&found.device, self.identity.pool).await;
+        let table_of = async |own: &Root| table_on(&self.world, found, own).await.and_then(Result::ok);
+        let is_on_line = |own: &&Root| self.root.borrow().descends_from(own.incarnation(), own.generation);
+        if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
+            let (table, parity) = (table_of(other).await, self.identity.level.parity());
+            if has_gone_another_way(other, table.as_ref(), &self.root.borrow(), parity) {
+                return Err(RejoinError::Diverged(member.drive));
+            }
+        }
+        // What is newer is of a checkpoint that did not come to its end.
+        let names_it = |own: &&Root| names_present(own, member);
+        let own: Vec<&Root> = roots.iter().rev().filter(is_on_line).filter(names_it).collect();
+        for own in own {
+            if let Some(table) = table_of(own).await {
+                return Ok(Held::by(own, &table, member));
+            }
+        }
+        let holds_nothing = has_never_had_a_root(&found.device).await;
+        if !holds_nothing && self.segments.borrow().is_used(member.drive) {
+            return Err(RejoinError::Unknown(member.drive));
+        }
+        Ok(Held::default())
+    }
+
+    /// What could not be read without the drive may be with it.
+    fn try_unreadable_again(&self) {
+        self.segments.borrow_mut().try_sweep_again();
+        self.unmovable.borrow_mut().clear();
+        self.unpurgeable.borrow_mut().clear();
+    }
+
+    /// The superblock under a new number and identity.
+    fn renamed(&self, superblock: Superblock) -> Result<Superblock, AddError> {
+        Ok(self.identity.naming.label().on(Superblock {
+            generation: superblock.generation + 1,
+            drive: self.next_drive()?,
+            drive_uuid: DriveUuid(random_uuid(&self.world)),
+            member_count: self.member_count(),
+            ..superblock
+        }))
+    }
+}
+
+fn names_present(root: &Root, member: &MemberRecord) -> bool {
+    let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
+    root.members.iter().any(|own| is_it(own) && own.state.takes_part())
+}
+
+/// What a drive that was away holds as it should be.
+#[derive(Default)]
+struct Held {
+    /// By which root that is.
+    generation: RootGeneration,
+    /// All batches below it are on the drive.
+    complete_below: Lsn,
+    /// By segment: which generation of it, the place in it, and where on the drive.
+    columns: BTreeMap<SegmentId, (Lsn, usize, ChunkAddr)>,
+}
+
+impl Held {
+    /// By a root on the drive that was lost as `member`, and the table of that.
+    fn by(own: &Root, table: &Table, member: &MemberRecord) -> Held {
+        let column_of = |entry: &TableEntry| {
+            let columns = &entry.geometry.columns;
+            let at = columns.iter().position(|column| column.drive == member.drive)?;
+            Some((entry.id, (entry.first_lsn, at, columns[at])))
+        };
+        Held {
+            generation: own.generation,
+            complete_below: own.replay_floor,
+            columns: table.entries.iter().filter_map(column_of).collect(),
+        }
+    }
+
+    /// Whether the drive that was lost as `member` may have lost what it had said it had written,
+    /// rather than be an old copy: it lacks more than the root that was on its way then.
+    fn is_doubtful(&self, member: &MemberRecord) -> bool {
+        self.generation.0 + 2 < member.since.0
+    }
+
+    /// Whether it holds a column of the segment.
+    fn has(&self, id: SegmentId, segment: &Segment, column: usize) -> bool {
+        let is_complete = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
+            && segment.last_lsn < self.complete_below;
+        is_complete
+            && self.columns.get(&id) == Some(&(segment.first_lsn, column, segment.geometry.columns[column]))
+    }
+}
+
+/// Whether `root` lets the pool be opened with those of its drives that work and the ones that are
+/// `back`.
+fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+    let parity = pool.identity.level.parity();
+    let is_there = |member: &MemberRecord| {
+        let works = pool.array.working(member.drive).is_some();
+        member.state.takes_part() && (works || back.contains(&member.uuid))
+    };
+    let there: BTreeSet<DriveId> =
+        root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
+    let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
+    let members = root.identities(root.counted());
+    let segments = pool.segments.borrow();
+    let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
+    if losses(root, |drive| !there.contains(&drive), geometries, parity) <= parity {
+        return Ok(());
+    }
+    Err(OpenError::TooManyMissing { missing, members, parity })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! Fragments and whole segments, from the drives.
+//!
+//! Owns nothing that outlives a read. It must not know why somebody reads.
+
+pub(crate) mod neighbours;
+pub(crate) mod scan;

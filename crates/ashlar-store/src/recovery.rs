@@ -1,0 +1,477 @@
+//! Opening a pool: the newest root, what was written since, and a new root that decides it.
+//!
+//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
+//! events".
+
+mod judge;
+mod load;
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::rc::Rc;
+
+use ashlar_block::{AlignedBuf, DriveId, IoError, World};
+use ashlar_raid::{Array, Geometry, Member};
+use futures_util::future::{Either, join_all, select};
+
+use crate::base::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use crate::base::options::{Options, REPLAY_RECORD_BYTES};
+use crate::catalog::Catalog;
+use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
+use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
+use crate::format::root::Root;
+use crate::format::table::{SegmentState, Table};
+use crate::map::shard::Shard;
+use crate::members::lease::{Loss, take};
+use crate::members::naming::newest_label;
+use crate::members::{Chosen, FoundDrive, OpenPolicy, choose};
+use crate::pool::{Identity, Parts, Pool, clock_of};
+use crate::reader::scan::{Expected, Found, Generation, Image};
+use crate::space::segments::{Claim, Numbers, Segment, Segments, Shape, Stripe};
+use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
+use crate::writer::batch::Item;
+use crate::writer::compress::{Fragment, FragmentBytes};
+use crate::writer::lsns::{BATCH_RECORDS, LsnTracker};
+use judge::Complete;
+
+/// Segments that are read back at a time.
+const SCANS_AT_A_TIME: usize = 4;
+
+/// Why a pool cannot be opened.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No drives were given, or of several pools.
+    #[error("the drives belong to {0} pools, and must belong to one")]
+    NotOnePool(usize),
+    /// Two drives claim to be the same member.
+    #[error("two drives both claim to be {0} of the pool: one is a copy of the other; take one of them away")]
+    Cloned(DriveId),
+    /// No drive has a root.
+    #[error("no drive holds a valid root: was the pool's creation interrupted?")]
+    NoRoot,
+    /// The segment table of the newest root cannot be read from any drive.
+    #[error("the segment table of the newest root ({0:?}) cannot be read from any drive")]
+    NoTable(RootGeneration),
+    /// Members are missing, more than the level survives.
+    #[error("{} of {members} drives are missing ({}), and the pool's level survives {parity}", missing.len(), names(missing))]
+    TooManyMissing {
+        /// Which.
+        missing: Vec<DriveId>,
+        /// Of how many.
+        members: usize,
+        /// How many may be.
+        parity: usize,
+    },
+    /// The making of the pool did not come to its end, and there is less of it than there was.
+    #[error(
+        "the pool's creation did not come to its end, and drives are missing ({}): clear the labels of the others and create it again",
+        names(missing)
+    )]
+    Unfinished {
+        /// Which.
+        missing: Vec<DriveId>,
+    },
+    /// Opening without any of the drives has to be asked for.
+    #[error(
+        "of {members} drives some are missing ({}): bring them too, or say --degraded to open the pool without",
+        names(missing)
+    )]
+    NotWhole {
+        /// Which.
+        missing: Vec<DriveId>,
+        /// Of how many.
+        members: usize,
+    },
+    /// Opening with half of the drives or fewer has to be asked for.
+    #[error("{} of {members} drives are missing ({}), which is half of them or more: bring them back, or say --degraded", missing.len(), names(missing))]
+    HalfMissing {
+        /// Which.
+        missing: Vec<DriveId>,
+        /// Of how many.
+        members: usize,
+    },
+    /// A drive went another way.
+    #[error(
+        "{drive} was part of the pool while it was open without the others: its content cannot be merged with theirs; clear its label to give it up, or open without the others"
+    )]
+    Diverged {
+        /// Which.
+        drive: DriveId,
+    },
+    /// Another machine has the pool open.
+    #[error(
+        "machine '{holder}' has it open: export it there (ashlar pool export), or stop that machine, and some seconds later it can be \
+         opened here"
+    )]
+    InUse {
+        /// What people call it.
+        holder: String,
+    },
+    /// Another machine has closed the pool, or may have gone on with it, while it was to be opened
+    /// here.
+    #[error("another machine may have had it open meanwhile: open it once more")]
+    Unsure,
+    /// Too few drives say whose the pool is.
+    #[error(
+        "only {claimed} drives have noted that this machine has it, and {needed} must: see what they log"
+    )]
+    Unclaimed {
+        /// That have.
+        claimed: usize,
+        /// That must.
+        needed: usize,
+    },
+    /// A drive's root could not be read, or a page of the maps.
+    #[error("{0}")]
+    Io(#[from] IoError),
+    /// What was read is not what it should be.
+    #[error("{0}")]
+    Malformed(#[from] crate::format::codec::Malformed),
+    /// A file-backed drive cannot be written.
+    #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
+    FileSystemFull,
+    /// Batches had to be written anew and there was no room.
+    #[error("there is no room to write recovered batches anew")]
+    NoRoom,
+}
+
+fn names(drives: &[DriveId]) -> String {
+    drives.iter().map(DriveId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What opening has found.
+#[derive(Clone, Debug, Default)]
+pub struct Opened {
+    /// Drives that were given and are not believed, because the pool went on without them.
+    pub stale: Vec<DriveId>,
+    /// Members that are not there, or not believed.
+    pub missing: Vec<DriveId>,
+    /// Batches that were replayed.
+    pub replayed: u64,
+    /// Torn batches that nobody had been told of, and that are gone.
+    pub torn: u64,
+    /// Batches that had to be written anew, because a part of them was not right.
+    pub rewritten: u64,
+    /// The pool had not been closed.
+    pub unclean: bool,
+}
+
+/// Opens the pool that `drives` belong to. No task of it runs yet.
+pub(crate) async fn open<W: World>(
+    world: &W,
+    drives: Vec<FoundDrive<W::Device>>,
+    options: Options,
+    policy: OpenPolicy,
+) -> Result<(Rc<Pool<W>>, Opened), OpenError> {
+    let parity = drives.first().map_or(0, |drive| drive.superblock.level().parity());
+    let (chosen, table) = choose(world, drives, policy).await?;
+    let taken = match &options.holder {
+        Some(holder) => Some(take(world, holder, &chosen, parity).await?),
+        None => None,
+    };
+    let mut opened = Opened {
+        stale: chosen.stale.clone(),
+        missing: chosen.missing.clone(),
+        unclean: !chosen.root.clean,
+        ..Opened::default()
+    };
+    let behind = chosen.behind.clone();
+    let pool = assemble(world, chosen, table, options);
+    if let Some(taken) = taken {
+        pool.begin_lease(taken);
+        pool.spawn(pool.clone().beat_loop());
+    }
+    match pool.recover_if_possible(&behind, &mut opened).await {
+        Ok(()) => Ok((pool, opened)),
+        Err(error) => {
+            pool.close();
+            Err(error)
+        }
+    }
+}
+
+fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
+    let Chosen { root, members, .. } = chosen;
+    let first = &members[0].superblock;
+    let stripe = Stripe::of(first.level(), root.identities(root.counted()));
+    let newest = newest_label(members.iter().map(|member| &member.superblock));
+    let identity = Identity::of(newest.unwrap_or(first));
+    let chunks: Vec<(DriveId, u32)> =
+        members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
+    let numbers = Numbers::loaded(first.segment_numbers, &root, table.resting);
+    let mut segments = Segments::new(stripe, chunks.into_iter(), numbers);
+    segments.load(table.entries);
+    let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
+    let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();
+    for FoundDrive { superblock, device } in members {
+        array[usize::from(superblock.drive.0)] = Some(Rc::new(Member::new(device, superblock.layout)));
+    }
+    Pool::new(Parts {
+        world: world.clone(),
+        options,
+        identity,
+        incarnation: Incarnation(world.random_u64()),
+        array: Rc::new(Array::new(array).with_clock(clock_of(world))),
+        segments,
+        shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
+        lsns: LsnTracker::new(root.next_lsn),
+        catalog: Catalog::default(),
+        absent: root.members.iter().filter(|m| !m.state.takes_part()).map(|m| m.drive).collect(),
+        root,
+    })
+}
+
+const _: () = assert!(size_of::<Record>() + RECORD_BYTES <= REPLAY_RECORD_BYTES, "what a record takes");
+const _: () = assert!(
+    size_of::<Found>() + size_of::<Replay>() + FIXED_BYTES <= BATCH_RECORDS as usize * REPLAY_RECORD_BYTES,
+    "what a batch takes besides its records"
+);
+
+/// A batch that counts, and what of it is to be replayed.
+struct Replay {
+    lsn: Lsn,
+    header: BatchHeader,
+    /// Its data columns, if it is to be written anew.
+    rewrite: Option<Vec<Vec<u8>>>,
+}
+
+impl Replay {
+    /// It holds pages of the maps: then it holds nothing else.
+    fn is_of_pages(&self) -> bool {
+        self.header.records.iter().any(|record| record.kind == RecordKind::Metadata)
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// A start that stops here has decided nothing but that its root is the newest. Its drives stay
+    /// locked until what it had begun to write is done.
+    async fn recover_if_possible(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
+        let recovered = pin!(self.watching_drives(self.recover(behind, opened)));
+        let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost()));
+        match select(recovered, select(lacks_room, lost)).await {
+            Either::Left((recovered, _)) => recovered,
+            Either::Right((Either::Left(_), _)) => Err(OpenError::FileSystemFull),
+            Either::Right((Either::Right((Loss::To(holder), _)), _)) => Err(OpenError::InUse { holder }),
+            Either::Right((Either::Right((Loss::Unsure, _)), _)) => Err(OpenError::Unsure),
+        }
+    }
+
+    /// Loads the maps, replays what was written since, and ends in a root that decides it.
+    async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
+        let root = self.root.borrow().clone();
+        // First: what it writes may lie where the root before still has something. A start after a
+        // crash must not choose that one, whichever drives are away then.
+        self.spread_root(behind).await;
+        self.load_catalog(&root).await?;
+        self.load_shards(&root).await?;
+        *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
+        self.replay(&root, opened).await?;
+        self.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
+        let done = self.checkpoint(false).await;
+        self.empty_at_start.take();
+        Ok(done?)
+    }
+
+    async fn replay(&self, root: &Root, opened: &mut Opened) -> Result<(), OpenError> {
+        if root.clean {
+            self.settle_clean();
+            self.begin_numbers_above(root.next_lsn);
+            return Ok(());
+        }
+        tracing::debug!(generation = root.generation.0, floor = root.replay_floor.0, "replaying");
+        let found = self.scan(root).await;
+        let complete = complete_through(found.values().flatten());
+        // The torn ones count, too: what is left of them must not be taken for one that gets the
+        // same number and place.
+        let newest = found.values().flatten().map(|found| found.header.lsn).max();
+        self.begin_numbers_above(newest.map_or(root.next_lsn, |newest| newest.max(root.next_lsn)));
+        let mut replays = Vec::new();
+        // What holds nothing is opened first: pages of an unfinished checkpoint are named by a root
+        // after all, if it came to a drive that is away now, and that may be back at the next
+        // start.
+        let mut found: Vec<(SegmentId, Vec<Found>)> = found.into_iter().collect();
+        found.sort_by_key(|(_, batches)| !batches.is_empty());
+        for (id, batches) in found {
+            replays.extend(self.judge(id, batches, root.replay_floor, &complete, opened).await);
+        }
+        replays.sort_by_key(|replay| replay.lsn);
+        for replay in replays.into_iter().filter(|replay| replay.lsn >= root.replay_floor) {
+            opened.replayed += 1;
+            self.replay_batch(replay).await?;
+        }
+        self.seal_all();
+        Ok(())
+    }
+
+    /// Batches of this start are above `newest`, and not those that another start from the same
+    /// root has written or will write: what one leaves behind, cut before it came to a root, lies
+    /// where the next one writes.
+    fn begin_numbers_above(&self, newest: Lsn) {
+        let skipped = self.world.random_u64() % SKIPPED_BATCHES_MAX;
+        self.lsns.skip_past(Lsn(newest.0 + skipped * Lsn::REACTORS));
+    }
+
+    /// A clean root has nothing behind it: what lies in its window is older.
+    fn settle_clean(&self) {
+        let mut segments = self.segments.borrow_mut();
+        let of = |state| move |(id, segment): (SegmentId, &Segment)| (segment.state == state).then_some(id);
+        let window: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Window)).collect();
+        let open: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Open)).collect();
+        window.into_iter().for_each(|id| segments.reuse_window(id));
+        open.into_iter().for_each(|id| segments.seal(id, self.world.unix_seconds()));
+    }
+
+    /// The batches of every segment that may hold some that the maps do not know.
+    async fn scan(&self, root: &Root) -> BTreeMap<SegmentId, Vec<Found>> {
+        let unknown = |segment: &Segment| match segment.state {
+            SegmentState::Window | SegmentState::Open => true,
+            SegmentState::Sealed | SegmentState::Condemned => segment.last_lsn >= root.replay_floor,
+        };
+        let segments: Vec<(SegmentId, Lsn, Rc<Geometry>)> = self
+            .segments
+            .borrow()
+            .iter()
+            .filter(|(_, segment)| unknown(segment))
+            .map(|(id, segment)| (id, segment.first_lsn, segment.geometry.clone()))
+            .collect();
+        let mut found = BTreeMap::new();
+        for some in segments.chunks(SCANS_AT_A_TIME) {
+            let scans = some.iter().map(|(id, since, geometry)| async move {
+                let generation = Generation::Begun { by: root.incarnation(), since: *since };
+                let expected = Expected { segment: *id, generation, secret: &self.identity.secret };
+                (*id, Image::new(self, geometry).batches(&expected, root.replay_floor).await)
+            });
+            found.extend(join_all(scans).await);
+        }
+        found
+    }
+
+    async fn replay_batch(&self, replay: Replay) -> Result<(), OpenError> {
+        tracing::trace!(rewrite = replay.rewrite.is_some(), "replay {}", replay.lsn);
+        let pointers = match &replay.rewrite {
+            Some(columns) => self.rewrite(&replay.header, columns).await?,
+            None => replay
+                .header
+                .records
+                .iter()
+                .map(|r| r.location.map(|location| Pointer { location, crc: r.crc }))
+                .collect(),
+        };
+        for (record, pointer) in replay.header.records.iter().zip(pointers) {
+            let known =
+                self.catalog.borrow().volumes.values().any(|volume| volume.family == record.key.family);
+            if !known {
+                continue;
+            }
+            let item = Item { kind: record.kind, key: record.key, fragment: None };
+            match record.kind {
+                RecordKind::Metadata => {}
+                RecordKind::Move { .. } => {
+                    let pointer = pointer.expect("a move has a fragment");
+                    // If the map cannot be read the move is refused: its source is still there,
+                    // because the root that is being replayed names it.
+                    self.apply_move(&item, pointer).await;
+                }
+                RecordKind::Write | RecordKind::ZeroRange { .. } => self.publish_item(&item, pointer),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this start has not come to a root yet.
+    pub fn is_recovering(&self) -> bool {
+        self.root.borrow().incarnation() != self.incarnation
+    }
+
+    /// Makes segments usable that no durable root names. False if this start has a root already, or
+    /// there is no room for any.
+    ///
+    /// Recovery alone may: what it writes counts from its own root on, which names them. Until then
+    /// what it was made of is where it was, and a start after another crash finds that.
+    pub fn extend_window(&self) -> bool {
+        if !self.is_recovering() {
+            return false;
+        }
+        let mut segments = self.segments.borrow_mut();
+        let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
+        let mut added =
+            segments.form_window(Shape::Striped, wanted, &self.allocation_targets(), self.lsns.next());
+        if added.is_empty() {
+            // Nothing that the root names lives in these, and nothing that is replayed.
+            self.empty_at_start.take().into_iter().for_each(|id| drop(segments.free(id)));
+            added =
+                segments.form_window(Shape::Striped, wanted, &self.allocation_targets(), self.lsns.next());
+        }
+        let has_added = !added.is_empty();
+        segments.window_durable(Shape::Striped, added);
+        has_added
+    }
+
+    /// Appends the fragments of a batch anew; returns where they are, in the order of its records.
+    async fn rewrite(
+        &self,
+        header: &BatchHeader,
+        columns: &[Vec<u8>],
+    ) -> Result<Vec<Option<Pointer>>, OpenError> {
+        let fragment = |location: Location, crc: u32| {
+            let start =
+                location.slot() as usize * SLOT_BYTES - header.row as usize * ashlar_block::SECTOR_BYTES;
+            let bytes = AlignedBuf::copy_of(&columns[location.column()][start..start + location.bytes()]);
+            Fragment { bytes: FragmentBytes::Own(bytes), codec: location.codec(), crc }
+        };
+        let mut items: Vec<Item> = header
+            .records
+            .iter()
+            .filter(|record| record.kind != RecordKind::Metadata)
+            .filter_map(|record| Some((record, record.location?)))
+            .map(|(record, location)| Item {
+                kind: RecordKind::Write,
+                key: record.key,
+                fragment: Some(fragment(location, record.crc)),
+            })
+            .collect();
+        let mut pointers = Vec::new();
+        while !items.is_empty() {
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let mut appended = match self.try_append(StreamId::Recovery, Claim::Last, take).await {
+                Ok(appended) => appended,
+                Err(WindowEmpty) if self.extend_window() => continue,
+                Err(WindowEmpty) => return Err(OpenError::NoRoom),
+            };
+            if self.write_for_root(&mut appended).await.is_none() {
+                return Err(self
+                    .running()
+                    .expect_err("a batch that cannot be written halts the pool")
+                    .into());
+            }
+            self.lsns.published(appended.lsn);
+            pointers.extend(appended.pointers.iter().flatten());
+        }
+        let mut pointers = pointers.into_iter();
+        let stored = |record: &crate::format::header::Record| {
+            record.location.is_some() && record.kind != RecordKind::Metadata
+        };
+        Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
+    }
+}
+
+/// Numbers that a start leaves out, at most: 2^38 starts use up what there are.
+const SKIPPED_BATCHES_MAX: u64 = 1 << 20;
+
+/// Segments that recovery takes at a time when the root's window is used up.
+const EXTENSION_SEGMENTS: usize = 4;
+
+/// What each reactor's newest header says of the batches before it.
+fn complete_through<'a>(batches: impl Iterator<Item = &'a Found>) -> Complete {
+    let mut complete = Complete::new();
+    for found in batches {
+        let header = &found.header;
+        let through = complete.entry(header.lsn.0 % Lsn::REACTORS).or_default();
+        *through = header.complete_through.max(*through);
+    }
+    complete
+}
+
+#[cfg(test)]
+mod tests;

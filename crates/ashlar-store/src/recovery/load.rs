@@ -1,0 +1,80 @@
+//! The maps as of the root: the catalog, the shards' indexes and buffers.
+
+use ashlar_block::World;
+use futures_util::future::try_join_all;
+
+use crate::base::ids::{Family, GroupKey, ShardId};
+use crate::catalog::{Catalog, CatalogPages};
+use crate::format::location::Pointer;
+use crate::format::page::{Child, decode_leaf, decode_node};
+use crate::format::root::{Root, ShardRoot};
+use crate::map::deltas::Deltas;
+use crate::map::index::Index;
+use crate::map::shard::Shard;
+use crate::pool::Pool;
+use crate::recovery::OpenError;
+
+impl<W: World> Pool<W> {
+    /// Loads the volumes and what they store.
+    pub async fn load_catalog(&self, root: &Root) -> Result<(), OpenError> {
+        let directories = self.read_directories(root.catalog).await?;
+        if directories.is_empty() {
+            return Ok(());
+        }
+        let pages: Vec<Pointer> =
+            directories.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
+        let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
+        let catalog = Catalog::decode(&bytes)?;
+        self.ledger.load(catalog.usages.clone());
+        self.scrub.resume(catalog.scrub_progress.as_ref(), self.world.now());
+        self.rebuild.done.resume(catalog.rebuilt_bytes);
+        self.rebalance.done.resume(catalog.rebalanced_bytes);
+        *self.catalog.borrow_mut() = catalog;
+        let all = pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
+        *self.catalog_pages.borrow_mut() = CatalogPages::holding(&bytes, all);
+        Ok(())
+    }
+
+    /// Loads the shards.
+    pub async fn load_shards(&self, root: &Root) -> Result<(), OpenError> {
+        let load = |(id, from): (usize, &ShardRoot)| self.load_shard(ShardId(id as u8), *from);
+        let shards = try_join_all(root.shards.iter().enumerate().map(load)).await?;
+        *self.shards.borrow_mut() = shards;
+        Ok(())
+    }
+
+    async fn load_shard(&self, id: ShardId, from: ShardRoot) -> Result<Shard, OpenError> {
+        let mut shard = Shard::new(id);
+        self.load_index(&mut shard, from).await?;
+        let directories = self.read_directories(from.deltas).await?;
+        for (_, directory) in directories.iter().rev() {
+            let pages = directory.pages.iter().map(|page| self.read_delta_page(*page));
+            for (key, value) in try_join_all(pages).await?.concat() {
+                let on_disk = shard.on_disk(&key);
+                shard.buffer.load(key, value, on_disk);
+            }
+        }
+        shard.deltas = Deltas::loaded(directories);
+        Ok(shard)
+    }
+
+    async fn load_index(&self, shard: &mut Shard, from: ShardRoot) -> Result<(), OpenError> {
+        let Some(top) = from.index else { return Ok(()) };
+        let mut nodes = Vec::new();
+        let mut children: Vec<Child> = vec![(GroupKey { family: Family(0), gib: 0 }, top)];
+        for _ in 0..from.index_height {
+            let pages = try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await?;
+            nodes.extend(children.iter().map(|(_, page)| *page));
+            children = pages.iter().map(|page| decode_node(page)).collect::<Result<Vec<_>, _>>()?.concat();
+        }
+        for page in try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await? {
+            for (group, mut runs) in decode_leaf(&page)? {
+                runs.shrink_to_fit();
+                shard.groups.insert(group, runs);
+                shard.note_unmerged(group);
+            }
+        }
+        shard.index = Index::loaded(children, nodes, from.index_height, from.index);
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+//! Room on the drives: segments, their chunks and live counts, windows, what may live, and how
+//! fast hosts may write while it is short.
+//!
+//! Owns the state of every segment. It must not know what the blocks in them mean.
+
+pub(crate) mod capacity;
+pub(crate) mod ledger;
+pub(crate) mod pace;
+pub(crate) mod segments;
+pub(crate) mod window;

@@ -1,0 +1,360 @@
+//! How much room there is, and who may take it.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
+use futures_util::future::{Either, select};
+
+use crate::format::location::SLOT_BYTES;
+use crate::pool::Pool;
+
+/// How often a write that waits for space looks again.
+const ROOM_POLL: Duration = Duration::from_millis(10);
+/// How long others wait for a change that waits for room in a file system below, where writes are
+/// repeated once a second.
+const FULL_BELOW_MAX: Duration = Duration::from_secs(3);
+/// What is said then.
+const FULL_BELOW: &str = "the file system under a file-backed drive is full: make room there";
+
+const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
+
+/// Segments that have to be left for a checkpoint: one that it may take, and one for the next
+/// start.
+pub(crate) const CHECKPOINT_MIN: u64 = 2;
+
+/// What somebody wants a checkpoint for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request {
+    /// To make a change durable.
+    Change,
+    /// To give space back.
+    GivingBack,
+}
+
+impl Request {
+    /// Segments that have to be left for it.
+    fn segments_min(self) -> u64 {
+        match self {
+            Request::Change => CHECKPOINT_MIN + 2,
+            Request::GivingBack => CHECKPOINT_MIN + 1,
+        }
+    }
+}
+
+/// Figures of a pool's space, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Space {
+    /// What the chunks of members that work hold, redundancy included.
+    pub raw: u64,
+    /// What is left of it for data and their maps when redundancy is taken off.
+    pub usable: u64,
+    /// What of `usable` may be live: the rest lets garbage collection work.
+    pub limit: u64,
+    /// What lives: compressed data and the maps, each fragment with its record. May be too high for
+    /// a while, never too low.
+    pub live: u64,
+    /// Written, no longer live, and not reclaimed yet.
+    pub garbage: u64,
+    /// Room in segments that could be placed now.
+    pub free: u64,
+    /// Compressed data that can surely be written now; 40 bytes of it go to each block's record.
+    pub safe_to_write: u64,
+    /// New data is refused.
+    pub full: bool,
+    /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that
+    /// is released.
+    pub reserve: u64,
+    /// The reserve has been released, and is a part of `limit`.
+    pub reserve_released: bool,
+}
+
+/// What an empty pool would have room for, in bytes.
+struct Bounds {
+    /// Of one segment, without its parity.
+    segment_bytes: u64,
+    usable: u64,
+    /// What of it may live, the reserve not counted.
+    limit: u64,
+    reserve: u64,
+}
+
+/// Segments of a striped pool that hosts may not take, and where garbage collection begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Marks {
+    /// Below or at this many free segments only what makes room appends.
+    pub reserve: u64,
+    /// Below or at this many garbage collection works.
+    pub collect: u64,
+}
+
+/// Segments that collection has at a time: one victim fills at most one, and one is open for each
+/// of two streams of moves.
+pub(crate) const COLLECTION_SEGMENTS: u64 = 3;
+
+/// The marks of a pool that has room for `total` striped segments.
+pub(crate) fn marks(total: u64) -> Marks {
+    // One is open for metadata; an emergency checkpoint takes up to three, and the next start one.
+    // A drive that is lost takes some of those along, and what is open is begun anew.
+    let reserve = COLLECTION_SEGMENTS + 6;
+    // The streams of hosts take the next ones while collection begins.
+    Marks { reserve, collect: reserve + 3 + total / 100 }
+}
+
+/// Bytes that may live in a pool of `total` striped segments.
+fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 {
+    let provisioned = total * segment_bytes / 100 * (100 - over_provisioning_percent);
+    provisioned.min(most(total, segment_bytes))
+}
+
+/// Bytes that can live at most, however hard garbage collection has to work.
+fn most(total: u64, segment_bytes: u64) -> u64 {
+    // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers
+    // take their part.
+    let in_use = total.saturating_sub(marks(total).collect + OPEN_SEGMENTS);
+    in_use * segment_bytes / 100 * DENSITY_PERCENT
+}
+
+/// What is kept for journals and repairs of file systems, of a pool with this `limit` in which
+/// `most` could live. It comes out of what garbage collection has to work with: tiny pools have
+/// none to give.
+fn reserve(limit: u64, most: u64) -> u64 {
+    (limit / RESERVE_PART).min(RESERVE_BYTES_MAX).min(most.saturating_sub(limit))
+}
+
+/// The reserve is a part of the limit, and no more than this: the journals of a hundred large file
+/// systems.
+const RESERVE_PART: u64 = 32;
+const RESERVE_BYTES_MAX: u64 = 16 << 30;
+
+/// Segments that are open at a time, and half empty.
+const OPEN_SEGMENTS: u64 = 6;
+
+/// Part of a collected segment that is fragments and their records, at least.
+const DENSITY_PERCENT: u64 = 90;
+
+impl<W: World> Pool<W> {
+    /// Striped segments that are not in use.
+    pub fn free_segments(&self) -> u64 {
+        let segments = self.segments.borrow();
+        segments.placeable(&self.allocation_targets()) + segments.usable_striped()
+    }
+
+    pub fn marks(&self) -> Marks {
+        marks(self.segments.borrow().placeable_when_empty(&self.allocation_targets()).0)
+    }
+
+    /// Whether the pool is large enough for what is written to be sorted by temperature.
+    fn sorts(&self) -> bool {
+        self.segments.borrow().placeable_when_empty(&self.allocation_targets()).0
+            >= self.options.sorted_segments_min
+    }
+
+    /// Whether hosts may open a segment.
+    pub fn hosts_may_allocate(&self) -> bool {
+        self.free_segments() > self.marks().reserve
+    }
+
+    /// The pool's space as it is now.
+    pub fn space(&self) -> Space {
+        let drives = self.allocation_targets();
+        let Bounds { segment_bytes, usable, limit, reserve } = self.bounds_on(&drives);
+        let segments = self.segments.borrow();
+        let reserve_released = self.catalog.borrow().reserve_released;
+        let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
+        let live = segments.live().bytes();
+        let written: u64 = segments
+            .iter()
+            .map(|(_, s)| {
+                u64::from(s.rows) * s.geometry.data() as u64 * SLOTS_PER_ROW_AND_COLUMN * SLOT_BYTES as u64
+            })
+            .sum();
+        let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
+        let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        // Without the drives that it has lost, a pool may have no segment left for what would be
+        // below the limit.
+        let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
+        Space {
+            raw: segments.chunks_on(&self.drives())
+                * u64::from(self.identity.segment_rows)
+                * BLOCK_BYTES as u64,
+            usable,
+            limit,
+            live,
+            garbage: written.saturating_sub(live),
+            free,
+            safe_to_write: room,
+            full: room == 0 || self.array.out_of_room(),
+            reserve,
+            reserve_released,
+        }
+    }
+
+    /// Bytes that may live on these drives.
+    pub fn limit_on(&self, drives: &[DriveId]) -> u64 {
+        self.bounds_on(drives).limit
+    }
+
+    /// What these drives have room for, and what of it may live.
+    fn bounds_on(&self, drives: &[DriveId]) -> Bounds {
+        let (total, data) = self.segments.borrow().placeable_when_empty(drives);
+        let segment_bytes = u64::from(self.identity.segment_rows) * data as u64 * BLOCK_BYTES as u64;
+        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
+        let reserve = reserve(limit, most(total, segment_bytes));
+        Bounds { segment_bytes, usable: total * segment_bytes, limit, reserve }
+    }
+
+    /// Lets hosts have what was kept for when the pool is full, until so much has been given back
+    /// that it can be kept again. Durable when it returns.
+    ///
+    /// # Errors
+    /// The pool takes no writes, has no reserve, or does not need it.
+    pub async fn release_reserve(&self) -> Result<(), IoError> {
+        self.running()?;
+        self.admit_request(Request::GivingBack)?;
+        let space = self.space();
+        if space.reserve_released {
+            return Ok(());
+        }
+        if space.reserve == 0 {
+            let why = "the pool is too small to have a reserve: delete or trim data, or add drives";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
+        if space.live + space.reserve <= space.limit {
+            let why = "the pool has more room than its reserve, which is for a full one: nothing is released";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
+        self.catalog.borrow_mut().reserve_released = true;
+        self.refresh_limit();
+        self.checkpoint_now().await.inspect_err(|_| {
+            self.catalog.borrow_mut().reserve_released = false;
+            self.refresh_limit();
+        })
+    }
+
+    /// Keeps the reserve again once less lives than without it may, by the reserve once more: a
+    /// pool at its end is not to be full and not full by turns.
+    pub fn keep_reserve_again(&self) {
+        if !self.catalog.borrow().reserve_released {
+            return;
+        }
+        let live = self.segments.borrow().live().bytes();
+        let Bounds { limit, reserve, .. } = self.bounds_on(&self.allocation_targets());
+        if live + reserve <= limit {
+            tracing::info!(pool = self.name(), "the reserve is kept again");
+            self.catalog.borrow_mut().reserve_released = false;
+            self.refresh_limit();
+        }
+    }
+
+    /// Bytes that may live, from what drives there are. To be refreshed when those change.
+    pub fn refresh_limit(&self) {
+        self.limit_bytes.set(self.space().limit);
+        self.heat.sort(self.sorts());
+    }
+
+    /// Bytes of fragments that may be written beyond what lives and what is on its way.
+    pub fn room(&self) -> u64 {
+        let live = self.segments.borrow().live().bytes();
+        self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
+    }
+
+    /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than
+    /// its last segments for them, and nothing to collect that would give some back: what is left
+    /// is for those that must be, when another drive is lost and at starts.
+    pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
+        self.check_room_below()?;
+        let segments = self.segments.borrow();
+        let left = segments.usable_striped();
+        let gains = || left >= CHECKPOINT_MIN && !segments.reclaimable(self.lsns.floor()).is_empty();
+        if left >= request.segments_min() || !segments.is_cornered(&self.allocation_targets()) || gains() {
+            return Ok(());
+        }
+        let name = &self.name();
+        let why = format!("pool {name} has no room left for its maps: return a drive, or add one");
+        Err(IoError::new(Cause::CapacityExceeded, why))
+    }
+
+    /// Returns when `bytes` more may be stored; an error if they may not.
+    ///
+    /// What lives may be counted too high, so that a pool which seems full is first told to make
+    /// its counts exact and to reclaim.
+    pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
+        self.enough_drives()?;
+        self.while_there_is_room(async {
+            self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
+            self.wait_for_deltas().await;
+        })
+        .await?;
+        let since = self.world.now();
+        while self.room() < bytes {
+            let waited = self.world.now().since(since);
+            if self.orders.room_is_exact() || waited >= self.options.space_wait {
+                let name = &self.name();
+                let why = format!("pool {name} is full: delete or trim data, or add drives");
+                return Err(IoError::new(Cause::CapacityExceeded, why));
+            }
+            self.running()?;
+            self.orders.make_room();
+            self.world.sleep(ROOM_POLL).await;
+        }
+        self.running()
+    }
+
+    /// Waits for `done`, but not while the file system under a file-backed drive is full: then
+    /// nothing gets on.
+    pub async fn while_there_is_room(&self, done: impl Future<Output = ()>) -> Result<(), IoError> {
+        self.check_room_below()?;
+        match select(pin!(done), pin!(self.array.lacks_room())).await {
+            Either::Left(_) => Ok(()),
+            Either::Right(_) => Err(no_room_below()),
+        }
+    }
+
+    /// Returns once the file system under a file-backed drive has been full for a while, and is.
+    pub async fn stays_full_below(&self) -> IoError {
+        self.array.lacks_room().await;
+        self.world.sleep(FULL_BELOW_MAX).await;
+        self.array.lacks_room().await;
+        no_room_below()
+    }
+
+    /// Refuses what would wait for room in a file system below, and have others wait.
+    pub fn check_room_below(&self) -> Result<(), IoError> {
+        if self.array.out_of_room() { Err(no_room_below()) } else { Ok(()) }
+    }
+
+    /// New data is to have the redundancy of the pool's level; with fewer drives than that takes,
+    /// there is none.
+    fn enough_drives(&self) -> Result<(), IoError> {
+        let (left, needed) = (self.allocation_target_count(), self.segments.borrow().stripe().parity + 1);
+        if left >= needed {
+            return Ok(());
+        }
+        let why = format!("{left} drives are left, and new data needs {needed} to be safe: reads go on");
+        Err(IoError::new(Cause::WriteProtected, why))
+    }
+
+    /// Returns once there are so few updates that are not in deltas that a checkpoint has room for
+    /// them, and so few records that a start replays them in time.
+    pub async fn wait_for_deltas(&self) {
+        loop {
+            let changed = self.root_changed.notified();
+            let few = self.orders.fresh_entries() < 2 * self.fresh_entries_max()
+                && self.replay_records() < 2 * self.replay_records_max();
+            if few || self.halted().is_some() {
+                return;
+            }
+            self.orders.notify();
+            changed.await;
+        }
+    }
+}
+
+/// No write gets on, and no checkpoint.
+fn no_room_below() -> IoError {
+    IoError::new(Cause::CapacityExceeded, FULL_BELOW)
+}
+
+#[cfg(test)]
+mod tests;

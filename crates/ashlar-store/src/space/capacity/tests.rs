@@ -1,0 +1,52 @@
+use ashlar_raid::Level;
+
+use super::*;
+use crate::base::options::Options;
+use crate::testing::{Drives, at_once};
+
+const SEGMENT_BYTES: u64 = 2 << 20;
+
+#[test]
+fn the_reserve_is_a_thirty_second_of_the_limit_and_never_more_than_could_live() {
+    for total in [10, 60, 100, 200, 1000, 10_000, 1_000_000] {
+        let (limit, most) = (limit(total, SEGMENT_BYTES, 23), most(total, SEGMENT_BYTES));
+        let reserve = reserve(limit, most);
+        assert!(limit + reserve <= most, "{total} segments");
+        assert!(reserve <= limit / 32 && reserve <= 16 << 30, "{total} segments");
+    }
+    assert_eq!(reserve(320, 1000), 10);
+    assert_eq!(reserve(320, 325), 5, "what could live");
+    assert_eq!(reserve(320, 300), 0);
+    assert_eq!(reserve(1 << 50, 1 << 51), 16 << 30);
+}
+
+#[test]
+fn a_tiny_pool_has_no_reserve_to_release() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    assert_eq!(pool.space().reserve, 0);
+    let refused = at_once(pool.release_reserve()).unwrap_err();
+    assert_eq!(refused.cause, Cause::CapacityExceeded);
+    assert!(!pool.space().reserve_released);
+}
+
+#[test]
+fn a_released_reserve_is_kept_again_once_so_much_is_free() {
+    let options = Options { over_provisioning_percent: 80, ..Options::default() };
+    let pool = Drives::new(Level::RAID5, 3).open_with(options);
+    let before = pool.space();
+    assert!(before.reserve > 0, "{before:?}");
+    pool.catalog.borrow_mut().reserve_released = true;
+    let released = pool.space();
+    assert_eq!((released.limit, released.reserve), (before.limit + before.reserve, 0));
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert_eq!((pool.space().limit, pool.space().reserve_released), (before.limit, false));
+}
+
+/// A drive that was lost counted until the next start.
+#[test]
+fn raw_is_what_drives_hold_that_work() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    let raw = pool.space().raw;
+    pool.array.give_up(DriveId(1), ashlar_block::DeviceError::Gone);
+    assert_eq!(pool.space().raw, raw / 3 * 2);
+}

@@ -1,0 +1,296 @@
+//! Group commit: what hosts write, from admission to the answer.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use crate::base::ids::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use crate::base::recycle::Recycled;
+use crate::format::header::{RECORDS_MAX, RecordKind};
+use crate::format::location::Pointer;
+use crate::pool::Pool;
+use crate::space::capacity::Request;
+use crate::space::segments::Claim;
+use crate::writer::append::{Appended, BatchRoom, StreamId, WindowEmpty};
+use crate::writer::batch::{IN_FLIGHT_MAX, Item, Room};
+use ashlar_block::{Cause, IoError, Lba, World};
+use futures_util::future::select;
+
+mod answers;
+mod queue;
+
+pub(crate) use answers::Ticket;
+use queue::{Answer, Submitted, Unit, stored_bytes};
+pub(crate) use queue::{CommitQueue, occupancy};
+
+/// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
+const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
+
+/// Part of a striped batch that may be header and padding; beyond it the batch goes to the journal.
+const STRIPED_WASTE_MAX: f64 = 0.25;
+
+/// Turns that what hosts write may wait for company.
+const GATHER_TURNS_MAX: usize = 8;
+
+/// Which stream a batch of `room` goes to, if a striped one has `data` data columns.
+fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
+    // With one data column the journal has nothing to save.
+    let small = data > 1 && room.waste(data) > STRIPED_WASTE_MAX;
+    if small { StreamId::Journal } else { StreamId::of_hosts(hot) }
+}
+
+impl<W: World> Pool<W> {
+    /// Commits `items`, at most [`crate::writer::batch::unit_blocks_max`], as one: durable and in the maps
+    /// when it returns.
+    pub async fn commit(&self, items: Recycled<Item>) -> Answer {
+        self.running()?;
+        let room = Room::default().with(&items);
+        if !room.surely_fits(1, self.identity.segment_rows) {
+            return Err(IoError::new(Cause::Internal, "a write has more records than fit a batch"));
+        }
+        if self.commit.stopping.get() {
+            return Err(Cause::NotReady.into());
+        }
+        self.commit.waiting_room.set(self.commit.waiting_room.get().and(room));
+        self.commit.pending_bytes.set(self.commit.pending_bytes.get() + stored_bytes(&items));
+        let (ticket, answer) = self.commit.answers.expect();
+        let hot = self.is_hot(&items);
+        self.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
+        self.commit.notify();
+        answer.await
+    }
+
+    /// Begins to submit what hosts write. A task for each batch that may be in flight: none is
+    /// spawned for a batch.
+    pub fn start_committing(self: &Rc<Self>) {
+        (0..HOST_IN_FLIGHT_MAX).for_each(|_| self.spawn(self.clone().commit_loop()));
+    }
+
+    /// Submits a batch whenever one may be, and sees it through, until told to stop.
+    async fn commit_loop(self: Rc<Self>) {
+        loop {
+            self.commit.notify.notified().await;
+            self.gather().await;
+            if self.may_submit() {
+                self.submit().await;
+            }
+            if self.commit.stopping.get() && (self.commit.is_idle() || self.running().is_err()) {
+                break;
+            }
+        }
+        self.commit.stopped.set(true);
+        self.commit.ended.notify_one();
+        // The next one ends, too.
+        self.commit.notify();
+    }
+
+    /// Returns at the end of the turn: what other tasks of this turn have to write joins the batch.
+    /// What is so little that it would go to the journal waits for further turns, as long as each
+    /// of them brings more.
+    async fn gather(&self) {
+        for _ in 0..GATHER_TURNS_MAX {
+            let before = self.commit.waiting_room.get();
+            self.world.yield_now().await;
+            let room = self.commit.waiting_room.get();
+            if room == before || room.waste(self.striped_data_columns()) <= STRIPED_WASTE_MAX {
+                return;
+            }
+        }
+    }
+
+    /// A batch is submitted if none is in flight, or if it is full and not too many are.
+    fn may_submit(&self) -> bool {
+        if self.commit.appending.get() || self.commit.waiting.borrow().is_empty() {
+            return false;
+        }
+        let in_flight = self.commit.in_flight.get();
+        let batch = self.fresh_batch_room(StreamId::Cold);
+        let room = self.commit.waiting_room.get();
+        let full = room.records() >= RECORDS_MAX || room.rows_min(batch.data) >= batch.rows_max;
+        in_flight == 0 || (full && in_flight < HOST_IN_FLIGHT_MAX)
+    }
+
+    async fn submit(self: &Rc<Self>) {
+        self.commit.appending.set(true);
+        self.keep_pace().await;
+        let next = self.append_next().await;
+        self.commit.appending.set(false);
+        if let Some((submitted, appended)) = next {
+            self.commit.submitted.borrow_mut().push_back(submitted);
+            self.commit.in_flight.set(self.commit.in_flight.get() + 1);
+            self.ring_if_more();
+            self.finish_batch(appended).await;
+        }
+        self.ring_if_more();
+    }
+
+    /// While space is short, batches come at the pace of collection. What gives space back does not
+    /// wait.
+    async fn keep_pace(&self) {
+        let wait = self.pace.wait(self.world.now());
+        if !wait.is_zero() && self.commit.claim() == Claim::Host && !self.commit.is_stopping() {
+            self.world.sleep(wait).await;
+        }
+    }
+
+    /// Rings for whoever is to submit the next batch, if it may be.
+    fn ring_if_more(&self) {
+        if self.commit.stopping.get() || self.may_submit() {
+            self.commit.notify();
+        }
+    }
+
+    /// Appends the next batch of what waits. `None`: nothing waits any more, because it was refused
+    /// or done otherwise, or the pool has halted.
+    async fn append_next(&self) -> Option<(Submitted, Appended)> {
+        loop {
+            let window_formed = self.root_changed.notified();
+            let refused = self.commit.drained.notified();
+            // What waits may have changed, and with it what comes next.
+            let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
+            let claim = self.commit.claim();
+            if let Ok((submitted, appended)) = self.append_units(hot, room, claim).await {
+                if claim == Claim::Host {
+                    self.pace.written(appended.bytes(), self.world.now());
+                }
+                return Some((submitted, appended));
+            }
+            if claim == Claim::Upkeep {
+                self.zero_by_checkpoint().await;
+                return None;
+            }
+            self.running().ok()?;
+            self.orders.want_window(claim);
+            select(pin!(window_formed), pin!(refused)).await;
+        }
+    }
+
+    /// Appends units of one temperature, to the journal if they are few.
+    async fn append_units(
+        &self,
+        hot: bool,
+        room: Room,
+        claim: Claim,
+    ) -> Result<(Submitted, Appended), WindowEmpty> {
+        let mut tickets = self.lists.tickets.list();
+        let mut take =
+            |room: BatchRoom, items: &mut Vec<Item>| self.commit.take(hot, room, items, &mut tickets);
+        let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
+        let mut appended = self.try_append(stream, claim, &mut take).await;
+        if appended.is_err() && stream == StreamId::Journal {
+            // In a pool that is nearly full there may be no journal: then small batches are
+            // striped, too.
+            stream = StreamId::of_hosts(hot);
+            appended = self.try_append(stream, claim, &mut take).await;
+        }
+        let appended = appended?;
+        Ok((Submitted { lsn: appended.lsn, stream, hot, tickets, done: None }, appended))
+    }
+
+    /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which
+    /// there is no segment left for records can be emptied this way.
+    async fn zero_by_checkpoint(&self) {
+        // What was begun before comes before it, moves included: as long as one of them is on its
+        // way, the root's floor lies below what has been published since, and a replay would bring
+        // that back over zeros which have no record.
+        let halted = self.halt_notify.notified();
+        if self.running().is_err() {
+            return;
+        }
+        select(pin!(self.lsns.quiet()), pin!(halted)).await;
+        if self.running().is_err() {
+            return;
+        }
+        if let Err(error) = self.admit_request(Request::GivingBack) {
+            return self.commit.refuse(Unit::stores_nothing, &error);
+        }
+        let mut waiting = self.commit.waiting.take();
+        let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
+        self.commit.wait_with(waiting.split_off(stores));
+        self.commit.zeroing.set(true);
+        self.lsns.assert_quiet();
+        for item in waiting.iter().flat_map(|unit| &*unit.items) {
+            self.publish_item(item, None);
+        }
+        let records = waiting.iter().map(|unit| unit.items.len()).sum();
+        self.orders.content_changed(records, self.world.now());
+        let done = self.checkpoint_now().await;
+        self.commit.zeroing.set(false);
+        waiting.iter().for_each(|unit| self.commit.answers.answer(unit.ticket, done.clone()));
+    }
+
+    async fn finish_batch(self: &Rc<Self>, mut appended: Appended) {
+        let durable = self.write_durably(&mut appended).await;
+        self.commit.in_flight.set(self.commit.in_flight.get() - 1);
+        if durable.is_some() {
+            let mut submitted = self.commit.submitted.borrow_mut();
+            let batch = submitted.iter_mut().find(|batch| batch.lsn == appended.lsn);
+            batch.expect("a submitted batch stays until it is published").done = Some(appended);
+            drop(submitted);
+            self.publish_ready();
+        }
+    }
+
+    /// Publishes the durable batches at the head of the queue, in order, and answers who waits.
+    fn publish_ready(self: &Rc<Self>) {
+        loop {
+            let mut submitted = self.commit.submitted.borrow_mut();
+            let Some(done) = submitted.front_mut().and_then(|batch| batch.done.take()) else { return };
+            let batch = submitted.pop_front().expect("just seen");
+            drop(submitted);
+            self.publish(batch, done);
+        }
+    }
+
+    fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
+        let records = done.items.len();
+        // Saturating: when the pool has halted there is nothing pending any more.
+        let pending = self.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
+        self.commit.pending_bytes.set(pending);
+        self.commit.drained.notify_waiters();
+        for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
+            // Its host did not wait for it, or was told that it failed, and the volume has been
+            // deleted since: a purge that has begun looks at no block twice, and after it nobody
+            // would ever discard this one.
+            if !self.catalog.borrow().serves(item.key.family) {
+                continue;
+            }
+            self.publish_item(&item, pointer);
+            if let (StreamId::Journal, Some(pointer)) = (batch.stream, pointer) {
+                item.kind = RecordKind::Move { from: pointer.location };
+                self.destage.keep(batch.hot, item);
+            }
+        }
+        self.published(done.lsn);
+        self.orders.content_changed(records, self.world.now());
+        batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
+        self.stripe_if_full();
+        self.orders.written(self.fresh_entries());
+    }
+
+    /// The maps take what a record of a host says.
+    pub fn publish_item(&self, item: &Item, pointer: Option<Pointer>) {
+        match item.kind {
+            RecordKind::Write => {
+                let shard = ShardId::of(item.key.family, item.key.lba);
+                self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.ledger));
+            }
+            RecordKind::ZeroRange { blocks } => self.set_zero(item.key, blocks),
+            RecordKind::Move { .. } | RecordKind::Metadata => unreachable!("hosts write neither"),
+        }
+    }
+
+    /// The blocks from `key` on read as zeros from now on.
+    pub fn set_zero(&self, key: Key, blocks: u64) {
+        let range = key.lba..key.lba.plus(blocks);
+        let ranges = range.start.0 / RANGE_BLOCKS..(range.end.0 - 1) / RANGE_BLOCKS + 1;
+        let touched = (ranges.end - ranges.start).min(SHARD_COUNT as u64);
+        for nth in 0..touched {
+            let shard = ShardId::of(key.family, Lba((ranges.start + nth) * RANGE_BLOCKS));
+            self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.ledger));
+        }
+        self.orders.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+use std::collections::BTreeMap;
+use std::task::{Context, Poll, Waker};
+
+use ashlar_block::{BLOCK_BYTES, VolumeId};
+use ashlar_raid::Level;
+use bytes::Bytes;
+
+use super::*;
+use crate::base::ids::{Family, Layer};
+use crate::catalog::{VolumeEntry, VolumeState};
+use crate::testing::{Drives, StillWorld, at_once};
+use crate::writer::compress::compress_blocks;
+
+const VOLUME: VolumeId = VolumeId(3);
+const KEY: Key = Key { family: Family(3), lba: Lba(7), layer: Layer(0) };
+
+fn add_volume(pool: &Pool<StillWorld>) {
+    let volume = VolumeEntry {
+        family: KEY.family,
+        layer: KEY.layer,
+        state: VolumeState::Live,
+        blocks: 100,
+        compression: true,
+        attributes: Bytes::new(),
+    };
+    pool.catalog.borrow_mut().volumes.insert(VOLUME, volume);
+}
+
+/// Submits a write whose host does not wait for it.
+fn submit(pool: &Pool<StillWorld>) -> Appended {
+    let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
+    let mut items = pool.lists.items.list();
+    let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
+    items.extend(compress_blocks(&data, true).map(item));
+    let answer = pin!(pool.commit(items)).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(answer, Poll::Pending));
+    let (submitted, appended) = at_once(pool.append_next()).expect("it waits");
+    pool.commit.submitted.borrow_mut().push_back(submitted);
+    pool.commit.in_flight.set(1);
+    appended
+}
+
+/// Deletes the volume, and its blocks; durable when it returns.
+fn delete_and_purge(pool: &Pool<StillWorld>) {
+    pool.catalog.borrow_mut().volumes.get_mut(&VOLUME).expect("it was added").state = VolumeState::Deleting;
+    while pool.catalog.borrow().volumes.contains_key(&VOLUME) {
+        at_once(pool.purge_step(VOLUME)).expect("nothing is to be written");
+    }
+    at_once(pool.checkpoint(false)).expect("good drives");
+}
+
+#[test]
+fn a_write_that_outlasts_the_purge_of_its_volume_takes_no_space() {
+    let drives = Drives::new(Level::RAID5, 3);
+    let pool = drives.open();
+    add_volume(&pool);
+    let late = submit(&pool);
+    delete_and_purge(&pool);
+    let before = pool.segments.borrow().live();
+    at_once(pool.finish_batch(late));
+    assert!(pool.commit.is_idle(), "it is published");
+    assert_eq!(pool.segments.borrow().live(), before);
+    assert_eq!(pool.ledger.usages(), BTreeMap::new());
+    // After a crash its records are found again.
+    drop(pool);
+    assert_eq!(drives.open().ledger.usages(), BTreeMap::new());
+}
+
+#[test]
+fn a_write_is_there_while_its_volume_is() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    add_volume(&pool);
+    at_once(pool.finish_batch(submit(&pool)));
+    assert_eq!(pool.ledger.usage(KEY.family).blocks, 1);
+}

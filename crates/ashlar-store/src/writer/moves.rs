@@ -1,0 +1,54 @@
+//! Moves: fragments that are copied elsewhere while hosts go on. They apply only where the map
+//! still names the old place, and there what was copied: a place may have come to hold the block
+//! again, written anew.
+
+use ashlar_block::World;
+
+use crate::base::ids::ShardId;
+use crate::format::header::RecordKind;
+use crate::format::location::Pointer;
+use crate::pool::Pool;
+use crate::writer::append::Appended;
+use crate::writer::batch::Item;
+
+/// How the moves of a batch have ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Moved {
+    /// Fragments that the map names at their new place.
+    pub applied: u64,
+    /// Fragments of which it is not known whether the map names them: it could not be read.
+    pub unknown: u64,
+}
+
+impl<W: World> Pool<W> {
+    /// Writes a batch of moves and applies them. `None`: the pool has halted.
+    pub async fn finish_move(&self, mut appended: Appended) -> Option<Moved> {
+        self.write_durably(&mut appended).await?;
+        let mut moved = Moved::default();
+        for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
+            let pointer = pointer.expect("a move has a fragment");
+            match self.apply_move(item, pointer).await {
+                Some(true) => moved.applied += 1,
+                Some(false) => {}
+                None => moved.unknown += 1,
+            }
+        }
+        self.published(appended.lsn);
+        self.orders.written(self.fresh_entries());
+        Some(moved)
+    }
+
+    /// Applies one move; false if the map names another place by now, `None` if it cannot be read.
+    pub async fn apply_move(&self, item: &Item, to: Pointer) -> Option<bool> {
+        let RecordKind::Move { from } = item.kind else { unreachable!("{:?} is not a move", item.kind) };
+        let shard = ShardId::of(item.key.family, item.key.lba);
+        let applied = self.lookup(&item.key, |value| {
+            let current = value == Some(Pointer { location: from, crc: to.crc });
+            if current {
+                self.with_shard(shard, |shard| shard.set(item.key, Some(to), &self.ledger));
+            }
+            current
+        });
+        applied.await.ok()
+    }
+}

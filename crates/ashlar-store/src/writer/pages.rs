@@ -1,0 +1,158 @@
+//! Pages of the map on the drives: reading them, appending them.
+
+use std::rc::Rc;
+
+use ashlar_block::{AlignedBuf, Cause, IoError, World};
+use ashlar_raid::{ReadError, Source};
+use futures_util::future::try_join_all;
+
+use crate::base::ids::{Family, Key, Layer};
+use crate::format::codec::crc32c;
+use crate::format::header::RecordKind;
+use crate::format::location::Pointer;
+use crate::format::page::{Directory, PageEntry, Value, decode_delta, decode_directory, decode_map_page};
+use crate::pool::Pool;
+use crate::space::segments::{Claim, pin};
+use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
+use crate::writer::batch::Item;
+use crate::writer::compress::{compress_page, decompress_page};
+
+/// Why pages could not be written.
+#[derive(Debug)]
+pub(crate) enum AppendError {
+    /// A checkpoint has to form a new window first.
+    WindowEmpty,
+    /// The pool has halted.
+    Halted,
+}
+
+impl From<WindowEmpty> for AppendError {
+    fn from(_: WindowEmpty) -> Self {
+        AppendError::WindowEmpty
+    }
+}
+
+/// Pages that are read or compressed in one turn: hosts' operations wait for its end.
+pub(crate) const PAGES_IN_A_TURN: usize = 8;
+
+/// An item of the metadata stream.
+fn page_item(page: Vec<u8>) -> Item {
+    let key = Key { family: Family(0), lba: ashlar_block::Lba(0), layer: Layer(0) };
+    Item { kind: RecordKind::Metadata, key, fragment: Some(compress_page(page)) }
+}
+
+impl<W: World> Pool<W> {
+    /// The bytes at `pointer`, right or not at all.
+    pub async fn read_fragment(&self, pointer: Pointer) -> Result<AlignedBuf, IoError> {
+        let location = pointer.location;
+        let gone = || IoError::new(Cause::Internal, format!("{location:?} is in no segment"));
+        let (_pin, geometry) = pin(&self.segments, location.segment()).ok_or_else(gone)?;
+        let within = location.within_sectors();
+        let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
+        let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
+        self.note_read(1, &read.as_ref().map(|(_, source)| *source));
+        if let Ok((_, source)) = &read {
+            self.heal_after(&geometry, location, *source);
+        }
+        let (sectors, _) =
+            read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
+        Ok(if within == (0..sectors.len()) { sectors } else { AlignedBuf::copy_of(&sectors[within]) })
+    }
+
+    /// Counts what a read of `blocks` fragments has shown of the drives.
+    pub fn note_read(&self, blocks: u64, read: &Result<Source, &ReadError>) {
+        self.count(|counters| match read {
+            Ok(Source::Direct) => {}
+            Ok(Source::Missing) => counters.blocks_reconstructed += blocks,
+            Ok(Source::Spared) => counters.blocks_spared += blocks,
+            Ok(Source::Corrupt) => counters.corrupt_reads_corrected += blocks,
+            Err(_) => counters.blocks_unrecovered += blocks,
+        });
+    }
+
+    /// The page at `pointer`.
+    pub async fn read_page(&self, pointer: Pointer) -> Result<Vec<u8>, IoError> {
+        let stored = self.read_fragment(pointer).await?;
+        let damaged = || IoError::new(Cause::Internal, format!("{:?} is not a page", pointer.location));
+        decompress_page(&stored, pointer.location.codec()).ok_or_else(damaged)
+    }
+
+    /// What `read` makes of each of the pages: a few are read in a turn, so that hosts go on in
+    /// between.
+    pub async fn read_pages<P, T, E>(
+        &self,
+        pages: &[P],
+        read: impl AsyncFn(&P) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut all = Vec::with_capacity(pages.len());
+        for few in pages.chunks(PAGES_IN_A_TURN) {
+            all.extend(try_join_all(few.iter().map(|page| read(page))).await?);
+            self.world.yield_now().await;
+        }
+        Ok(all)
+    }
+
+    /// The map page at `pointer`, which then is in the cache.
+    pub async fn read_map_page(&self, pointer: Pointer) -> Result<Rc<Vec<PageEntry>>, IoError> {
+        let bytes = self.read_page(pointer).await?;
+        let entries = decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
+        let entries = Rc::new(entries);
+        self.count(|counters| counters.map_pages_read += 1);
+        self.pages.insert(pointer, entries.clone());
+        Ok(entries)
+    }
+
+    /// The updates of the delta page at `pointer`.
+    pub async fn read_delta_page(&self, pointer: Pointer) -> Result<Vec<(Key, Value)>, IoError> {
+        let bytes = self.read_page(pointer).await?;
+        decode_delta(&bytes).map_err(|error| IoError::new(Cause::Internal, error))
+    }
+
+    /// The directory at `head` and those before it, newest first.
+    pub async fn read_directories(
+        &self,
+        head: Option<Pointer>,
+    ) -> Result<Vec<(Pointer, Directory)>, IoError> {
+        let mut directories = Vec::new();
+        let mut next = head;
+        while let Some(pointer) = next {
+            let page = self.read_page(pointer).await?;
+            let directory = decode_directory(&page).map_err(|error| IoError::new(Cause::Internal, error))?;
+            next = directory.previous;
+            directories.push((pointer, directory));
+        }
+        Ok(directories)
+    }
+
+    /// The pages as items, compressed: a few in a turn, so that hosts go on in between.
+    async fn page_items(&self, pages: Vec<Vec<u8>>) -> Vec<Item> {
+        let mut items = Vec::with_capacity(pages.len());
+        for (nth, page) in pages.into_iter().enumerate() {
+            if nth > 0 && nth.is_multiple_of(PAGES_IN_A_TURN) {
+                self.world.yield_now().await;
+            }
+            items.push(page_item(page));
+        }
+        items
+    }
+
+    /// Appends pages and returns where they are, once they are written. They count as named from
+    /// then on; only a root makes them matter.
+    pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+        let mut pointers = Vec::with_capacity(pages.len());
+        let mut items = self.page_items(pages).await;
+        while !items.is_empty() {
+            let take =
+                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let mut appended = match self.try_append(StreamId::Metadata, claim, take).await {
+                Err(WindowEmpty) if self.extend_window() => continue,
+                appended => appended?,
+            };
+            self.write_for_root(&mut appended).await.ok_or(AppendError::Halted)?;
+            self.published(appended.lsn);
+            pointers.extend(appended.pointers.iter().flatten());
+        }
+        pointers.iter().for_each(|pointer| self.ledger.credit_page(*pointer));
+        Ok(pointers)
+    }
+}

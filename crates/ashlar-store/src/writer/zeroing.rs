@@ -1,0 +1,205 @@
+//! Zeros: what hosts deallocate or zero, as records of ranges.
+//!
+//! A record is small, but what it says of a block that the map's buffer knows is an update of its
+//! own, which the next checkpoint writes. So a large range is done in portions, with a checkpoint
+//! between them where that is needed, and all that are on their way make no more updates than one
+//! portion may: a checkpoint that had more to write than there are segments for would halt the
+//! pool, and so would each start after it.
+
+use std::ops::Range;
+
+use ashlar_block::{IoError, Lba, World};
+use futures_util::future::join_all;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::base::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
+use crate::format::header::RecordKind;
+use crate::pool::Pool;
+use crate::writer::batch::Item;
+
+/// GiBs of a volume that are zeroed together.
+const GIBS_AT_A_TIME: usize = 32;
+
+/// Blocks of a range that is not cut any more: some in each shard.
+const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
+
+/// Ranges of up to so many blocks count as an update for each: what the buffer knows of larger ones
+/// is looked up.
+const LOOK_UP_BLOCKS: usize = 4096;
+
+/// Updates of all zeros on their way: they may be applied in one turn, in which hosts wait.
+const UPDATES_MAX: usize = 32 << 10;
+
+/// The updates that zeros on their way may make.
+pub(crate) struct Updates {
+    max: u32,
+    left: Semaphore,
+}
+
+impl Updates {
+    fn new(max: usize) -> Self {
+        let max = u32::try_from(max).unwrap_or(u32::MAX);
+        Updates { max, left: Semaphore::new(max as usize) }
+    }
+
+    /// Returns when so many, or as many as there may be, are nobody else's. They are its own until
+    /// the result is dropped.
+    async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
+        let wanted = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
+        self.left.acquire_many(wanted).await.expect("it is never closed")
+    }
+}
+
+/// Ranges that are zeroed together.
+#[derive(Default)]
+struct Portion {
+    parts: Vec<Range<Lba>>,
+    /// Updates that they make of the map, at most.
+    updates: usize,
+}
+
+impl<W: World> Pool<W> {
+    /// The blocks of `blocks` read as zeros when this returns. `key`: whose they are.
+    pub async fn zero_range(&self, key: Key, blocks: Range<Lba>) -> Result<(), IoError> {
+        let mut rest = blocks;
+        if !self.commit.is_idle() && rest.start < rest.end {
+            // A write that is on its way, though its host was told that it failed, must not come
+            // after the zeros: one record goes behind it, and when that is done, the maps tell of
+            // it.
+            let first = next_piece(&mut rest);
+            self.zero_pieces(key, vec![first]).await?;
+        }
+        while rest.start < rest.end {
+            let held = self.first_pieces_that_hold(key, &rest);
+            rest.start = match held.last() {
+                Some(last) if held.len() == GIBS_AT_A_TIME => last.end,
+                _ => rest.end,
+            };
+            self.zero_pieces(key, held).await?;
+            self.world.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The first parts of a range, one for each GiB, that hold anything: the others need no zeros.
+    fn first_pieces_that_hold(&self, key: Key, range: &Range<Lba>) -> Vec<Range<Lba>> {
+        let held = self.first_gibs_that_hold(key.family, key.layer, range, GIBS_AT_A_TIME);
+        let part = |group: GroupKey| {
+            let first = group.first_block();
+            range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
+        };
+        held.into_iter().map(part).collect()
+    }
+
+    async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
+        let zero = |part: &Range<Lba>| {
+            let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
+            let mut items = self.lists.items.list();
+            items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
+            self.commit(items)
+        };
+        for portion in self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty()) {
+            let _updates = self.admit_zeros(portion.updates).await?;
+            join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
+        }
+        Ok(())
+    }
+
+    /// Returns when zeros that make so many updates of the map may be committed. Others may wait
+    /// until the result is dropped.
+    pub async fn admit_zeros(&self, updates: usize) -> Result<SemaphorePermit<'_>, IoError> {
+        let taken = self.zero_updates().take(updates).await;
+        self.while_there_is_room(self.wait_for_deltas()).await?;
+        Ok(taken)
+    }
+
+    /// Returns when a write of `bytes` of data and of `zeros` blocks of zeros may be committed.
+    pub async fn admit_blocks(
+        &self,
+        bytes: u64,
+        zeros: usize,
+    ) -> Result<Option<SemaphorePermit<'_>>, IoError> {
+        if bytes == 0 {
+            return Ok(Some(self.admit_zeros(zeros).await?));
+        }
+        loop {
+            self.admit(bytes).await?;
+            if zeros == 0 {
+                return Ok(None);
+            }
+            let taken = self.admit_zeros(zeros).await?;
+            if self.room() >= bytes {
+                return Ok(Some(taken));
+            }
+            // Others have taken the room meanwhile. Nothing is held while it waits for room: zeros
+            // give room back.
+            drop(taken);
+        }
+    }
+
+    fn zero_updates(&self) -> &Updates {
+        self.zeroing.get_or_init(|| Updates::new(self.zero_updates_max()))
+    }
+
+    fn zero_updates_max(&self) -> usize {
+        self.fresh_entries_max().min(UPDATES_MAX)
+    }
+
+    /// The pieces, cut and put together so that each portion makes no more updates than all zeros
+    /// on their way may.
+    fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
+        let updates_max = self.zero_updates_max();
+        let updates = |part: &Range<Lba>| self.updates_of_zeros(key, part);
+        let mut portions = vec![Portion::default()];
+        for part in pieces.into_iter().flat_map(|piece| cut(piece, updates_max, &updates)) {
+            let last = portions.last_mut().expect("there is one");
+            if last.updates + part.1 <= updates_max || last.parts.is_empty() {
+                last.updates += part.1;
+                last.parts.push(part.0);
+            } else {
+                portions.push(Portion { parts: vec![part.0], updates: part.1 });
+            }
+        }
+        portions
+    }
+
+    /// Updates of the map that zeros in `part`, which lies in one GiB, make at most: one for each
+    /// block that the buffer knows, or for each block at all where a group of the map is crowded.
+    fn updates_of_zeros(&self, key: Key, part: &Range<Lba>) -> usize {
+        let blocks = (part.end.0 - part.start.0) as usize;
+        if blocks <= LOOK_UP_BLOCKS || self.is_crowded(GroupKey::of(key.family, part.start)) {
+            return blocks;
+        }
+        let shards = self.shards.borrow();
+        shards.iter().map(|shard| shard.buffer.count(key.family, key.layer, part)).sum()
+    }
+}
+
+/// Halves a range until each part makes at most `updates_max` updates, or is small. Returns the
+/// parts with their updates, in order.
+fn cut(
+    range: Range<Lba>,
+    updates_max: usize,
+    updates: &impl Fn(&Range<Lba>) -> usize,
+) -> Vec<(Range<Lba>, usize)> {
+    let (count, blocks) = (updates(&range), range.end.0 - range.start.0);
+    if count <= updates_max || blocks <= PART_BLOCKS_MIN {
+        return vec![(range, count)];
+    }
+    let middle = range.start.plus(blocks / 2);
+    let mut parts = cut(range.start..middle, updates_max, updates);
+    parts.extend(cut(middle..range.end, updates_max, updates));
+    parts
+}
+
+/// Takes what lies in the first GiB of a range off it. One record zeroes no more, so that a turn
+/// stays short.
+fn next_piece(range: &mut Range<Lba>) -> Range<Lba> {
+    let end = Lba((range.start.0 / GIB_BLOCKS + 1) * GIB_BLOCKS).min(range.end);
+    let piece = range.start..end;
+    range.start = end;
+    piece
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Drives that another machine may have in use: whoever takes one by force looks first.
+
+use futures_util::future::join_all;
+
+use super::ReactorPools;
+use crate::drive_provider::{DriveProvider, ProvidedDrive, read_superblock};
+use crate::error::NodeError;
+
+impl<B: DriveProvider> ReactorPools<B> {
+    /// Makes sure that none of these drives, which are to lose what they hold, belongs to a pool
+    /// that another machine has open. One that was not closed is watched for some seconds.
+    ///
+    /// # Errors
+    /// [`NodeError::InUseElsewhere`].
+    pub(super) async fn check_not_elsewhere(
+        &self,
+        drives: impl IntoIterator<Item = &ProvidedDrive<B::Device>>,
+    ) -> Result<(), NodeError> {
+        let checked = join_all(drives.into_iter().map(|drive| self.check_one(drive))).await;
+        checked.into_iter().collect()
+    }
+
+    async fn check_one(&self, drive: &ProvidedDrive<B::Device>) -> Result<(), NodeError> {
+        let spec = &drive.facts.spec;
+        let labelled = async { Ok(read_superblock(&drive.device).await.ok()) };
+        let Some(superblock) = self.in_time(spec, labelled).await? else { return Ok(()) };
+        let (world, device) = (&self.world, &drive.device);
+        let watched = async { Ok(ashlar_store::beating_on(world, device, superblock.pool).await) };
+        match self.in_time(spec, watched).await? {
+            None => Ok(()),
+            Some(holder) => {
+                let (spec, pool) = (spec.clone(), superblock.pool_name);
+                Err(NodeError::InUseElsewhere { spec, pool, holder })
+            }
+        }
+    }
+}
