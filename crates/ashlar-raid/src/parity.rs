@@ -71,7 +71,7 @@ pub fn reconstruct_with(
     kernel.combine(&read[..data_columns], |target, source| factors[target][source], outs);
 }
 
-/// How one column is made of certain others. CacheSizing keeping where many rows are to be made alike.
+/// How one column is made of certain others. Worth keeping where many rows are to be made alike.
 #[derive(Clone, Copy)]
 pub struct Recipe {
     sources: ColumnMask,

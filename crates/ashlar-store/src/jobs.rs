@@ -1,8 +1,8 @@
 //! What a pool does in the background, one job a file: collection, merges, sweeps, purges, rebuild,
 //! rebalance, scrub, audit.
 //!
-//! A job knows what it wants and does one step of it. It must not know what other jobs want: `upkeep`
-//! chooses.
+//! A job knows what it wants and does one step of it. It must not know what other jobs want:
+//! `upkeep` chooses.
 
 pub(crate) mod audit;
 pub(crate) mod collect;

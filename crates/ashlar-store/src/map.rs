@@ -1,4 +1,4 @@
-//! The map: from a block to where it is stored. LsnTracker-structured, in 64 shards.
+//! The map: from a block to where it is stored. Log-structured, in 64 shards.
 
 pub mod buffer;
 pub mod cache;

@@ -8,7 +8,7 @@
 //! | `registry` | who is connected, over all reactors; locked when a host comes or goes, never for a command |
 //! | `newcomers` | connections that have not finished Connect, and who of them makes room |
 //! | `connection` | one TCP connection: its reader, its handshake, its life and its end; Fabrics commands find their way here |
-//! | `patience` | how a host is judged that has been silent |
+//! | `idle_timeout` | how a host is judged that has been silent |
 //! | `signal` | what happens once, and who waits for it |
 //! | `output` | what a connection has to send; one writer, one send per turn |
 //! | `ticket` | a command that must be answered exactly once |

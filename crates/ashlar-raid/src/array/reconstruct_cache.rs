@@ -129,7 +129,7 @@ impl ReconstructCache {
         Claim { reconstruct_cache: self, read, chunk, sectors }
     }
 
-    /// Holds the newest, as many as they are sizing.
+    /// Holds the newest, as many as they are worth.
     fn let_go_of_oldest(&self) {
         let (mut known, mut held) = (self.sectors.borrow_mut(), self.held.borrow_mut());
         let mut noted = self.noted.borrow_mut();

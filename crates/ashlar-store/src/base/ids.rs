@@ -4,7 +4,7 @@ use std::fmt;
 
 use ashlar_block::Lba;
 
-/// LsnTracker sequence number of a batch: a counter x 64 + the reactor that wrote it. Higher is later.
+/// Log sequence number of a batch: a counter x 64 + the reactor that wrote it. Higher is later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Lsn(pub u64);
 

@@ -4,7 +4,7 @@
 //! New data goes to the drives with most room by itself; what is there stays until somebody asks
 //! for this. Segments whose stripes are narrower than new ones would be are emptied, as by
 //! collection, and so are written anew; then columns go from fuller drives to emptier ones
-//! ([`relocation`](crate::jobs::relocate)) until all are equally full. The wish is in the catalog: it
+//! ([`relocate`](crate::jobs::relocate)) until all are equally full. The wish is in the catalog: it
 //! survives restarts, and looks at what is there, not at a list. It yields to hosts, to space and
 //! to rebuilds, and has the same share of the time as those.
 

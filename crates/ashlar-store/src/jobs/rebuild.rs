@@ -1,8 +1,8 @@
 //! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level
 //! says; and what lives on drives that are leaving is moved there in the same way.
 //!
-//! A segment's columns are restored where they lie ([`relocation`](crate::jobs::relocate)) as long as
-//! other drives have room; else what lives of it is written anew, in narrower stripes.
+//! A segment's columns are restored where they lie ([`relocate`](crate::jobs::relocate)) as long
+//! as other drives have room; else what lives of it is written anew, in narrower stripes.
 
 mod latency;
 pub(crate) mod policy;

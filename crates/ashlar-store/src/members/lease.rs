@@ -1,13 +1,13 @@
 //! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that
 //! are shared.
 //!
-//! On every drive there is a [`Heartbeat`]. Who has the pool open looks at it and writes it anew every
-//! [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that found
-//! nobody else's. Who wants a pool that another machine had last watches for [`WATCH`] whether that
-//! still beats, unless it has handed the pool back; then it writes a beat of its own, of the next
-//! epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has begun no
-//! write for long enough to know that it must look first. Of two that want it at once at least one
-//! finds the other's beat after that.
+//! On every drive there is a [`Heartbeat`]. Who has the pool open looks at it and writes it anew
+//! every [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that
+//! found nobody else's. Who wants a pool that another machine had last watches for [`WATCH`]
+//! whether that still beats, unless it has handed the pool back; then it writes a beat of its own,
+//! of the next epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has
+//! begun no write for long enough to know that it must look first. Of two that want it at once at
+//! least one finds the other's beat after that.
 //!
 //! A process that was stopped between a look and a write may write its beat over another's, and
 //! then finds its own. So whoever may have done that looks for [`DOUBT`] without writing: whoever

@@ -39,8 +39,8 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 }
 
 impl<W: World> Pool<W> {
-    /// Commits `items`, at most [`crate::writer::batch::unit_blocks_max`], as one: durable and in the maps
-    /// when it returns.
+    /// Commits `items`, at most [`unit_blocks_max`](crate::writer::batch::unit_blocks_max), as one:
+    /// durable and in the maps when it returns.
     pub async fn commit(&self, items: Recycled<Item>) -> Answer {
         self.running()?;
         let room = Room::default().with(&items);

@@ -1,4 +1,4 @@
-//! LsnTracker sequence numbers: given out in order, durable and published in any.
+//! Log sequence numbers: given out in order, durable and published in any.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -38,7 +38,8 @@ pub struct OpenRequest {
     pub name: Option<String>,
     /// Where its drives may be.
     pub drives: Vec<String>,
-    /// They are looked for by their labels instead, and by `pool`'s UUID: see [`DriveProvider::sought`].
+    /// They are looked for by their labels instead, and by `pool`'s UUID: see
+    /// [`DriveProvider::sought`].
     pub seek: bool,
     /// Why others are none, each a sentence: they were looked at before.
     pub left_out: Vec<String>,

@@ -219,7 +219,7 @@ impl Wait {
     }
 }
 
-/// A bar of a thousand parts, with an [`ProgressText`] behind it.
+/// A bar of a thousand parts, with a [`ProgressText`] behind it.
 pub(super) fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is valid");
     ProgressBar::new(1000).with_style(style)
