@@ -10,11 +10,11 @@
 //! least one finds the other's beat after that.
 //!
 //! A process that was stopped between a look and a write may write its beat over another's, and
-//! then finds its own. So whoever may have done that looks for [`DOUBT`] without writing: whoever
-//! beats is seen then. One that is stopped itself by that time is not; but it has written a root
-//! before anything else that counts, of an incarnation of its own, so that in the end the roots
-//! decide. They also tell whose beat such a late one came over that the pool is still its own, and
-//! that it may write it anew.
+//! then finds its own. So whoever may have done that looks for [`CONTESTED`] without writing:
+//! whoever beats is seen then. One that is stopped itself by that time is not; but it has written a
+//! root before anything else that counts, of an incarnation of its own, so that in the end the
+//! roots decide. They also tell whose beat such a late one came over that the pool is still its
+//! own, and that it may write it anew.
 //!
 //! What this cannot prevent: a write that was begun in time and reaches the drive after all that,
 //! because something in between has kept it. The scheme is that of a lease on a disk; ZFS calls its
@@ -48,8 +48,8 @@ const LEASE: Duration = Duration::from_secs(6);
 const WATCH: Duration = Duration::from_secs(8);
 /// How long is looked without writing: whoever is not seen by then may write nothing any more
 /// without a look of its own.
-const DOUBT: Duration = WATCH;
-/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is in doubt,
+const CONTESTED: Duration = WATCH;
+/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is contested,
 /// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
 /// a pool of which a drive hangs may be silent for longer: what watches with a question to people
 /// behind it (`label-clear`, `--force`) does not see that machine then.

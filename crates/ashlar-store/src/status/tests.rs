@@ -10,16 +10,16 @@ use crate::members::add::AddError;
 use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
 
 /// A pool that loses drives, gets others and restores what it can.
-struct Fortunes {
+struct PoolScenario {
     drives: Drives,
     pool: Rc<Pool<StillWorld>>,
 }
 
-impl Fortunes {
+impl PoolScenario {
     fn new(level: Level, count: usize) -> Self {
         let drives = Drives::new(level, count);
         let pool = drives.open();
-        Fortunes { drives, pool }
+        PoolScenario { drives, pool }
     }
 
     /// Does the work, and the checkpoints that it orders.
@@ -79,7 +79,7 @@ impl Fortunes {
 /// loss was not seen.
 #[test]
 fn a_drive_that_came_back_makes_up_for_no_other_one() {
-    let mut five = Fortunes::new(Level::RAID5, 5);
+    let mut five = PoolScenario::new(Level::RAID5, 5);
     five.lose(1);
     five.bring_back(1);
     five.restore();
@@ -94,7 +94,7 @@ fn a_drive_that_came_back_makes_up_for_no_other_one() {
 #[test]
 fn an_added_drive_makes_up_for_one_that_is_lost_before_or_after_all_is_restored() {
     for restored_first in [false, true] {
-        let mut pool = Fortunes::new(Level::RAID5, 5);
+        let mut pool = PoolScenario::new(Level::RAID5, 5);
         pool.lose(0);
         if restored_first {
             pool.restore();
@@ -112,7 +112,7 @@ fn an_added_drive_makes_up_for_one_that_is_lost_before_or_after_all_is_restored(
 
 #[test]
 fn a_drive_that_was_added_while_none_was_lost_is_missed_like_the_others() {
-    let mut pool = Fortunes::new(Level::RAID5, 4);
+    let mut pool = PoolScenario::new(Level::RAID5, 4);
     pool.add(None);
     pool.lose(2);
     pool.restore();
@@ -123,7 +123,7 @@ fn a_drive_that_was_added_while_none_was_lost_is_missed_like_the_others() {
 
 #[test]
 fn a_drive_that_replaces_another_makes_up_for_that_one_alone() {
-    let mut pool = Fortunes::new(Level::RAID6, 6);
+    let mut pool = PoolScenario::new(Level::RAID6, 6);
     pool.lose(0);
     pool.lose(1);
     pool.add(Some(1));
@@ -138,7 +138,7 @@ fn a_drive_that_replaces_another_makes_up_for_that_one_alone() {
 
 #[test]
 fn a_drive_that_made_up_for_another_and_is_lost_itself_is_missed_once() {
-    let mut pool = Fortunes::new(Level::RAID6, 6);
+    let mut pool = PoolScenario::new(Level::RAID6, 6);
     pool.lose(0);
     pool.add(None);
     pool.lose(6);
@@ -151,7 +151,7 @@ fn a_drive_that_made_up_for_another_and_is_lost_itself_is_missed_once() {
 /// The pool had as many drives as ever, and was said to be reduced for good.
 #[test]
 fn a_drive_that_comes_back_leaves_the_one_that_made_up_for_it_to_another_that_is_missed() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.lose(0);
     pool.add(None);
     pool.restore();
@@ -170,13 +170,13 @@ fn a_drive_that_comes_back_leaves_the_one_that_made_up_for_it_to_another_that_is
 /// It was said to be at 0 percent again.
 #[test]
 fn how_far_a_rebuild_is_outlives_a_restart() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     for lba in 0..64 {
         write_block(&pool.pool, lba);
     }
     pool.pool.seal_all();
     pool.lose(1);
-    let rebuilt = |pool: &Fortunes| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
+    let rebuilt = |pool: &PoolScenario| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
     while rebuilt(&pool) == 0 {
         assert!(pool.restore_some(), "there is something to restore");
     }
@@ -234,7 +234,7 @@ fn is_given_up(pool: &Pool<StillWorld>, drive: u16) -> bool {
 
 #[test]
 fn a_drive_that_was_there_when_it_was_lost_stays_given_up_until_it_is_found_gone() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.lose(1);
     assert!(is_given_up(&pool.pool, 1), "whatever it has said last");
     pool.pool = pool.drives.open();
@@ -247,7 +247,7 @@ fn a_drive_that_was_there_when_it_was_lost_stays_given_up_until_it_is_found_gone
 
 #[test]
 fn a_drive_that_is_found_gone_is_lost_with_that_and_not_given_up() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.ordered(pool.pool.drives_are_gone(&[DriveId(2)])).expect("good drives");
     let lost = pool.pool.status().drives.into_iter().find(|status| status.drive.0 == 2).expect("a member");
     assert!(lost.condition != DriveCondition::Online && !lost.is_given_up, "{lost:?}");
@@ -258,7 +258,7 @@ fn a_drive_that_is_found_gone_is_lost_with_that_and_not_given_up() {
 
 #[test]
 fn a_drive_that_is_missing_when_the_pool_is_opened_is_not_given_up() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.drives.devices.remove(1);
     pool.pool = pool.drives.open();
     assert!(!is_given_up(&pool.pool, 1));
@@ -266,7 +266,7 @@ fn a_drive_that_is_missing_when_the_pool_is_opened_is_not_given_up() {
 
 #[test]
 fn a_drive_that_was_given_up_and_came_back_on_request_is_not_given_up_under_any_number() {
-    let pool = Fortunes::new(Level::RAID5, 5);
+    let pool = PoolScenario::new(Level::RAID5, 5);
     pool.ordered(pool.pool.fail_drive(DriveId(1), false)).expect("good drives");
     assert!(is_given_up(&pool.pool, 1));
     pool.bring_back(1);
@@ -276,7 +276,7 @@ fn a_drive_that_was_given_up_and_came_back_on_request_is_not_given_up_under_any_
 /// Who still read of the first found the second where that had been, and blamed it.
 #[test]
 fn a_drive_that_is_added_does_not_get_the_number_of_one_that_was_removed_a_moment_ago() {
-    let mut pool = Fortunes::new(Level::RAID5, 5);
+    let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.lose(4);
     pool.restore();
     pool.ordered(pool.pool.remove_drive(DriveId(4))).expect("it was released");
@@ -288,7 +288,7 @@ fn a_drive_that_is_added_does_not_get_the_number_of_one_that_was_removed_a_momen
 /// It got the number of the first, and the daemon ended.
 #[test]
 fn a_drive_is_refused_while_another_is_on_its_way_to_become_a_member() {
-    let pool = Fortunes::new(Level::RAID5, 4);
+    let pool = PoolScenario::new(Level::RAID5, 4);
     let new = || TestDevice::new(pool.drives.devices[0].size_bytes());
     let mut first = pin!(pool.pool.add_drive(new(), None));
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

@@ -8,7 +8,7 @@ use ashlar_block::{DeviceError, DriveId, Durability, Nanos, World, wait_for, wit
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::looks::{Doubt, Next, View, looks_wanted, view, view_of_roots};
+use super::looks::{Contested, Next, View, looks_wanted, view, view_of_roots};
 use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::checkpoint::TooManyLost;
@@ -34,7 +34,7 @@ type Turns<'a> = FuturesUnordered<LocalBoxFuture<'a, Turn>>;
 enum When {
     Permitted,
     /// Though it is not certain whose the pool is: it is so for long enough afterwards.
-    InDoubt,
+    Contested,
 }
 
 impl<W: World> Pool<W> {
@@ -50,7 +50,7 @@ impl<W: World> Pool<W> {
             self.take_turns(&mut turns, &mut looked_at).await;
             if let Some(Next::AskRoots(ours)) = self.renew() {
                 let beats = self.ask_roots(ours).await.into_iter();
-                turns.extend(beats.map(|drive| self.beat_on(drive, When::InDoubt).boxed_local()));
+                turns.extend(beats.map(|drive| self.beat_on(drive, When::Contested).boxed_local()));
             }
         }
         while turns.next().await.is_some() {}
@@ -128,12 +128,12 @@ impl<W: World> Pool<W> {
     async fn beat_on(&self, drive: DriveId, when: When) -> Turn {
         if let (Some(member), Some(own)) = (self.array.working(drive), self.lease.own()) {
             // Asked last: this process may have been stopped since it looked.
-            if when == When::InDoubt || self.array.is_permitted() {
+            if when == When::Contested || self.array.is_permitted() {
                 write_beat(&member.device, &own, Durability::Fleeting).await;
                 if !self.array.is_permitted() {
                     // It may have come over that of another machine, which needs its time to write
                     // another one.
-                    self.doubt(Doubt::late(self.world.now()));
+                    self.contest(Contested::late(self.world.now()));
                 }
             }
         }
@@ -182,7 +182,7 @@ impl<W: World> Pool<W> {
         let next = self.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
         match next {
             Next::Permit(began) => self.permit(began),
-            Next::Doubt(doubt) => self.doubt(doubt),
+            Next::Contested(contested) => self.contest(contested),
             Next::Stay | Next::AskRoots(_) => {}
         }
         self.halt_if_too_many_are_lost();
@@ -190,17 +190,17 @@ impl<W: World> Pool<W> {
         Some(next)
     }
 
-    fn doubt(&self, doubt: Doubt) {
+    fn contest(&self, contested: Contested) {
         let pool = &self.name();
         tracing::warn!(
             pool,
             "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
         );
-        self.lease.with_ours(|ours| ours.looks.doubt(doubt));
+        self.lease.with_ours(|ours| ours.looks.contest(contested));
     }
 
     fn permit(&self, began: Nanos) {
-        self.lease.with_ours(|ours| ours.looks.end_doubt());
+        self.lease.with_ours(|ours| ours.looks.end_contest());
         self.array.permit_until(after(began, LEASE));
     }
 
@@ -216,7 +216,7 @@ impl<W: World> Pool<W> {
             (View::Theirs, _) => self.lose(Loss::To("another machine".to_owned())),
             (View::Ours, Some(began)) => self.permit(began),
             (View::Ours, None) => {
-                self.doubt(Doubt::late(self.world.now()));
+                self.contest(Contested::late(self.world.now()));
                 return working.into_iter().filter(|drive| self.lease.begins_beat_on(*drive)).collect();
             }
             // Asked again with the next beat.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{DriveId, Nanos};
 
-use super::{DOUBT, LEASE, after};
+use super::{CONTESTED, LEASE, after};
 use crate::format::heartbeat::Heartbeat;
 use crate::format::root::Root;
 
@@ -44,16 +44,16 @@ struct Look {
 
 /// It is not certain whose the pool is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Doubt {
+pub(super) struct Contested {
     since: Nanos,
     /// A beat of this machine may have come over that of another one.
     is_late: bool,
 }
 
-impl Doubt {
+impl Contested {
     /// Once such a beat has been written.
     pub fn late(since: Nanos) -> Self {
-        Doubt { since, is_late: true }
+        Contested { since, is_late: true }
     }
 }
 
@@ -61,8 +61,8 @@ impl Doubt {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Stay,
-    /// No look was in time: from now on it is in doubt.
-    Doubt(Doubt),
+    /// No look was in time: from now on it is contested.
+    Contested(Contested),
     /// The pool was ours when a look began.
     Permit(Nanos),
     /// The beats alone cannot say it. When it was ours by them, if it was.
@@ -75,7 +75,7 @@ pub(super) struct Looks {
     newest: BTreeMap<DriveId, Look>,
     /// How many in a row a drive has refused.
     refused: BTreeMap<DriveId, u32>,
-    doubt: Option<Doubt>,
+    contested: Option<Contested>,
     /// Where a beat is on its way: it comes late if the process is stopped before.
     pub beats_under_way: BTreeSet<DriveId>,
 }
@@ -100,29 +100,29 @@ impl Looks {
         seen_on(newest, needed).is_some_and(|began| now < after(began, LEASE))
     }
 
-    pub fn doubt(&mut self, doubt: Doubt) {
-        self.doubt = Some(doubt);
+    pub fn contest(&mut self, contested: Contested) {
+        self.contested = Some(contested);
     }
 
-    pub fn end_doubt(&mut self) {
-        self.doubt = None;
+    pub fn end_contest(&mut self) {
+        self.contested = None;
     }
 
     /// What follows from looks at the `working` drives, of which so many are `needed`.
     pub fn next(&self, working: &[DriveId], needed: usize, now: Nanos, is_permitted: bool) -> Next {
         let newest = || working.iter().filter_map(|drive| self.newest.get(drive));
         let ours = seen_on(newest().filter(|look| look.is_ours), needed);
-        let Some(doubt) = self.doubt else {
+        let Some(contested) = self.contested else {
             return match ours.filter(|began| now < after(*began, LEASE)) {
                 Some(began) => Next::Permit(began),
                 None if is_permitted => Next::Stay,
-                None => Next::Doubt(Doubt { since: now, is_late: !self.beats_under_way.is_empty() }),
+                None => Next::Contested(Contested { since: now, is_late: !self.beats_under_way.is_empty() }),
             };
         };
-        let is_over = |began: &Nanos| *began >= after(doubt.since, DOUBT);
+        let is_over = |began: &Nanos| *began >= after(contested.since, CONTESTED);
         match (ours, seen_on(newest(), needed)) {
             // Whoever had taken it would have been seen.
-            (Some(began), _) if !doubt.is_late && began >= doubt.since => Next::Permit(began),
+            (Some(began), _) if !contested.is_late && began >= contested.since => Next::Permit(began),
             (ours, Some(any)) if is_over(&any) => Next::AskRoots(ours.filter(is_over)),
             _ => Next::Stay,
         }

@@ -116,7 +116,7 @@ async fn is_alive<W: World>(
         world.sleep(WATCH).await;
         let after = look(world, members).await;
         let late = adopt_late(before, &after, |_, _| true);
-        if news(before, &after).next().is_some() {
+        if changed_beats(before, &after).next().is_some() {
             return true;
         }
         if late.is_none() {
@@ -181,7 +181,7 @@ fn cut(name: &str, bytes_max: usize) -> &str {
 /// Beats that somebody has written since it was looked `before`. A drive that cannot be read now
 /// and then says nothing: where it could not be read before, it has to be newer than what the
 /// others had then.
-fn news<'a>(
+fn changed_beats<'a>(
     before: &'a [Option<Heartbeat>],
     after: &'a [Option<Heartbeat>],
 ) -> impl Iterator<Item = &'a Heartbeat> {
@@ -242,7 +242,7 @@ fn check_uncontested(claim: &Claim, after: &[Option<Heartbeat>]) -> Result<(), O
     let came_over = claim.before.iter().zip(&claim.taken).zip(after);
     let came_over = came_over.filter(|((then, taken), _)| then.is_none() && **taken);
     let came_over = came_over.filter_map(|(_, seen)| seen.as_ref());
-    match came_over.chain(news(&claim.before, after)).find(|seen| !is_ours(seen)) {
+    match came_over.chain(changed_beats(&claim.before, after)).find(|seen| !is_ours(seen)) {
         Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
         None => Ok(()),
     }

@@ -56,15 +56,15 @@ fn a_pool_is_as_sure_as_the_oldest_look_that_is_needed() {
     assert_eq!(next(&three, 4, 10, true), Next::Stay, "more than there are");
     let two = looks(&[(5, true), (9, false), (7, true)]);
     assert_eq!(next(&two, 2, 10, true), Next::Permit(at(5)));
-    assert_eq!(next(&two, 2, 12, false), Next::Doubt(Doubt { since: at(12), is_late: false }));
+    assert_eq!(next(&two, 2, 12, false), Next::Contested(Contested { since: at(12), is_late: false }));
 }
 
 /// Whoever had taken the pool meanwhile would be seen, unless a beat of ours had come over its own.
 #[test]
 fn after_a_pause_between_two_beats_one_look_is_enough() {
     let mut one = looks(&[(5, true)]);
-    let Next::Doubt(doubt) = next(&one, 1, 20, false) else { panic!("no look is in time") };
-    one.doubt(doubt);
+    let Next::Contested(contested) = next(&one, 1, 20, false) else { panic!("no look is in time") };
+    one.contest(contested);
     assert_eq!(next(&one, 1, 21, false), Next::Stay, "its look is of before");
     one.note(DriveId(0), at(21), View::Ours);
     assert_eq!(next(&one, 1, 21, false), Next::Permit(at(21)));
@@ -74,13 +74,13 @@ fn after_a_pause_between_two_beats_one_look_is_enough() {
 fn after_a_pause_in_a_beat_the_roots_decide_once_whoever_else_beats_would_be_seen() {
     let mut one = looks(&[(5, true)]);
     one.beats_under_way.insert(DriveId(0));
-    let Next::Doubt(doubt) = next(&one, 1, 20, false) else { panic!("no look is in time") };
-    one.doubt(doubt);
+    let Next::Contested(contested) = next(&one, 1, 20, false) else { panic!("no look is in time") };
+    one.contest(contested);
     for (began, wanted) in [(21, Next::Stay), (27, Next::Stay), (28, Next::AskRoots(Some(at(28))))] {
         one.note(DriveId(0), at(began), View::Ours);
         assert_eq!(next(&one, 1, began, false), wanted, "{began}");
     }
-    one.doubt(Doubt::late(at(28)));
+    one.contest(Contested::late(at(28)));
     assert_eq!(next(&one, 1, 28, false), Next::Stay, "the beat has come just now");
 }
 
@@ -89,7 +89,7 @@ fn who_sees_only_older_beats_for_long_asks_the_roots_too() {
     let mut one = looks(&[(5, true)]);
     one.note(DriveId(0), at(7), View::Nothing);
     assert_eq!(next(&one, 1, 8, true), Next::Stay, "it may still write, its beat too");
-    one.doubt(Doubt { since: at(11), is_late: false });
+    one.contest(Contested { since: at(11), is_late: false });
     one.note(DriveId(0), at(13), View::Nothing);
     assert_eq!(next(&one, 1, 13, false), Next::Stay);
     one.note(DriveId(0), at(19), View::Nothing);

@@ -44,7 +44,7 @@ fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it
 fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
     let (one, next) = (Some(beat(5, 50, 3)), Some(beat(5, 50, 4)));
     let has_changed = |before: [&Option<Heartbeat>; 2], after: [&Option<Heartbeat>; 2]| {
-        news(&before.map(Option::clone), &after.map(Option::clone)).next().is_some()
+        changed_beats(&before.map(Option::clone), &after.map(Option::clone)).next().is_some()
     };
     assert!(!has_changed([&one, &one], [&one, &None]));
     assert!(has_changed([&one, &one], [&one, &next]));
