@@ -34,7 +34,7 @@ struct Noted {
     /// Those of them that new segments may lie on.
     homes: Vec<DriveId>,
     table: BTreeMap<SegmentId, TableEntry>,
-    reclaimable: Vec<SegmentId>,
+    reclaimable: BTreeSet<SegmentId>,
     catalog: Vec<u8>,
     generation: RootGeneration,
     /// Bytes and records written when it began.
@@ -48,11 +48,9 @@ struct Noted {
 /// nothing.
 fn kept<'a>(
     table: &'a BTreeMap<SegmentId, TableEntry>,
-    reclaimable: &'a [SegmentId],
+    reclaimable: &'a BTreeSet<SegmentId>,
 ) -> impl Iterator<Item = &'a TableEntry> + Clone {
-    // In the order of their numbers.
-    let stays = |id: &SegmentId| reclaimable.binary_search(id).is_err();
-    table.iter().filter(move |(id, _)| stays(id)).map(|(_, entry)| entry)
+    table.iter().filter(|(id, _)| !reclaimable.contains(id)).map(|(_, entry)| entry)
 }
 
 /// More than the pool can go on without.
@@ -157,7 +155,7 @@ impl<W: World> Pool<W> {
         &self,
         segments: &Segments,
         homes: &[DriveId],
-        reclaimable: &[SegmentId],
+        reclaimable: &BTreeSet<SegmentId>,
     ) -> Claim {
         let gives_back = || self.joining.get().is_some() || segments.has_room_after(reclaimable, homes);
         if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }

@@ -161,7 +161,7 @@ pub(crate) struct Pool<W: World> {
     pub gone: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,
-    /// Rung when the root or the absent drives have changed.
+    /// Notified when the root or the absent drives have changed.
     pub root_changed: Notify,
     pub orders: Orders,
     pub rebuild: Rebuild,
@@ -176,14 +176,12 @@ pub(crate) struct Pool<W: World> {
     pub limit_bytes: Cell<u64>,
     /// The sweep that is on its way.
     pub sweep: Cell<Option<Sweep>>,
-    /// Segments that hold what cannot be read.
-    pub unmovable: RefCell<BTreeSet<SegmentId>>,
     /// Held while a drive is added.
     pub adding: Mutex<()>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
-    pub empty_at_start: RefCell<Vec<SegmentId>>,
+    pub empty_at_start: RefCell<BTreeSet<SegmentId>>,
     /// The last root of which the writing has begun: it may have come to some drives, though this
     /// start does not know it.
     pub root_begun: RefCell<Root>,
@@ -203,10 +201,10 @@ pub(crate) struct Pool<W: World> {
     pub checkpointed_records: Cell<u64>,
     pub counters: Cell<Counters>,
     halted: RefCell<Option<String>>,
-    /// Rung when the pool halts.
+    /// Notified when the pool halts.
     pub halt_notify: Notify,
     released: Cell<bool>,
-    /// Rung when its tasks are to end.
+    /// Notified when its tasks are to end.
     release_notify: Notify,
 }
 
@@ -278,7 +276,6 @@ impl<W: World> Pool<W> {
             checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
             sweep: Cell::default(),
-            unmovable: RefCell::default(),
             adding: Mutex::default(),
             joining: Cell::default(),
             empty_at_start: RefCell::default(),

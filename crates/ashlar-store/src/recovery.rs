@@ -199,7 +199,7 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
     let numbers = Numbers::loaded(first.segment_numbers, &root, table.resting);
-    let mut segments = Segments::new(stripe, chunks.into_iter(), numbers);
+    let mut segments = Segments::new(stripe, first.layout.rows(), chunks.into_iter(), numbers);
     segments.load(table.entries);
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
     let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();

@@ -190,8 +190,7 @@ impl<W: World> Pool<W> {
     fn rebuild_progress(&self) -> Option<Progress> {
         let unreleased = self.unreleased();
         let segments = self.segments.borrow();
-        let damaged = segments.iter().filter(|(_, segment)| !segment.is_empty());
-        let all: u64 = damaged.map(|(_, segment)| self.bytes_to_restore(segment, &unreleased)).sum();
+        let all = segments.summary().bytes_to_restore(&unreleased);
         let bytes_left = all.saturating_sub(self.relocation.bytes_begun());
         // When all is moved, roots have to say so: until then the rebuild is not done.
         let is_done = bytes_left == 0 && unreleased.is_empty();

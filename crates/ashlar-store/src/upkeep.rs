@@ -27,7 +27,7 @@ use crate::jobs::progress::Obstacle;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
-use crate::space::segments::{Segment, Segments};
+use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
 use activity::Activity;
 pub(crate) use orders::Orders;
@@ -150,8 +150,7 @@ impl<W: World> Pool<W> {
     /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
         let segments = self.segments.borrow();
-        segments.placeable(&self.allocation_targets()) > 0
-            || !segments.reclaimable(self.lsns.floor()).is_empty()
+        segments.placeable(&self.allocation_targets()) > 0 || segments.has_reclaimable(self.lsns.floor())
     }
 
     /// Collects one segment, and notes whether that leads anywhere.
@@ -355,7 +354,7 @@ impl<W: World> Pool<W> {
             || self.orders.room_wanted.get()
             || self.orders.hosts_want_window.get()
             || self.orders.moves_want_window.get();
-        let reclaimable = if space_matters { segments.reclaimable(floor).len() as u64 } else { 0 };
+        let reclaimable = if space_matters { segments.reclaimable_count(floor) } else { 0 };
         let unpurgeable = self.unpurgeable.borrow();
         let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
             volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
@@ -418,8 +417,7 @@ impl<W: World> Pool<W> {
     /// Whether there would be more to free or collect if every batch had been published and every
     /// read had ended.
     fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
-        segments.iter().any(|(_, segment)| segment.is_empty())
-            || self.victim(segments, drives, self.lsns.next()).is_some()
+        segments.summary().has_empty() || self.victim(segments, drives, self.lsns.next()).is_some()
     }
 
     /// The segment most worth collecting, if every batch below `floor` has been published.
@@ -427,20 +425,21 @@ impl<W: World> Pool<W> {
         if self.orders.fruitless.get() >= FRUITLESS_MAX {
             return None;
         }
-        let unmovable = self.unmovable.borrow();
         let view = PlacementView { floor, ..self.view(segments, drives) };
-        let movable = segments.iter().filter(|(id, _)| !unmovable.contains(id));
-        let candidate = |(id, segment): (SegmentId, &Segment)| Candidate::of(id, segment, &view);
+        let candidate = |id: SegmentId| Candidate::of(id, segments.get(id)?, &view);
         if !segments.is_cornered(drives) {
-            return choose_victim(movable.filter_map(candidate), self.world.unix_seconds());
+            let candidates = segments.summary().one_of_each(candidate);
+            return choose_victim(candidates, self.world.unix_seconds());
         }
         // No segment can be opened but for the checkpoint that follows: pages go to the one that is
         // open, if they fit.
         let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
-        let could_go =
-            |(_, segment): &(SegmentId, &Segment)| !only_pages || segment.kind == SegmentKind::Metadata;
+        let is_of_pages =
+            |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind == SegmentKind::Metadata);
+        let could_go = |id: SegmentId| !only_pages || is_of_pages(id);
+        let sparse = |id: SegmentId| candidate(id).filter(|candidate| could_go(id) && candidate.is_sparse());
         let has_room = segments.usable_striped() >= CHECKPOINT_MIN;
-        has_room.then(|| choose_last_resort(movable.filter(could_go).filter_map(candidate))).flatten()
+        has_room.then(|| choose_last_resort(segments.summary().one_of_each(sparse))).flatten()
     }
 
     fn space_raw(&self, segments: &Segments) -> u64 {

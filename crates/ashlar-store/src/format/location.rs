@@ -14,7 +14,8 @@ pub const SLOT_BYTES: usize = 64;
 /// Bytes of the largest chunk: a slot's number has 20 bits.
 pub const CHUNK_BYTES_MAX: u64 = (SLOT_BYTES as u64) << 20;
 
-const SLOTS_PER_SECTOR: u32 = (SECTOR_BYTES / SLOT_BYTES) as u32;
+/// Slots in a sector.
+pub const SLOTS_PER_SECTOR: u32 = (SECTOR_BYTES / SLOT_BYTES) as u32;
 
 /// A segment's number. Numbers are given out in a circle, and come back only when no run of the map
 /// can still name who had them: a stale location names a segment that does not exist, never another

@@ -46,7 +46,9 @@ impl<W: World> Pool<W> {
                 segments.get(location.segment()).is_some_and(|it| !it.holds(location.sectors()))
             })
             .map(|location| format!("{location:?} is named, and no batch holds it"));
-        let wrong = miscounted.chain(outside).collect();
+        let sums = (!segments.summary_is_right())
+            .then(|| format!("{:?} is not the sum of the segments", segments.summary()));
+        let wrong = miscounted.chain(outside).chain(sums).collect();
         let mut all = Occupancy::default();
         live.into_values().for_each(|part| all += part);
         Ok(Audit { live: all, counted: segments.live(), wrong })

@@ -130,8 +130,7 @@ impl<W: World> Pool<W> {
     }
 
     fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
-        self.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
-            || self.unmovable.borrow().contains(&id)
+        segment.is_unmovable() || self.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
     }
 
     /// Segments that were there when it began, and that would be wider if they were written now.
@@ -222,7 +221,7 @@ impl<W: World> Pool<W> {
         }
         // A root may make room for more.
         let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
-        if !self.relocation.is_settled() || (waits_for_room && !segments.reclaimable(floor).is_empty()) {
+        if !self.relocation.is_settled() || (waits_for_room && segments.has_reclaimable(floor)) {
             return Some(RebalanceTask::Settle);
         }
         (widen.is_none() && column.is_none()).then_some(RebalanceTask::End)

@@ -136,7 +136,6 @@ impl<W: World> Pool<W> {
         unreleased: &[DriveId],
     ) -> Option<RebuildTask> {
         let begun = self.relocation.segment();
-        let unmovable = self.unmovable.borrow();
         let could_move = |segment: &Damaged| {
             let has_room = || segments.could_move(segment.id, segment.columns, drives);
             let is_whole = !segment.is_thin && !self.rebuild.not_whole.borrow().contains(&segment.id);
@@ -144,8 +143,9 @@ impl<W: World> Pool<W> {
         };
         // One of which something cannot be read must not keep the others waiting.
         let is_due = |segment: &Damaged| self.rebuild.postponed.borrow().contains_key(&segment.id);
+        let is_movable = |segment: &Damaged| segments.get(segment.id).is_some_and(|it| !it.is_unmovable());
         let could_be_restored =
-            |segment: &Damaged| !unmovable.contains(&segment.id) || could_move(segment) || is_due(segment);
+            |segment: &Damaged| is_movable(segment) || could_move(segment) || is_due(segment);
         let next = self.rebuild.queue.borrow_mut().next(
             unreleased,
             begun,
@@ -164,8 +164,7 @@ impl<W: World> Pool<W> {
 
     /// Whether the next root releases one of these drives.
     fn could_release(&self, segments: &Segments, unreleased: &[DriveId]) -> bool {
-        unreleased.iter().any(|drive| !segments.is_used(*drive))
-            && !segments.iter().any(|(_, segment)| segment.geometry.parity() < self.identity.level.parity())
+        unreleased.iter().any(|drive| !segments.summary().is_used(*drive)) && !segments.summary().has_thin()
     }
 
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
@@ -280,7 +279,7 @@ impl<W: World> Pool<W> {
             Relocated::NoRoom => self.postpone_rebuild(),
             Relocated::Unreadable => {
                 tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
-                self.unmovable.borrow_mut().remove(&id);
+                self.segments.borrow_mut().set_unmovable(id, false);
                 self.rebuild.not_whole.borrow_mut().insert(id);
             }
         }

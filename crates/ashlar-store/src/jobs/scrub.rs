@@ -170,8 +170,7 @@ impl<W: World> Pool<W> {
         self.scrub.passes.set(number);
         let end = self.lsns.next();
         let segments = self.segments.borrow();
-        let rows_total = segments.iter().filter(|(_, segment)| segment.is_to_be_scrubbed(end));
-        let rows_total = rows_total.map(|(_, segment)| u64::from(segment.rows)).sum();
+        let rows_total = segments.summary().scrub_rows();
         let report = ScrubReport::new(self.world.unix_seconds());
         let (begun, next) = (self.world.now(), (SegmentId(0), 0));
         let (rows_before, rows_done, told_of) = (0, 0, None);
@@ -327,7 +326,7 @@ impl<W: World> Pool<W> {
     /// What the next step looks at. `None`: everything has been looked at.
     fn next_stretch(&self, number: u64, (at, row): (SegmentId, u32), end: Lsn) -> Option<Stretch> {
         let segments = self.segments.borrow();
-        let mut left = segments.iter().filter(|(id, segment)| *id >= at && segment.is_to_be_scrubbed(end));
+        let mut left = segments.iter_from(at).filter(|(_, segment)| segment.is_to_be_scrubbed(end));
         let (id, segment) = left.next()?;
         let (floor, extents) = (self.lsns.floor(), segment.accepted_rows());
         let (first, is_settled) = (if id == at { row } else { 0 }, segment.last_lsn < floor);

@@ -169,7 +169,7 @@ impl<W: World> Pool<W> {
         let Some(quarter) = sweep.quarter else { return };
         self.segments.borrow_mut().sweep_done(quarter);
         // A number that comes back is another segment.
-        self.unmovable.borrow_mut().clear();
+        self.segments.borrow_mut().all_may_move();
         self.pages.clear();
     }
 }

@@ -277,7 +277,7 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
         identity: Identity::of(first),
         incarnation,
         array: Rc::new(Array::new(members).with_clock(clock_of(world))),
-        segments: Segments::new(stripe, chunks, Numbers::fresh(first.segment_numbers)),
+        segments: Segments::new(stripe, first.layout.rows(), chunks, Numbers::fresh(first.segment_numbers)),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         lsns: LsnTracker::new(root.next_lsn),
         catalog: Catalog::default(),

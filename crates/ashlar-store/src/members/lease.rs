@@ -91,7 +91,7 @@ pub(crate) struct Lease {
     is_ending: Cell<bool>,
     /// None is written any more.
     has_ended: Cell<bool>,
-    /// Rung when one of these two becomes true.
+    /// Notified when one of these two becomes true.
     notify: Notify,
     /// Rung after each look: it may never be certain any more that the pool is this machine's.
     looked: Notify,

@@ -282,7 +282,7 @@ impl<W: World> Pool<W> {
             }
         }
         let holds_nothing = has_never_had_a_root(&found.device).await;
-        if !holds_nothing && self.segments.borrow().is_used(member.drive) {
+        if !holds_nothing && self.segments.borrow().summary().is_used(member.drive) {
             return Err(RejoinError::Unknown(member.drive));
         }
         Ok(Held::default())
@@ -291,7 +291,7 @@ impl<W: World> Pool<W> {
     /// What could not be read without the drive may be with it.
     fn try_unreadable_again(&self) {
         self.segments.borrow_mut().try_sweep_again();
-        self.unmovable.borrow_mut().clear();
+        self.segments.borrow_mut().all_may_move();
         self.unpurgeable.borrow_mut().clear();
     }
 

@@ -8,9 +8,10 @@ use super::{Opened, Replay};
 use crate::base::ids::Lsn;
 use crate::format::header::{BatchHeader, Record, RecordKind};
 use crate::format::location::SegmentId;
-use crate::format::table::{RowExtent, SegmentKind, SegmentState};
+use crate::format::table::{RowExtent, SegmentState};
 use crate::pool::Pool;
 use crate::reader::scan::{Found, Image};
+use crate::space::segments::FoundBatches;
 
 /// What becomes of a batch that was found.
 enum Verdict {
@@ -106,7 +107,7 @@ impl<W: World> Pool<W> {
 
     fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {
         let mut segments = self.segments.borrow_mut();
-        let segment = segments.get_mut(id).expect("scanned");
+        let segment = segments.get(id).expect("scanned");
         // Pages of the maps matter only to a root that names them, and such a root would say that
         // the segment was opened: these are of a checkpoint that did not come to its end. The next
         // one may need the segment as much as that did.
@@ -114,17 +115,15 @@ impl<W: World> Pool<W> {
             return segments.reuse_window(id);
         }
         let extents = joined(accepted);
-        segment.rows = extents.last().map_or(0, |last| last.row + last.rows);
-        segment.first_lsn = replays.first().map_or(segment.first_lsn, |first| first.header.first_lsn);
-        segment.last_lsn = replays.iter().map(|replay| replay.lsn).max().unwrap_or(segment.last_lsn);
         let whole = extents.len() == 1 && extents[0].row == 0;
-        segment.accepted = if whole { Vec::new() } else { extents };
-        if replays.iter().any(Replay::is_of_pages) {
-            segment.kind = SegmentKind::Metadata;
-        }
-        if segment.state != SegmentState::Condemned {
-            segments.seal(id, self.world.unix_seconds());
-        }
+        let found = FoundBatches {
+            rows: extents.last().map_or(0, |last| last.row + last.rows),
+            first_lsn: replays.first().map_or(segment.first_lsn, |first| first.header.first_lsn),
+            last_lsn: replays.iter().map(|replay| replay.lsn).max().unwrap_or(segment.last_lsn),
+            accepted: if whole { Vec::new() } else { extents },
+            has_pages: replays.iter().any(Replay::is_of_pages),
+        };
+        segments.found(id, found, self.world.unix_seconds());
     }
 }
 

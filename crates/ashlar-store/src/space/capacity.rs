@@ -6,7 +6,6 @@ use std::time::Duration;
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
 use futures_util::future::{Either, select};
 
-use crate::format::location::SLOT_BYTES;
 use crate::pool::Pool;
 
 /// How often a write that waits for space looks again.
@@ -16,8 +15,6 @@ const ROOM_POLL: Duration = Duration::from_millis(10);
 const FULL_BELOW_MAX: Duration = Duration::from_secs(3);
 /// What is said then.
 const FULL_BELOW: &str = "the file system under a file-backed drive is full: make room there";
-
-const SLOTS_PER_ROW_AND_COLUMN: u64 = (BLOCK_BYTES / SLOT_BYTES) as u64;
 
 /// Segments that have to be left for a checkpoint: one that it may take, and one for the next
 /// start.
@@ -163,12 +160,7 @@ impl<W: World> Pool<W> {
         let reserve_released = self.catalog.borrow().reserve_released;
         let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
-        let written: u64 = segments
-            .iter()
-            .map(|(_, s)| {
-                u64::from(s.rows) * s.geometry.data() as u64 * SLOTS_PER_ROW_AND_COLUMN * SLOT_BYTES as u64
-            })
-            .sum();
+        let written = segments.summary().data_bytes();
         let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
         let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
         // Without the drives that it has lost, a pool may have no segment left for what would be
@@ -266,7 +258,7 @@ impl<W: World> Pool<W> {
         self.check_room_below()?;
         let segments = self.segments.borrow();
         let left = segments.usable_striped();
-        let gains = || left >= CHECKPOINT_MIN && !segments.reclaimable(self.lsns.floor()).is_empty();
+        let gains = || left >= CHECKPOINT_MIN && segments.has_reclaimable(self.lsns.floor());
         if left >= request.segments_min() || !segments.is_cornered(&self.allocation_targets()) || gains() {
             return Ok(());
         }

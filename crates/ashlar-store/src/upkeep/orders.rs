@@ -29,7 +29,7 @@ const QUIET_BYTES_PER_SECOND: u64 = 64 << 10;
 #[derive(Default)]
 pub(crate) struct Orders {
     pub(super) notify: Notify,
-    /// Rung when a write waits for a drive's absence to become durable.
+    /// Notified when a write waits for a drive's absence to become durable.
     pub(super) lost: Notify,
     pub(super) drive_lost: Cell<bool>,
     pub(super) hosts_want_window: Cell<bool>,
@@ -58,7 +58,7 @@ pub(crate) struct Orders {
     pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Audited>>>,
     pub(super) stop: Cell<bool>,
     pub(super) stopped: Cell<bool>,
-    /// Rung when the task has ended.
+    /// Notified when the task has ended.
     pub(super) ended: Notify,
     /// What upkeep does.
     pub(super) activity: Cell<Activity>,

@@ -205,7 +205,9 @@ impl<W: World> Pool<W> {
             // Not before there is another: a checkpoint may have less to write than what was to be
             // moved.
             self.seal_open(stream);
-            self.segments.borrow_mut().get_mut(id).expect("just opened").hot = stream == StreamId::Hot;
+            if stream == StreamId::Hot {
+                self.segments.borrow_mut().set_hot(id);
+            }
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.orders.window_used();
         }
@@ -243,10 +245,7 @@ impl<W: World> Pool<W> {
         let scratch = &mut self.batch_scratch.borrow_mut();
         let columns = build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
         open.next_row += placement.rows;
-        let mut segments = self.segments.borrow_mut();
-        let segment = segments.get_mut(open.id).expect("an open segment exists");
-        (segment.first_lsn, segment.last_lsn, segment.rows) = (first_lsn, lsn, open.next_row);
-        drop(segments);
+        self.segments.borrow_mut().appended(open.id, first_lsn, lsn, open.next_row);
         tracing::trace!(
             "{stream:?} {lsn} {} row {} rows {}: {items:?}",
             place.segment,

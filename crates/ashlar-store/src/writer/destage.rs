@@ -46,7 +46,7 @@ pub(crate) struct Destage {
     /// By temperature: cold, then hot.
     kept: [RefCell<Kept>; 2],
     running: Cell<bool>,
-    /// Rung when that has ended.
+    /// Notified when that has ended.
     ended: Notify,
 }
 

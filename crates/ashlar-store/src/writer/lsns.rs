@@ -18,7 +18,7 @@ pub struct LsnTracker {
     /// In order, as are the others: numbers are given out in order.
     not_durable: RefCell<VecDeque<Lsn>>,
     not_published: RefCell<VecDeque<Lsn>>,
-    /// Rung when every batch has been published.
+    /// Notified when every batch has been published.
     quiet: Notify,
 }
 

@@ -163,7 +163,7 @@ impl<W: World> Pool<W> {
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
                 tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
-                self.unmovable.borrow_mut().insert(victim);
+                self.segments.borrow_mut().set_unmovable(victim, true);
                 Ok(Part::Done(Collected::Unmovable))
             }
         }

@@ -83,9 +83,8 @@ pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u6
     candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
 }
 
-/// The candidate that gains most, however young it is, if that is surely more than it takes.
-pub(crate) fn choose_last_resort(candidates: impl Iterator<Item = Candidate>) -> Option<SegmentId> {
-    let sparse = candidates.filter(Candidate::is_sparse);
+/// Of [sparse](Candidate::is_sparse) candidates the one that gains most, however young it is.
+pub(crate) fn choose_last_resort(sparse: impl Iterator<Item = Candidate>) -> Option<SegmentId> {
     sparse.max_by(|a, b| a.gain().total_cmp(&b.gain())).map(|candidate| candidate.id)
 }
 

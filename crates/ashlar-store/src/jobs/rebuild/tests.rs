@@ -5,7 +5,7 @@ use ashlar_raid::Level;
 
 use super::*;
 use crate::format::table::{RowExtent, TableEntry};
-use crate::space::segments::Segment;
+use crate::space::segments::{FoundBatches, Segment};
 use crate::testing::{Drives, StillWorld, at_once, location, write_block, write_small_blocks};
 
 /// Batches in the segment in question.
@@ -80,8 +80,10 @@ fn a_segment_with_a_long_hole_is_restored() {
     let (id, rows) = pool.segments.borrow().iter().find_map(of_data).expect("they are in one");
     let rows_each = rows / BATCHES as u32;
     let lost = pool.segments.borrow().get(id).expect("it is there").geometry.columns[0].drive;
-    let ends = [0, rows - rows_each].map(|row| RowExtent { row, rows: rows_each });
-    pool.segments.borrow_mut().get_mut(id).expect("it is there").accepted = ends.to_vec();
+    let accepted = [0, rows - rows_each].map(|row| RowExtent { row, rows: rows_each }).to_vec();
+    let Segment { first_lsn, last_lsn, .. } = *pool.segments.borrow().get(id).expect("it is there");
+    let found = FoundBatches { rows, first_lsn, last_lsn, accepted, has_pages: false };
+    pool.segments.borrow_mut().found(id, found, 0);
     pool.array.give_up(lost, DeviceError::Gone);
     at_once(pool.checkpoint(false)).expect("one may be lost");
     rebuild(&pool, |_| true);
@@ -95,7 +97,7 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
     // Stripes are as wide as the pool: what is lost is collected, not moved.
     let pool = degraded(Level::RAID5, 4);
     let Some(RebuildTask::Collect(first)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    pool.unmovable.borrow_mut().insert(first);
+    pool.segments.borrow_mut().set_unmovable(first, true);
     assert!(matches!(next(&pool), Some(RebuildTask::Collect(other)) if other != first), "{:?}", next(&pool));
     rebuild(&pool, |_| true);
     assert_only_lacks(&pool, first);

@@ -18,7 +18,7 @@ impl Pages for AtHand {
 
 fn ledger() -> (Ledger, Rc<RefCell<Segments>>) {
     let mut segments =
-        Segments::new(Stripe { data: 1, parity: 0 }, [(DriveId(0), 4)].into_iter(), Numbers::fresh(16));
+        Segments::new(Stripe { data: 1, parity: 0 }, 64, [(DriveId(0), 4)].into_iter(), Numbers::fresh(16));
     segments.form_window(Shape::Striped, 2, &[DriveId(0)], crate::base::ids::Lsn(64));
     let segments = Rc::new(RefCell::new(segments));
     (Ledger::new(segments.clone()), segments)

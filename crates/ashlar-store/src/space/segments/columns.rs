@@ -8,7 +8,7 @@ use std::rc::{Rc, Weak};
 use ashlar_block::DriveId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::{Segment, Segments, Stripe};
+use super::{FreeChunks, Segment, Segments, Stripe};
 use crate::format::location::SegmentId;
 use crate::format::table::TableEntry;
 
@@ -44,10 +44,9 @@ impl Segments {
         for column in table.iter().flat_map(|entry| &entry.geometry.columns) {
             taken.entry(column.drive).or_default().push(column.chunk);
         }
-        for (drive, mut chunks) in taken {
-            chunks.sort_unstable();
+        for (drive, chunks) in taken {
             if let Some(free) = self.free_chunks.get_mut(&drive) {
-                free.retain(|chunk| chunks.binary_search(chunk).is_err());
+                chunks.into_iter().for_each(|chunk| free.take(chunk));
             }
         }
     }
@@ -55,9 +54,9 @@ impl Segments {
     /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest
     /// first.
     fn drives_beside(&self, id: SegmentId, drives: &[DriveId]) -> Vec<DriveId> {
-        let geometry = &self.entries[&id].geometry;
+        let geometry = &self.entries[id].geometry;
         let own: BTreeSet<DriveId> = geometry.columns.iter().map(|column| column.drive).collect();
-        let free = |drive: &DriveId| self.free_chunks.get(drive).map_or(0, Vec::len);
+        let free = |drive: &DriveId| self.free_chunks.get(drive).map_or(0, FreeChunks::count);
         let mut beside: Vec<DriveId> =
             drives.iter().copied().filter(|drive| !own.contains(drive) && free(drive) > 0).collect();
         beside.sort_by_key(|drive| (Reverse(free(drive)), *drive));
@@ -72,7 +71,7 @@ impl Segments {
     /// Free chunks of the drive that has most.
     pub fn most_free(&self, drives: &[DriveId]) -> u64 {
         let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive));
-        free.map(|chunks| chunks.len() as u64).max().unwrap_or(0)
+        free.map(|chunks| u64::from(chunks.count())).max().unwrap_or(0)
     }
 
     /// Takes a chunk for each of the columns, on drives that the segment does not lie on. They are
@@ -89,7 +88,8 @@ impl Segments {
             return None;
         }
         let place = |(column, drive): (&usize, DriveId)| {
-            let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("seen to be free");
+            let chunk =
+                self.free_chunks.get_mut(&drive).and_then(FreeChunks::take_lowest).expect("seen to be free");
             NewPlace { column: *column, chunk: ChunkAddr { drive, chunk } }
         };
         Some(columns.iter().zip(beside).map(place).collect())
@@ -103,17 +103,18 @@ impl Segments {
         to: DriveId,
         held: impl Fn(SegmentId, &Segment, usize) -> bool,
     ) -> u64 {
-        let mut adopted = BTreeSet::new();
-        for (id, segment) in &mut self.entries {
+        let column_held = |(id, segment): (SegmentId, &Segment)| {
             let column = segment.geometry.columns.iter().position(|column| column.drive == from);
-            let Some(column) = column.filter(|column| held(*id, segment, *column)) else { continue };
-            let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
-            columns[column].drive = to;
-            adopted.insert(columns[column].chunk);
-            segment.geometry = Rc::new(Geometry::new(columns, parity));
+            column.filter(|column| held(id, segment, *column)).map(|column| (id, column))
+        };
+        let adopted: Vec<(SegmentId, usize)> = self.iter().filter_map(column_held).collect();
+        for (id, column) in &adopted {
+            let geometry = &self.entries[*id].geometry;
+            let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
+            columns[*column].drive = to;
+            self.free_chunks.get_mut(&to).expect("it is part of the pool").take(columns[*column].chunk);
+            self.change(*id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
         }
-        let free = self.free_chunks.get_mut(&to).expect("it is part of the pool");
-        free.retain(|chunk| !adopted.contains(chunk));
         adopted.len() as u64
     }
 
@@ -121,7 +122,7 @@ impl Segments {
     pub fn give_back(&mut self, chunks: impl IntoIterator<Item = ChunkAddr>) {
         for ChunkAddr { drive, chunk } in chunks {
             if let Some(free) = self.free_chunks.get_mut(&drive) {
-                free.push(chunk);
+                free.give_back(chunk);
             }
         }
     }
@@ -129,16 +130,16 @@ impl Segments {
     /// The columns lie elsewhere from now on, where all their rows have been written. Where they
     /// were is free once a root says so: see [`Self::take_retired`] and [`Self::release`].
     pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace]) {
-        let segment = self.entries.get_mut(&id).expect("a segment that is pinned is not freed");
-        let (mut columns, parity) = (segment.geometry.columns.clone(), segment.geometry.parity());
-        let was = Rc::downgrade(&segment.geometry);
+        let geometry = &self.get(id).expect("a segment that is pinned is not freed").geometry;
+        let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
+        let was = Rc::downgrade(geometry);
         for place in places {
             let chunk = std::mem::replace(&mut columns[place.column], place.chunk);
             self.retired.push(Retired { chunk, was: was.clone() });
         }
         let drives: BTreeSet<DriveId> = columns.iter().map(|column| column.drive).collect();
         assert_eq!(drives.len(), columns.len(), "{id} has two columns on one drive: {columns:?}");
-        segment.geometry = Rc::new(Geometry::new(columns, parity));
+        self.change(id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
     }
 
     /// Chunks that columns have left since the last call. The root before names them still.
@@ -158,19 +159,12 @@ impl Segments {
 
     /// The drive, on which no segment lies, is no part of the pool any more.
     pub fn remove_drive(&mut self, drive: DriveId, stripe: Stripe) {
-        assert!(!self.is_used(drive), "{drive} is let go of while segments lie on it");
+        assert!(!self.summary.is_used(drive), "{drive} is let go of while segments lie on it");
         self.chunks_total.remove(&drive);
         self.free_chunks.remove(&drive);
         // Chunks that somebody still reads are not those of another drive that has the number
         // later.
         self.retired.retain(|retired| retired.chunk.drive != drive);
         self.stripe = stripe;
-    }
-
-    /// Whether any segment has a column on the drive.
-    pub fn is_used(&self, drive: DriveId) -> bool {
-        self.entries
-            .values()
-            .any(|segment| segment.geometry.columns.iter().any(|column| column.drive == drive))
     }
 }

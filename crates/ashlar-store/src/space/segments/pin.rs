@@ -17,7 +17,7 @@ pub struct Pin {
 impl Drop for Pin {
     fn drop(&mut self) {
         let mut segments = self.segments.borrow_mut();
-        let Some(segment) = segments.entries.get_mut(&self.id) else { return };
+        let Some(segment) = segments.entries.get_mut(self.id) else { return };
         segment.pins -= 1;
         if segment.pins == 0 && segment.is_empty() {
             segments.emptied.notify_one();
@@ -28,7 +28,7 @@ impl Drop for Pin {
 /// Pins a segment for as long as the result lives. `None` if it does not exist.
 pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
     let mut all = segments.borrow_mut();
-    let segment = all.entries.get_mut(&id)?;
+    let segment = all.entries.get_mut(id)?;
     segment.pins += 1;
     let geometry = segment.geometry.clone();
     Some((Pin { segments: segments.clone(), id }, geometry))

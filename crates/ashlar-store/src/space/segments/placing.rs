@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ashlar_block::{DriveId, XorShift};
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::{Segments, Shape};
+use super::{FreeChunks, Segments, Shape};
 use crate::format::location::SegmentId;
 
 /// How full a drive is.
@@ -41,9 +41,9 @@ impl Segments {
     /// hosts may not write any more, with as much as they allow.
     pub(super) fn room(&self, shape: Shape, drives: &[DriveId]) -> Option<Room> {
         let parity = self.parity_on(drives.len());
-        let mut roomy: Vec<(usize, DriveId)> = drives
+        let mut roomy: Vec<(u32, DriveId)> = drives
             .iter()
-            .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.len(), *drive)))
+            .filter_map(|drive| self.free_chunks.get(drive).map(|free| (free.count(), *drive)))
             .filter(|(free, _)| *free > 0)
             .collect();
         let ordinal = self.numbers.ordinal();
@@ -63,8 +63,8 @@ impl Segments {
     pub fn width_now(&self, drives: &[DriveId]) -> usize {
         let reserved = self.usable[Shape::Striped as usize].iter();
         let reserved: BTreeSet<DriveId> =
-            reserved.flat_map(|id| &self.entries[id].geometry.columns).map(|column| column.drive).collect();
-        let is_free = |drive: &DriveId| self.free_chunks.get(drive).is_some_and(|chunks| !chunks.is_empty());
+            reserved.flat_map(|id| &self.entries[*id].geometry.columns).map(|column| column.drive).collect();
+        let is_free = |drive: &DriveId| self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0);
         let roomy = drives.iter().filter(|drive| reserved.contains(drive) || is_free(drive)).count();
         roomy.min(self.stripe.columns(Shape::Striped))
     }
@@ -73,9 +73,9 @@ impl Segments {
     pub fn loads(&self, drives: &[DriveId]) -> Loads {
         let retired = |drive: DriveId| self.retired.iter().filter(move |it| it.chunk.drive == drive).count();
         let load = |drive: &DriveId| {
-            let free = self.free_chunks.get(drive)?.len() + retired(*drive);
+            let free = self.free_chunks.get(drive)?.count() + retired(*drive) as u32;
             let total = *self.chunks_total.get(drive)?;
-            Some((*drive, Load { used: total - free as u32, total }))
+            Some((*drive, Load { used: total - free, total }))
         };
         drives.iter().filter_map(load).collect()
     }
@@ -88,7 +88,11 @@ impl Segments {
         let columns = drives
             .into_iter()
             .map(|drive| {
-                let chunk = self.free_chunks.get_mut(&drive).and_then(Vec::pop).expect("chosen for its room");
+                let chunk = self
+                    .free_chunks
+                    .get_mut(&drive)
+                    .and_then(FreeChunks::take_lowest)
+                    .expect("chosen for its room");
                 ChunkAddr { drive, chunk }
             })
             .collect();
@@ -104,7 +108,7 @@ impl Segments {
     /// Striped segments that would not be in use if only `drives` were there: reserved ones, and
     /// those that there would be room for, what is reserved beside other drives given back.
     pub fn free_on(&self, drives: &[DriveId]) -> u64 {
-        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[id].geometry);
+        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
         let (within, beyond): (Vec<_>, Vec<_>) = reserved.partition(|geometry| geometry.lies_on(drives));
         let columns = beyond.into_iter().flat_map(|geometry| &geometry.columns);
         let given_back: Vec<DriveId> = columns.map(|column| column.drive).collect();
@@ -119,20 +123,20 @@ impl Segments {
         }
         let free = drives.iter().filter_map(|drive| {
             let back = given_back.iter().filter(|other| *other == drive).count();
-            Some((self.free_chunks.get(drive)?.len() + back) as u64)
+            Some(u64::from(self.free_chunks.get(drive)?.count()) + back as u64)
         });
         placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
     }
 
     /// Whether a segment, however narrow, will have room on `drives` once these are free.
-    pub fn has_room_after(&self, freed: &[SegmentId], drives: &[DriveId]) -> bool {
+    pub fn has_room_after(&self, freed: &BTreeSet<SegmentId>, drives: &[DriveId]) -> bool {
         let freed: BTreeSet<DriveId> = freed
             .iter()
-            .flat_map(|id| &self.entries[id].geometry.columns)
+            .flat_map(|id| &self.entries[*id].geometry.columns)
             .map(|column| column.drive)
             .collect();
         let is_roomy = |drive: &&DriveId| {
-            freed.contains(drive) || self.free_chunks.get(drive).is_some_and(|chunks| !chunks.is_empty())
+            freed.contains(drive) || self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0)
         };
         !self.numbers.are_gone() && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
     }

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use ashlar_raid::ChunkAddr;
+use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::placing::placeable;
 use super::*;
@@ -11,6 +11,7 @@ const DRIVES: [DriveId; 5] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3), Dr
 fn segments() -> Segments {
     Segments::new(
         Stripe { data: 4, parity: 1 },
+        64,
         DRIVES.into_iter().map(|drive| (drive, 10)),
         Numbers::fresh(1 << 10),
     )
@@ -50,7 +51,7 @@ fn what_a_drive_holds_is_mirrored_on_all_others() {
     let drives: Vec<DriveId> = (0..4).map(DriveId).collect();
     let stripe = Stripe { data: 1, parity: 1 };
     let mut segments =
-        Segments::new(stripe, drives.iter().map(|drive| (*drive, 100)), Numbers::fresh(1 << 10));
+        Segments::new(stripe, 64, drives.iter().map(|drive| (*drive, 100)), Numbers::fresh(1 << 10));
     segments.form_window(Shape::Striped, 100, &drives, Lsn(64));
     let mut pairs = BTreeMap::new();
     for (_, segment) in segments.iter() {
@@ -88,7 +89,7 @@ fn a_segment_is_reclaimable_only_when_nothing_needs_it() {
     let id = open(&mut segments.borrow_mut(), Claim::Last).expect("one was formed");
     let location = Location::new(id, 0, 64, 100, Codec::Lz4);
     let reclaimable = |floor| segments.borrow().reclaimable(Lsn(floor)).contains(&id);
-    segments.borrow_mut().get_mut(id).expect("open").last_lsn = Lsn(128);
+    segments.borrow_mut().appended(id, Lsn(64), Lsn(128), 1);
     assert!(!reclaimable(1000), "it is open");
     segments.borrow_mut().seal(id, 1);
     segments.borrow_mut().credit(location);
@@ -138,13 +139,13 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
     let drive = DriveId(0);
     let numbers = Numbers::fresh(1 << 22);
     let mut segments =
-        Segments::new(Stripe { data: 1, parity: 0 }, [(drive, COUNT + 2)].into_iter(), numbers);
+        Segments::new(Stripe { data: 1, parity: 0 }, 64, [(drive, COUNT + 2)].into_iter(), numbers);
     let entry = |chunk: u32| {
         let geometry = Geometry::new(Box::new([ChunkAddr { drive, chunk }]), 0);
         Segment::reserved(geometry, SegmentKind::Data, Lsn(64)).table_entry(SegmentId(chunk))
     };
     segments.load((1..=COUNT).map(entry).collect());
-    assert_eq!(segments.free_chunks[&drive], [COUNT + 1, 0]);
+    assert_eq!(segments.most_free(&[drive]), 2);
     assert_eq!(segments.iter().count(), COUNT as usize);
 }
 
@@ -154,7 +155,7 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
 fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_number() {
     let (drives, stripe) = ([0, 1, 2].map(DriveId), Stripe { data: 1, parity: 1 });
     let mut segments =
-        Segments::new(stripe, drives.map(|drive| (drive, 10)).into_iter(), Numbers::fresh(1 << 10));
+        Segments::new(stripe, 64, drives.map(|drive| (drive, 10)).into_iter(), Numbers::fresh(1 << 10));
     segments.form_window(Shape::Striped, 1, &drives, Lsn(64));
     let (id, reader) =
         segments.iter().map(|(id, segment)| (id, segment.geometry.clone())).next().expect("one");

@@ -55,13 +55,13 @@ pub(crate) struct CommitQueue {
     pub(super) in_flight: Cell<usize>,
     /// Bytes of fragments that wait or are in flight.
     pub(super) pending_bytes: Cell<usize>,
-    /// Rung when there is something to submit, or a batch is done.
+    /// Notified when there is something to submit, or a batch is done.
     pub(super) notify: Notify,
-    /// Rung when there are fewer bytes pending.
+    /// Notified when there are fewer bytes pending.
     pub(super) drained: Notify,
     pub(super) stopping: Cell<bool>,
     pub(super) stopped: Cell<bool>,
-    /// Rung when the tasks are ending.
+    /// Notified when the tasks are ending.
     pub(super) ended: Notify,
 }
 

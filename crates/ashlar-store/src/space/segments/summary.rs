@@ -1,0 +1,252 @@
+//! What all segments are together, kept as each of them changes: nobody who asks walks a million.
+//!
+//! Owns sums and orders that follow from the segments, and nothing else: [`Summary::of`] makes the
+//! same from them, which an audit compares.
+//!
+//! 1. What a segment adds is a function of that segment alone ([`Standing`] and its fields).
+//! 2. It is taken off before the segment changes, and added again after.
+
+use std::collections::BTreeSet;
+
+use ashlar_block::{DriveId, SECTOR_BYTES};
+
+use super::{Segment, SegmentState};
+use crate::base::ids::Lsn;
+use crate::format::location::{SLOTS_PER_SECTOR, SegmentId};
+use crate::format::table::{Occupancy, SegmentKind};
+
+/// Classes of occupancy: segments of one class differ by less than this part in how much lives.
+const CLASSES: u64 = 64;
+
+/// Segments of one class that a search looks at: the oldest. All others of it are as full, and
+/// younger.
+const CANDIDATES_MAX: usize = 16;
+
+/// Where a segment stands in the orders. It changes far more seldom than what lives in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Standing {
+    lives: bool,
+    /// Which class of occupancy, if it may be collected.
+    class: Option<u8>,
+}
+
+impl Segment {
+    /// Its standing, in a pool whose segments have so many rows.
+    pub(super) fn standing(&self, segment_rows: u32) -> Standing {
+        let lives = self.live != Occupancy::default();
+        let may_be_collected = lives && self.state == SegmentState::Sealed && !self.is_unmovable;
+        let slots = u64::from(segment_rows) * self.geometry.data() as u64 * u64::from(SLOTS_PER_SECTOR);
+        let class = may_be_collected.then(|| (self.live.slots * CLASSES / slots).min(CLASSES - 1) as u8);
+        Standing { lives, class }
+    }
+}
+
+/// What lies on one drive.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct OnDrive {
+    columns: u32,
+    /// Rows of those of segments in which something lives, or may be written.
+    rows: u64,
+}
+
+/// Segments that may be collected, by how much lives, each with the time of its sealing.
+type ByOccupancy = [BTreeSet<(u64, SegmentId)>; CLASSES as usize];
+
+/// Sums and orders of all segments.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Summary {
+    segment_rows: u32,
+    /// Parity columns of the pool's level.
+    parity: usize,
+    /// Sectors of data columns that have been written.
+    data_sectors: u64,
+    /// Rows of segments that a scrub has to look at.
+    scrub_rows: u64,
+    /// Segments with fewer parity columns than the level's.
+    thin: u64,
+    /// Sectors that they lack, where something lives.
+    lacking_sectors: u64,
+    /// By number of the drive.
+    drives: Vec<OnDrive>,
+    /// Nothing that counts names these; by their newest batch.
+    empty: BTreeSet<(Lsn, SegmentId)>,
+    pages: ByOccupancy,
+    others: ByOccupancy,
+    unmovable: BTreeSet<SegmentId>,
+}
+
+impl Summary {
+    /// That of no segments.
+    pub fn new(segment_rows: u32, parity: usize) -> Self {
+        Summary {
+            segment_rows,
+            parity,
+            data_sectors: 0,
+            scrub_rows: 0,
+            thin: 0,
+            lacking_sectors: 0,
+            drives: Vec::new(),
+            empty: BTreeSet::new(),
+            pages: std::array::from_fn(|_| BTreeSet::new()),
+            others: std::array::from_fn(|_| BTreeSet::new()),
+            unmovable: BTreeSet::new(),
+        }
+    }
+
+    /// That of these segments, in a pool like this one's.
+    pub fn of<'a>(&self, segments: impl Iterator<Item = (SegmentId, &'a Segment)>) -> Self {
+        let mut summary = Summary::new(self.segment_rows, self.parity);
+        summary.drives.resize(self.drives.len(), OnDrive::default());
+        segments.for_each(|(id, segment)| summary.add(id, segment));
+        summary
+    }
+
+    /// Adds a segment as it is.
+    pub(super) fn add(&mut self, id: SegmentId, segment: &Segment) {
+        self.count(id, segment, segment.standing(self.segment_rows), Sign::Plus);
+    }
+
+    /// Takes it off as it is.
+    pub(super) fn remove(&mut self, id: SegmentId, segment: &Segment) {
+        self.count(id, segment, segment.standing(self.segment_rows), Sign::Minus);
+    }
+
+    /// What lives in a segment has changed, and nothing else.
+    pub(super) fn live_changed(&mut self, id: SegmentId, segment: &Segment, before: Standing) {
+        let now = segment.standing(self.segment_rows);
+        if now != before {
+            self.count(id, segment, before, Sign::Minus);
+            self.count(id, segment, now, Sign::Plus);
+        }
+    }
+
+    fn count(&mut self, id: SegmentId, segment: &Segment, standing: Standing, sign: Sign) {
+        let (rows, geometry) = (u64::from(segment.rows), &segment.geometry);
+        let is_written = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned);
+        let is_empty = is_written && !standing.lives;
+        sign.count(&mut self.data_sectors, rows * geometry.data() as u64);
+        if standing.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
+            sign.count(&mut self.scrub_rows, rows);
+        }
+        let rows_needed = if is_empty { 0 } else { rows };
+        let lacking = self.parity.saturating_sub(geometry.parity()) as u64;
+        sign.count(&mut self.thin, u64::from(lacking > 0));
+        sign.count(&mut self.lacking_sectors, rows_needed * lacking);
+        for column in &geometry.columns {
+            let drive = self.drive(column.drive);
+            sign.count(&mut drive.rows, rows_needed);
+            drive.columns = sign.of(drive.columns, 1);
+        }
+        if is_empty {
+            sign.place(&mut self.empty, (segment.last_lsn, id));
+        }
+        if let Some(class) = standing.class {
+            let kind = if segment.kind == SegmentKind::Metadata { &mut self.pages } else { &mut self.others };
+            sign.place(&mut kind[usize::from(class)], (segment.sealed_at, id));
+        }
+        if segment.is_unmovable {
+            sign.place(&mut self.unmovable, id);
+        }
+    }
+
+    fn drive(&mut self, drive: DriveId) -> &mut OnDrive {
+        let number = usize::from(drive.0);
+        if self.drives.len() <= number {
+            self.drives.resize(number + 1, OnDrive::default());
+        }
+        &mut self.drives[number]
+    }
+
+    fn on(&self, drive: DriveId) -> OnDrive {
+        self.drives.get(usize::from(drive.0)).copied().unwrap_or_default()
+    }
+
+    /// Rows of every segment.
+    pub(super) fn segment_rows(&self) -> u32 {
+        self.segment_rows
+    }
+
+    // --- questions -------------------------------------------------------------------------------
+
+    /// Bytes of data columns that have been written.
+    pub fn data_bytes(&self) -> u64 {
+        self.data_sectors * SECTOR_BYTES as u64
+    }
+
+    /// Rows that a scrub has to look at.
+    pub fn scrub_rows(&self) -> u64 {
+        self.scrub_rows
+    }
+
+    /// Whether any segment has a column on the drive.
+    pub fn is_used(&self, drive: DriveId) -> bool {
+        self.on(drive).columns > 0
+    }
+
+    /// Whether any segment has fewer parity columns than the level's.
+    pub fn has_thin(&self) -> bool {
+        self.thin > 0
+    }
+
+    /// Bytes of columns on `drives` and of parity that is lacking, of segments that are needed.
+    pub fn bytes_to_restore(&self, drives: &[DriveId]) -> u64 {
+        let on_drives: u64 = drives.iter().map(|drive| self.on(*drive).rows).sum();
+        (on_drives + self.lacking_sectors) * SECTOR_BYTES as u64
+    }
+
+    /// Segments that nothing names, whose batches are all below `floor`.
+    pub fn empty_below(&self, floor: Lsn) -> impl Iterator<Item = SegmentId> {
+        self.empty.range(..(floor, SegmentId(0))).map(|(_, id)| *id)
+    }
+
+    /// Whether there is a segment that nothing names.
+    pub fn has_empty(&self) -> bool {
+        !self.empty.is_empty()
+    }
+
+    /// Segments that hold what cannot be read.
+    pub fn unmovable(&self) -> impl Iterator<Item = SegmentId> {
+        self.unmovable.iter().copied()
+    }
+
+    /// Of segments of which about as much lives, the first that `choose` takes of the oldest: so
+    /// many choices whatever the number of segments.
+    pub fn one_of_each<C>(&self, choose: impl Fn(SegmentId) -> Option<C>) -> impl Iterator<Item = C> {
+        let classes = self.pages.iter().chain(&self.others);
+        classes.filter_map(move |class| class.iter().take(CANDIDATES_MAX).find_map(|(_, id)| choose(*id)))
+    }
+}
+
+/// Whether something comes or goes.
+#[derive(Clone, Copy)]
+enum Sign {
+    Plus,
+    Minus,
+}
+
+impl Sign {
+    fn count(self, sum: &mut u64, part: u64) {
+        *sum = match self {
+            Sign::Plus => *sum + part,
+            Sign::Minus => sum.checked_sub(part).expect("what goes has come"),
+        };
+    }
+
+    fn of(self, sum: u32, part: u32) -> u32 {
+        match self {
+            Sign::Plus => sum + part,
+            Sign::Minus => sum.checked_sub(part).expect("what goes has come"),
+        }
+    }
+
+    fn place<T: Ord>(self, set: &mut BTreeSet<T>, it: T) {
+        let is_new = match self {
+            Sign::Plus => set.insert(it),
+            Sign::Minus => set.remove(&it),
+        };
+        assert!(is_new, "each comes once and goes once");
+    }
+}
+
+#[cfg(test)]
+mod tests;
