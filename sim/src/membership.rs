@@ -1,6 +1,6 @@
 //! Drives that come, go and come back while hosts are at work.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -21,11 +21,42 @@ pub struct Members {
     spare: RefCell<Option<(usize, SimDrive)>>,
     /// Those that are there, by their platters.
     there: RefCell<BTreeMap<usize, SimDrive>>,
+    /// A drive was named by a root that drives which hang have kept from being durable. Until it
+    /// is, no other one can come.
+    is_unsettled: Cell<bool>,
 }
 
 impl Members {
     pub fn new(numbers: Numbers, spare: Option<(usize, SimDrive)>, there: BTreeMap<usize, SimDrive>) -> Self {
-        Members { numbers, spare: RefCell::new(spare), there: RefCell::new(there) }
+        let (spare, there) = (RefCell::new(spare), RefCell::new(there));
+        Members { numbers, spare, there, is_unsettled: Cell::new(false) }
+    }
+
+    /// Whether a drive may be refused for that.
+    fn may_be_refused(&self, error: &AddError) -> bool {
+        match error {
+            AddError::Unsettled { error, .. } => {
+                self.is_unsettled.set(true);
+                may_fail(error)
+            }
+            AddError::Joining(_) => self.is_unsettled.get(),
+            AddError::Pool(error) => may_fail(error),
+            _ => false,
+        }
+    }
+
+    /// Whether a drive may have to stay away for that.
+    fn may_stay_away(&self, error: &RejoinError) -> bool {
+        match error {
+            // It fails or hangs still; or it was renamed, and the power was cut before the pool
+            // knew.
+            RejoinError::Add(AddError::Drive(_))
+            | RejoinError::Another(_)
+            | RejoinError::NoAnswer(_)
+            | RejoinError::Unknown(_) => true,
+            RejoinError::Add(error) => self.may_be_refused(error),
+            _ => false,
+        }
     }
 
     /// The next drive that comes to the pool is on this platter.
@@ -121,7 +152,7 @@ impl Run {
             Ok(_) => self.known.count(|outcome| outcome.drives_added += 1),
             Err(AddError::Drive(DeviceError::NoSpace { .. })) if self.plan.sparse => {}
             Err(AddError::NoAnswer) => {}
-            Err(AddError::Pool(error) | AddError::Unsettled { error, .. }) if may_fail(&error) => {}
+            Err(error) if self.members.may_be_refused(&error) => {}
             Err(error) => return Err(format!("adding a drive: {error}")),
         }
         Ok(())
@@ -158,22 +189,9 @@ impl Run {
                 outcome.drives_returned += 1;
                 outcome.columns_kept += returned.columns_kept;
             }),
-            Err(error) if may_stay_away(&error) => {}
+            Err(error) if self.members.may_stay_away(&error) => {}
             Err(error) => return Err(format!("{drive} comes back: {error}")),
         }
         Ok(())
-    }
-}
-
-/// Whether a drive may have to stay away for that.
-fn may_stay_away(error: &RejoinError) -> bool {
-    match error {
-        // It fails or hangs still; or it was renamed, and the power was cut before the pool knew.
-        RejoinError::Add(AddError::Drive(_))
-        | RejoinError::Another(_)
-        | RejoinError::NoAnswer(_)
-        | RejoinError::Unknown(_) => true,
-        RejoinError::Add(AddError::Pool(error) | AddError::Unsettled { error, .. }) => may_fail(error),
-        _ => false,
     }
 }
