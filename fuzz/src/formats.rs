@@ -6,20 +6,18 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
-use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
-use ashlar_store::format::Catalog;
-use ashlar_store::format::codec::crc32c;
-use ashlar_store::format::header::{
-    BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind,
-};
-use ashlar_store::format::heartbeat::Heartbeat;
-use ashlar_store::format::location::{Codec, Location, Pointer, SegmentId};
-use ashlar_store::format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
-use ashlar_store::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
-use ashlar_store::format::superblock::{Secret, Superblock, SuperblockError};
-use ashlar_store::format::table::{
+use ashlar_format::catalog::Catalog;
+use ashlar_format::codec::crc32c;
+use ashlar_format::header::{BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind};
+use ashlar_format::heartbeat::Heartbeat;
+use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
+use ashlar_format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
+use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
+use ashlar_format::superblock::{Secret, Superblock, SuperblockError};
+use ashlar_format::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
+use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::{
     Family, Incarnation, Key, Layer, Lsn, RootGeneration, ScrubProgress, Settings, Usage, VolumeEntry,
     VolumeState,

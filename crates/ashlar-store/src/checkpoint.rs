@@ -3,6 +3,7 @@
 //! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
 //! events".
 
+pub(crate) mod catalog_pages;
 mod maps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use ashlar_block::{
     AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, counted_are,
 };
+use ashlar_format::codec::crc32c;
+use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use ashlar_format::location::SegmentId;
+use ashlar_format::root::{MemberRecord, MemberState, Root, TableRoot};
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::{SegmentKind, Table, TableEntry, encode_table};
 use futures_util::future::join_all;
 
-use crate::base::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
-use crate::format::codec::crc32c;
-use crate::format::location::SegmentId;
-use crate::format::root::{MemberRecord, MemberState, Root, TableRoot};
-use crate::format::superblock::Superblock;
-use crate::format::table::{SegmentKind, Table, TableEntry, encode_table};
 use crate::map::shard::Shard;
 use crate::members::add::Joining;
 use crate::members::{Loss, losses};
@@ -267,7 +268,7 @@ impl<W: World> Pool<W> {
         if before.incarnation() != self.incarnation {
             line.insert(0, (self.incarnation, generation));
         }
-        line.truncate(crate::format::root::LINE_MAX);
+        line.truncate(ashlar_format::root::LINE_MAX);
         line
     }
 

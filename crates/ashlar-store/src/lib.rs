@@ -5,9 +5,7 @@
 //! whole. It knows no sockets and no NVMe, and of volumes only what the map needs.
 
 mod base;
-mod catalog;
 mod checkpoint;
-pub mod format;
 mod jobs;
 mod lookup;
 mod map;
@@ -26,13 +24,16 @@ mod writer;
 pub use members::rejoin::{RejoinError, Rejoined};
 pub use writer::compress::codec;
 
+pub use ashlar_format as format;
+pub use ashlar_format::catalog::Usage;
+pub use ashlar_format::catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
+pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
+pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;
-pub use base::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 pub use base::options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
-pub use catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use jobs::audit::Audit;
 pub use jobs::progress::{Obstacle, Progress};
-pub use jobs::scrub::{Findings, ScrubProgress, ScrubReport, ScrubState};
+pub use jobs::scrub::{ScrubReport, ScrubState};
 pub use members::add::AddError;
 pub use members::create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
 pub use members::lease::beating_on;
@@ -42,7 +43,6 @@ pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
 pub use pool::Counters;
 pub use recovery::{OpenError, Opened};
 pub use space::capacity::Space;
-pub use space::ledger::Usage;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use upkeep::activity::Activity;

@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{Cause, IoError, Lba, World};
+use ashlar_format::ids::{Family, GroupKey, Key, Layer, ShardId};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{PageEntry, Value};
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
-use crate::base::ids::{Family, GroupKey, Key, Layer, ShardId};
-use crate::format::location::Pointer;
-use crate::format::page::{PageEntry, Value};
 use crate::map::cache::PageCache;
 use crate::map::shard::{Look, Pages};
 use crate::pool::Pool;

@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, within};
+use ashlar_format::codec::{Malformed, crc32c};
+use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::{Table, decode_table};
 use ashlar_raid::Geometry;
 use futures_util::future::join_all;
 
-use crate::format::codec::{Malformed, crc32c};
-use crate::format::root::{MemberRecord, MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
-use crate::format::superblock::Superblock;
-use crate::format::table::{Table, decode_table};
 use crate::members::create::FIRST_ROOT;
 use crate::recovery::OpenError;
 

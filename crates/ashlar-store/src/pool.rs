@@ -6,17 +6,18 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{Cause, DriveId, DriveUuid, IoError, Nanos, PoolUuid, VolumeId, World, wait_for};
+use ashlar_format::catalog::Catalog;
+use ashlar_format::ids::{Incarnation, Lsn, ShardId};
+use ashlar_format::location::{Pointer, SegmentId};
+use ashlar_format::root::{LINE_MAX, MemberState, Root};
+use ashlar_format::superblock::{Secret, Superblock};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
 use tokio::sync::{Mutex, Notify};
 
-use crate::base::ids::{Incarnation, Lsn, ShardId};
 use crate::base::options::Options;
 use crate::base::recycle::Recycler;
-use crate::catalog::{Catalog, CatalogPages};
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::root::{LINE_MAX, MemberState, Root};
-use crate::format::superblock::{Secret, Superblock};
+use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::jobs::purge::Purge;
 use crate::jobs::rebalance::Rebalance;
 use crate::jobs::rebuild::Rebuild;

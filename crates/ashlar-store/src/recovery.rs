@@ -11,16 +11,16 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, DriveId, IoError, World};
+use ashlar_format::catalog::Catalog;
+use ashlar_format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
+use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use ashlar_format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
+use ashlar_format::root::Root;
+use ashlar_format::table::{SegmentState, Table};
 use ashlar_raid::{Array, Geometry, Member};
 use futures_util::future::{Either, join_all, select};
 
-use crate::base::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::base::options::{Options, REPLAY_RECORD_BYTES};
-use crate::catalog::Catalog;
-use crate::format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
-use crate::format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
-use crate::format::root::Root;
-use crate::format::table::{SegmentState, Table};
 use crate::map::shard::Shard;
 use crate::members::lease::{Loss, take};
 use crate::members::naming::newest_label;
@@ -126,7 +126,7 @@ pub enum OpenError {
     Io(#[from] IoError),
     /// What was read is not what it should be.
     #[error("{0}")]
-    Malformed(#[from] crate::format::codec::Malformed),
+    Malformed(#[from] ashlar_format::codec::Malformed),
     /// A file-backed drive cannot be written.
     #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
     FileSystemFull,
@@ -449,7 +449,7 @@ impl<W: World> Pool<W> {
             pointers.extend(appended.pointers.iter().flatten());
         }
         let mut pointers = pointers.into_iter();
-        let stored = |record: &crate::format::header::Record| {
+        let stored = |record: &ashlar_format::header::Record| {
             record.location.is_some() && record.kind != RecordKind::Metadata
         };
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())

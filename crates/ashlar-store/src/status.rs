@@ -1,10 +1,10 @@
 //! How a pool is, for people and for those who watch it.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
+use ashlar_format::catalog::Settings;
+use ashlar_format::root::{MemberRecord, MemberState};
 use ashlar_raid::{Failure, Level, Member};
 
-use crate::catalog::Settings;
-use crate::format::root::{MemberRecord, MemberState};
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::pool::{Counters, Pool};

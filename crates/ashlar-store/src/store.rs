@@ -9,14 +9,15 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
+use ashlar_format::catalog::Usage;
+use ashlar_format::catalog::{Settings, VolumeEntry, VolumeState};
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::SLOT_BYTES;
+use ashlar_format::superblock::Superblock;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
-use crate::base::ids::{Family, Key, Layer};
 use crate::base::options::Options;
-use crate::catalog::{Settings, VolumeEntry, VolumeState};
-use crate::format::location::SLOT_BYTES;
-use crate::format::superblock::Superblock;
 use crate::members::add::AddError;
 use crate::members::rejoin::{RejoinError, Rejoined};
 use crate::members::remove::{FailError, RemoveError};
@@ -24,7 +25,6 @@ use crate::members::{FoundDrive, OpenPolicy};
 use crate::pool::Pool;
 use crate::recovery::{self, OpenError, Opened};
 use crate::space::capacity::Request;
-use crate::space::ledger::Usage;
 use crate::status::PoolStatus;
 use crate::writer::batch::unit_blocks_max;
 use crate::writer::commit::occupancy;

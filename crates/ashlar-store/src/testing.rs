@@ -11,14 +11,14 @@ use std::time::Duration;
 use ashlar_block::{
     AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
 };
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::Location;
+use ashlar_format::superblock::Superblock;
 use ashlar_raid::Level;
 use bytes::Bytes;
 
-use crate::base::ids::{Family, Key, Layer};
 use crate::base::options::Options;
-use crate::format::header::RecordKind;
-use crate::format::location::Location;
-use crate::format::superblock::Superblock;
 use crate::members::create::{NewPool, create};
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::pool::Pool;

@@ -13,13 +13,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{Cause, DriveId, IoError, VolumeId, World};
+use ashlar_format::catalog::{VolumeEntry, VolumeState};
+use ashlar_format::ids::{GroupKey, Lsn, ShardId};
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::SegmentKind;
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
-use crate::base::ids::{GroupKey, Lsn, ShardId};
-use crate::catalog::{VolumeEntry, VolumeState};
-use crate::format::location::SegmentId;
-use crate::format::table::SegmentKind;
 use crate::jobs::audit::Audit;
 use crate::jobs::collect::Collected;
 use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort, choose_victim};

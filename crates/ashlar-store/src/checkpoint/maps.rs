@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ashlar_block::World;
-
-use super::{CheckpointError, shard_ids};
-use crate::base::ids::{GroupKey, ShardId};
-use crate::catalog::CatalogPages;
-use crate::format::location::Pointer;
-use crate::format::page::{
+use ashlar_format::ids::{GroupKey, ShardId};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{
     DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory, encode_delta, encode_directory,
 };
-use crate::format::root::ShardRoot;
+use ashlar_format::root::ShardRoot;
+
+use super::{CheckpointError, shard_ids};
+use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::index::nodes_above;
 use crate::map::shard::Shard;
 use crate::pool::Pool;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::{Device, DriveId, IoError, SECTOR_BYTES, World};
+use ashlar_format::ids::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
+use ashlar_format::location::{Location, SegmentId};
+use ashlar_format::page::Run;
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::Occupancy;
 
-use crate::base::ids::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
-use crate::format::location::{Location, SegmentId};
-use crate::format::page::Run;
-use crate::format::superblock::Superblock;
-use crate::format::table::Occupancy;
 use crate::pool::Pool;
 use crate::space::segments::Segment;
 

@@ -11,12 +11,12 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 
 use ashlar_block::{Cause, DriveId, IoError, World};
+use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
+use ashlar_format::ids::{Key, SHARD_COUNT, ShardId};
+use ashlar_format::location::{Pointer, SegmentId};
 use futures_util::future::join_all;
 use policy::{Candidate, PlacementView};
 
-use crate::base::ids::{Key, SHARD_COUNT, ShardId};
-use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
-use crate::format::location::{Pointer, SegmentId};
 use crate::map::shard::PageOwner;
 use crate::pool::Pool;
 use crate::reader::neighbours::{Fragments, Stored, groups, range_within};

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
 use ashlar_block::{IoError, World};
-
-use crate::base::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
-use crate::format::location::Pointer;
-use crate::format::page::{
+use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
+
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
 use crate::space::ledger::Discards;
@@ -17,7 +17,7 @@ use crate::space::segments::Claim;
 use crate::writer::pages::{AppendError, PAGES_IN_A_TURN};
 
 /// Entries of one page.
-const PAGE_ENTRIES: usize = page_entries_max(crate::format::page::PAGE_LAYERS_MAX);
+const PAGE_ENTRIES: usize = page_entries_max(ashlar_format::page::PAGE_LAYERS_MAX);
 
 /// Pages of deltas that are compacted at a time, at most.
 const COMPACTED_PAGES_MAX: usize = 64;

@@ -4,8 +4,8 @@
 //! Where it is, is in memory only. A start begins it anew, and finds nothing where it has been.
 
 use ashlar_block::{Lba, VolumeId, World};
+use ashlar_format::ids::{GroupKey, SHARD_COUNT, ShardId};
 
-use crate::base::ids::{GroupKey, SHARD_COUNT, ShardId};
 use crate::jobs::merge::Merging;
 use crate::pool::Pool;
 use crate::store::VOLUME_BLOCKS_MAX;

@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, IoError, World};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{SegmentKind, SegmentState};
 
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::table::{SegmentKind, SegmentState};
 use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::{Collected, Rest};
 use crate::jobs::progress::{Done, Obstacle, Progress};

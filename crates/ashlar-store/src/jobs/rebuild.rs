@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ashlar_block::{DriveId, IoError, Nanos, World};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::root::{MemberRecord, MemberState};
+use ashlar_format::table::SegmentState;
 
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::root::{MemberRecord, MemberState};
-use crate::format::table::SegmentState;
 use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::{Collected, Rest};
 use crate::jobs::progress::{Done, Obstacle};

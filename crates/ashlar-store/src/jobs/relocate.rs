@@ -9,9 +9,9 @@
 use std::cell::{Cell, RefCell};
 
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
 
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{NewPlace, Segments, pin};

@@ -21,18 +21,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{IoError, Nanos, SECTOR_BYTES, World};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{Occupancy, RowExtent, SegmentState};
 use ashlar_raid::Geometry;
 
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::table::{Occupancy, RowExtent, SegmentState};
 use crate::jobs::share::{TimeShare, thousandths};
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Pin, Segment, pin};
+pub use ashlar_format::scrub::{Findings, ScrubProgress, ScrubRecord};
 use heal::HealQueue;
 use repair::BatchCheck;
-pub use report::{Findings, ScrubProgress, ScrubRecord, ScrubReport, ScrubState};
+pub use report::{ScrubReport, ScrubState};
 
 /// Rows that are looked at before somebody else has a turn; fewer where chunks are small.
 const STEP_ROWS_MAX: u32 = 256;
@@ -221,7 +222,9 @@ impl<W: World> Pool<W> {
     /// The scrub that is under way, or else the last one.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
         let running = self.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
-        running.or_else(|| self.scrub.last.borrow().clone()).or_else(|| self.catalog.borrow().scrub.report())
+        running
+            .or_else(|| self.scrub.last.borrow().clone())
+            .or_else(|| ScrubReport::of_last(&self.catalog.borrow().scrub))
     }
 
     // --- when ------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@
 use std::time::Duration;
 
 use ashlar_block::World;
+use ashlar_format::ids::{GroupKey, SHARD_COUNT, ShardId};
 
-use crate::base::ids::{GroupKey, SHARD_COUNT, ShardId};
 use crate::jobs::merge::Merging;
 use crate::pool::Pool;
 use crate::writer::pages::AppendError;

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, World};
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::{Codec, Location, Pointer};
 use ashlar_raid::Geometry;
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
-use crate::base::ids::{Family, Key, Layer};
-use crate::format::location::{Codec, Location, Pointer};
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
 use crate::reader::neighbours::{Fragments, Stored, groups, range_within, unrecovered};

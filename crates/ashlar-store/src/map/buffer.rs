@@ -11,11 +11,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::Lba;
+use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
+use ashlar_format::location::{Location, Pointer};
+use ashlar_format::page::Value;
 use smallvec::SmallVec;
-
-use crate::base::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
-use crate::format::location::{Location, Pointer};
-use crate::format::page::Value;
 
 /// Memory that an update takes which is alone in its range, nearly: its leaf, and its share of the
 /// tree, whose nodes are filled to two thirds (92 bytes were measured).

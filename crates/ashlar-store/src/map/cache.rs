@@ -5,9 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{PageEntry, page_entries_max};
+
 use super::shard::Pages;
-use crate::format::location::Pointer;
-use crate::format::page::{PageEntry, page_entries_max};
 
 /// Memory that a page takes, nearly: all its entries, decoded.
 const PAGE_BYTES: usize = page_entries_max(1) * size_of::<PageEntry>();

@@ -1,8 +1,8 @@
 //! A shard's deltas on the drives: the pages that a checkpoint appends, and the directories that
 //! lead to them.
 
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory};
+use ashlar_format::location::{Pointer, SegmentId};
+use ashlar_format::page::{DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory};
 
 /// Pages that may be mostly empty before the chain is compacted.
 const THIN_PAGES_MAX: usize = 32;

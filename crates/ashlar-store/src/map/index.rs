@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::base::ids::{Family, GroupKey};
-use crate::format::location::{Pointer, SLOT_BYTES, SegmentId};
-use crate::format::page::{
+use ashlar_format::ids::{Family, GroupKey};
+use ashlar_format::location::{Pointer, SLOT_BYTES, SegmentId};
+use ashlar_format::page::{
     CHILDREN_MAX, Child, LEAF_BYTES_MAX, NODE_CHILD_BYTES, Run, encode_leaf, encode_node, group_bytes,
 };
-use crate::format::table::Occupancy;
+use ashlar_format::table::Occupancy;
 
 /// Below every group.
 const LOWEST: GroupKey = GroupKey { family: Family(0), gib: 0 };

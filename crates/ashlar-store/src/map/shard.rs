@@ -6,15 +6,15 @@ use std::ops::{Bound, Range};
 use std::rc::Rc;
 
 use ashlar_block::Lba;
+use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
+use ashlar_format::location::{Pointer, SegmentId};
+use ashlar_format::page::{
+    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes, run_with_group_bytes,
+};
 
 use super::buffer::Buffer;
 use super::deltas::Deltas;
 use super::index::Index;
-use crate::base::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::page::{
-    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes, run_with_group_bytes,
-};
 use crate::space::ledger::Ledger;
 
 /// Runs of a group before they are merged.

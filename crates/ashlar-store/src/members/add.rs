@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World, within};
+use ashlar_format::ids::RootGeneration;
+use ashlar_format::root::{MemberRecord, MemberState, Root};
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{DriveLayout, Member};
 
-use crate::base::ids::RootGeneration;
-use crate::format::root::{MemberRecord, MemberState, Root};
-use crate::format::superblock::Superblock;
-use crate::format::table::table_bytes_max;
 use crate::members::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
 use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;

@@ -8,16 +8,16 @@ use ashlar_block::{
     AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, InvalidName, PoolUuid,
     SECTOR_BYTES, World, check_name, within,
 };
+use ashlar_format::catalog::Catalog;
+use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use ashlar_format::location::{CHUNK_BYTES_MAX, SegmentId};
+use ashlar_format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
+use ashlar_format::superblock::{Secret, Superblock};
+use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
 use futures_util::future::{Either, join_all, select};
 
-use crate::base::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use crate::base::options::Options;
-use crate::catalog::Catalog;
-use crate::format::location::{CHUNK_BYTES_MAX, SegmentId};
-use crate::format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
-use crate::format::superblock::{Secret, Superblock};
-use crate::format::table::table_bytes_max;
 use crate::map::shard::Shard;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::{Identity, Parts, Pool, clock_of};

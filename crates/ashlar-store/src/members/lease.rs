@@ -29,14 +29,14 @@ use std::pin::pin;
 use std::time::Duration;
 
 use ashlar_block::{Cause, DriveId, IoError, Nanos, World, wait_for, within};
+use ashlar_format::heartbeat::Heartbeat;
+use ashlar_format::root::Root;
 use futures_util::future::{Either, select};
 use looks::Looks;
 pub use take::beating_on;
 pub(crate) use take::{Taken, take};
 use tokio::sync::Notify;
 
-use crate::format::heartbeat::Heartbeat;
-use crate::format::root::Root;
 use crate::pool::Pool;
 
 /// Between two beats.

@@ -13,9 +13,9 @@
 use std::cell::{Cell, RefCell};
 
 use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
+use ashlar_format::superblock::Superblock;
 use futures_util::future::join_all;
 
-use crate::format::superblock::Superblock;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::Pool;
 

@@ -19,13 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
+use ashlar_format::ids::{Lsn, RootGeneration};
+use ashlar_format::location::SegmentId;
+use ashlar_format::root::{MemberRecord, Root};
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::{SegmentState, Table, TableEntry};
 use ashlar_raid::{ChunkAddr, Member};
 
-use crate::base::ids::{Lsn, RootGeneration};
-use crate::format::location::SegmentId;
-use crate::format::root::{MemberRecord, Root};
-use crate::format::superblock::Superblock;
-use crate::format::table::{SegmentState, Table, TableEntry};
 use crate::members::add::AddError;
 use crate::members::create::{random_uuid, write_superblock};
 use crate::members::{

@@ -6,9 +6,9 @@
 //! believed.
 
 use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
+use ashlar_format::root::{MemberRecord, MemberState};
 use ashlar_raid::Failure;
 
-use crate::format::root::{MemberRecord, MemberState};
 use crate::members::losses;
 use crate::pool::Pool;
 use crate::space::capacity::marks;

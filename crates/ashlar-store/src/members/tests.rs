@@ -1,13 +1,13 @@
 use std::rc::Rc;
 
+use ashlar_format::ids::{Incarnation, Lsn, RootGeneration};
+use ashlar_format::location::SegmentId;
+use ashlar_format::root::{MemberRecord, TableRoot};
+use ashlar_format::superblock::Secret;
+use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::{ChunkAddr, DriveLayout};
 
 use super::*;
-use crate::base::ids::{Incarnation, Lsn, RootGeneration};
-use crate::format::location::SegmentId;
-use crate::format::root::{MemberRecord, TableRoot};
-use crate::format::superblock::Secret;
-use crate::format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 
 fn superblock(drive: u16) -> Superblock {
     Superblock {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, World};
+use ashlar_format::codec::crc32c;
+use ashlar_format::location::{Location, Pointer};
 use ashlar_raid::{Geometry, ReadError, Source};
 
-use crate::format::codec::crc32c;
-use crate::format::location::{Location, Pointer};
 use crate::pool::Pool;
 use crate::space::segments::pin;
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES, World};
+use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, Prelude};
+use ashlar_format::ids::{Incarnation, Lsn};
+use ashlar_format::location::SegmentId;
+use ashlar_format::superblock::Secret;
 use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
-use crate::base::ids::{Incarnation, Lsn};
-use crate::format::header::{BatchHeader, HEADER_SECTORS_MAX, Prelude};
-use crate::format::location::SegmentId;
-use crate::format::superblock::Secret;
 use crate::pool::Pool;
 use crate::writer::batch::{IN_FLIGHT_MAX, batch_rows_max};
 use content::Content;

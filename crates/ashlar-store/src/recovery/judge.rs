@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ashlar_block::World;
+use ashlar_format::header::{BatchHeader, Record, RecordKind};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{RowExtent, SegmentState};
 
 use super::{Opened, Replay};
-use crate::base::ids::Lsn;
-use crate::format::header::{BatchHeader, Record, RecordKind};
-use crate::format::location::SegmentId;
-use crate::format::table::{RowExtent, SegmentState};
 use crate::pool::Pool;
 use crate::reader::scan::{Found, Image};
 use crate::space::segments::FoundBatches;

@@ -1,13 +1,14 @@
 //! The maps as of the root: the catalog, the shards' indexes and buffers.
 
 use ashlar_block::World;
+use ashlar_format::catalog::Catalog;
+use ashlar_format::ids::{Family, GroupKey, ShardId};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{Child, decode_leaf, decode_node};
+use ashlar_format::root::{Root, ShardRoot};
 use futures_util::future::try_join_all;
 
-use crate::base::ids::{Family, GroupKey, ShardId};
-use crate::catalog::{Catalog, CatalogPages};
-use crate::format::location::Pointer;
-use crate::format::page::{Child, decode_leaf, decode_node};
-use crate::format::root::{Root, ShardRoot};
+use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::deltas::Deltas;
 use crate::map::index::Index;
 use crate::map::shard::Shard;

@@ -1,11 +1,11 @@
 use ashlar_block::{Device, Durability, Rng, SECTOR_BYTES};
+use ashlar_format::root::SLOT_BYTES;
+use ashlar_format::superblock::Superblock;
+use ashlar_format::table::{Occupancy, RowExtent, TableEntry};
 use ashlar_raid::Level;
 
 use super::judge::joined;
 use super::*;
-use crate::format::root::SLOT_BYTES;
-use crate::format::superblock::Superblock;
-use crate::format::table::{Occupancy, RowExtent, TableEntry};
 use crate::testing::{Drives, StillWorld, append_block, at_once, write_block};
 
 #[test]

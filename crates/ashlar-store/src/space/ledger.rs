@@ -5,20 +5,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::base::ids::Family;
-use crate::format::location::{Location, Pointer, SegmentId};
-use crate::format::table::Occupancy;
-use crate::space::segments::Segments;
+use ashlar_format::catalog::Usage;
+use ashlar_format::ids::Family;
+use ashlar_format::location::{Location, Pointer, SegmentId};
+use ashlar_format::table::Occupancy;
 
-/// What a family stores. Like live counts, it may be too high until the groups concerned have
-/// merged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Usage {
-    /// Blocks that hold data.
-    pub blocks: u64,
-    /// Slots that their fragments take.
-    pub slots: u64,
-}
+use crate::space::segments::Segments;
 
 /// Fragments of one family that are no longer named, by the segments that they lie in: counted one
 /// by one while there is time, discarded in one turn.

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::{Location, SegmentId};
+use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::Level;
 use tokio::sync::Notify;
-
-use crate::base::ids::Lsn;
-use crate::format::location::{Location, SegmentId};
-use crate::format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 
 mod chunks;
 mod columns;

@@ -2,8 +2,8 @@
 //! knows where to look.
 
 use ashlar_block::{DriveId, World};
+use ashlar_format::location::SegmentId;
 
-use crate::format::location::SegmentId;
 use crate::pool::Pool;
 use crate::space::capacity::marks;
 use crate::space::segments::{Retired, Segments, Shape};

@@ -3,9 +3,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use ashlar_block::{Cause, Device, DeviceError};
+use ashlar_format::ids::RootGeneration;
 
 use super::*;
-use crate::base::ids::RootGeneration;
 use crate::members::add::AddError;
 use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
 

@@ -1,9 +1,9 @@
 //! The name of an open pool.
 
 use ashlar_block::World;
+use ashlar_format::superblock::Superblock;
 
 use super::Store;
-use crate::format::superblock::Superblock;
 use crate::members::naming::RenameError;
 
 impl<W: World> Store<W> {

@@ -1,10 +1,10 @@
 //! One write as records, and the units that it is committed in.
 
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::Key;
 use smallvec::{SmallVec, smallvec};
 
-use crate::base::ids::Key;
 use crate::base::recycle::{Recycled, Recycler};
-use crate::format::header::RecordKind;
 use crate::writer::batch::Item;
 use crate::writer::compress::Fragment;
 

@@ -4,12 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use ashlar_block::{IoError, Nanos};
+use ashlar_format::ids::{GroupKey, ShardId};
 use tokio::sync::{Notify, oneshot};
 
 use super::Answer;
 use super::activity::Activity;
 use super::turn::RebuildTurn;
-use crate::base::ids::{GroupKey, ShardId};
 use crate::jobs::audit::Audit;
 use crate::space::segments::Claim;
 

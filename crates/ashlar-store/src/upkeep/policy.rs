@@ -1,9 +1,9 @@
 //! What upkeep does next: a pure function of how things stand.
 
 use ashlar_block::{DriveId, VolumeId};
+use ashlar_format::ids::{GroupKey, ShardId};
+use ashlar_format::location::SegmentId;
 
-use crate::base::ids::{GroupKey, ShardId};
-use crate::format::location::SegmentId;
 use crate::jobs::rebuild::policy::RebuildTask;
 use crate::jobs::sweep::SweepNeed;
 use crate::space::capacity::COLLECTION_SEGMENTS;

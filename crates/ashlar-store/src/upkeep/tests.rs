@@ -1,13 +1,13 @@
 use std::num::NonZeroU32;
 
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 use crate::base::options::Options;
-use crate::format::header::RecordKind;
 use crate::space::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 use crate::writer::append::StreamId;

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ashlar_block::{DriveId, World};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::{Pointer, SegmentId};
+use ashlar_format::table::SegmentKind;
 use ashlar_raid::{ColumnMask, Geometry};
 use tokio::sync::Mutex;
 
-use crate::base::ids::Lsn;
 use crate::base::recycle::Recycled;
-use crate::format::location::{Pointer, SegmentId};
-use crate::format::table::SegmentKind;
 use crate::pool::Pool;
 use crate::space::segments::{Claim, Shape};
 use crate::writer::batch::{BatchPlace, Columns, Item, Room, batch_rows_max, build, place};

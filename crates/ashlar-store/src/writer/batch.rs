@@ -4,17 +4,17 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{SECTOR_BYTES, copies};
+use ashlar_format::header::{
+    BatchHeader, FIXED_BYTES, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes,
+};
+use ashlar_format::ids::{Incarnation, Key, Lsn};
+use ashlar_format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
+use ashlar_format::superblock::Secret;
+use ashlar_format::table::Occupancy;
 use ashlar_raid::{Geometry, parity};
 use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
-use crate::base::ids::{Incarnation, Key, Lsn};
-use crate::format::header::{
-    BatchHeader, FIXED_BYTES, GEOMETRY_BYTES_MAX, RECORDS_MAX, Record, RecordKind, header_bytes,
-};
-use crate::format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
-use crate::format::superblock::Secret;
-use crate::format::table::Occupancy;
 use crate::writer::compress::Fragment;
 use crate::writer::rows::RowBuffers;
 

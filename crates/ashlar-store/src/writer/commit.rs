@@ -3,16 +3,16 @@
 use std::pin::pin;
 use std::rc::Rc;
 
-use crate::base::ids::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 use crate::base::recycle::Recycled;
-use crate::format::header::{RECORDS_MAX, RecordKind};
-use crate::format::location::Pointer;
 use crate::pool::Pool;
 use crate::space::capacity::Request;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::{IN_FLIGHT_MAX, Item, Room};
 use ashlar_block::{Cause, IoError, Lba, World};
+use ashlar_format::header::{RECORDS_MAX, RecordKind};
+use ashlar_format::ids::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use ashlar_format::location::Pointer;
 use futures_util::future::select;
 
 mod answers;

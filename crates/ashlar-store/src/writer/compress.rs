@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::ops::Deref;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, copies};
+use ashlar_format::codec::crc32c;
+use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
-
-use crate::format::codec::crc32c;
-use crate::format::location::{Codec, SLOT_BYTES};
 
 /// A compressed block must be at least this much smaller than the raw one: below that it would save
 /// little space and cost a decompression at every read.

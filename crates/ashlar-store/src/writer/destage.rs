@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use ashlar_block::World;
+use ashlar_format::header::{RECORDS_MAX, RecordKind};
+use ashlar_format::ids::ShardId;
+use ashlar_format::location::Pointer;
 use tokio::sync::Notify;
 
-use crate::base::ids::ShardId;
-use crate::format::header::{RECORDS_MAX, RecordKind};
-use crate::format::location::Pointer;
 use crate::pool::Pool;
 use crate::space::segments::Claim;
 use crate::writer::append::{BatchRoom, StreamId};

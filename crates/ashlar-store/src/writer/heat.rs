@@ -8,9 +8,9 @@
 use std::cell::Cell;
 
 use ashlar_block::World;
+use ashlar_format::ids::{Key, Lsn, ShardId};
+use ashlar_format::table::SegmentKind;
 
-use crate::base::ids::{Key, Lsn, ShardId};
-use crate::format::table::SegmentKind;
 use crate::pool::Pool;
 use crate::writer::append::StreamId;
 use crate::writer::batch::Item;

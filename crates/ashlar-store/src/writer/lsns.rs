@@ -3,9 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
+use ashlar_format::ids::Lsn;
 use tokio::sync::Notify;
-
-use crate::base::ids::Lsn;
 
 /// Records that a batch counts for itself: its header has to be found and kept as well.
 pub const BATCH_RECORDS: u64 = 4;

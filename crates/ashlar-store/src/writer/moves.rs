@@ -3,10 +3,10 @@
 //! again, written anew.
 
 use ashlar_block::World;
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::ShardId;
+use ashlar_format::location::Pointer;
 
-use crate::base::ids::ShardId;
-use crate::format::header::RecordKind;
-use crate::format::location::Pointer;
 use crate::pool::Pool;
 use crate::writer::append::Appended;
 use crate::writer::batch::Item;

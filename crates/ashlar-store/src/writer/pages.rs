@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, Cause, IoError, World};
+use ashlar_format::codec::crc32c;
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{Directory, PageEntry, Value, decode_delta, decode_directory, decode_map_page};
 use ashlar_raid::{ReadError, Source};
 use futures_util::future::try_join_all;
 
-use crate::base::ids::{Family, Key, Layer};
-use crate::format::codec::crc32c;
-use crate::format::header::RecordKind;
-use crate::format::location::Pointer;
-use crate::format::page::{Directory, PageEntry, Value, decode_delta, decode_directory, decode_map_page};
 use crate::pool::Pool;
 use crate::space::segments::{Claim, pin};
 use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};

@@ -9,11 +9,11 @@
 use std::ops::Range;
 
 use ashlar_block::{IoError, Lba, World};
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::base::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
-use crate::format::header::RecordKind;
 use crate::pool::Pool;
 use crate::writer::batch::Item;
 

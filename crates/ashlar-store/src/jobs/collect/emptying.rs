@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use ashlar_block::{Cause, IoError, World};
+use ashlar_format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::SegmentKind;
 
-use crate::base::ids::Lsn;
-use crate::format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind};
-use crate::format::location::SegmentId;
-use crate::format::table::SegmentKind;
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Claim, Segments};

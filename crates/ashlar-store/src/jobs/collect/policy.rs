@@ -1,10 +1,10 @@
 //! Which segment is collected: pure functions of what lives in it and of what would come back.
 
 use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::SegmentState;
 
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::table::SegmentState;
 use crate::space::segments::Segment;
 use crate::writer::batch::{batch_rows_max, rows_of};
 

@@ -1,8 +1,8 @@
 use ashlar_block::{AlignedBuf, Device, Durability, SECTOR_BYTES};
+use ashlar_format::location::Location;
 use ashlar_raid::Level;
 
 use super::*;
-use crate::format::location::Location;
 use crate::testing::{Drives, StillWorld, at_once};
 
 #[test]

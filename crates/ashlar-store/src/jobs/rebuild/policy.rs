@@ -1,8 +1,7 @@
 //! What is rebuilt next: pure functions of what is damaged.
 
 use ashlar_block::DriveId;
-
-use crate::format::location::SegmentId;
+use ashlar_format::location::SegmentId;
 
 /// What is to be done about drives that are lost or leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

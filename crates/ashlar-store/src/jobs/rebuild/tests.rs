@@ -1,10 +1,10 @@
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
+use ashlar_format::table::{RowExtent, TableEntry};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::format::table::{RowExtent, TableEntry};
 use crate::space::segments::{FoundBatches, Segment};
 use crate::testing::{Drives, StillWorld, at_once, location, write_block, write_small_blocks};
 

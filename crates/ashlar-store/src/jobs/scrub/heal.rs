@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 
 use ashlar_block::World;
+use ashlar_format::location::{Location, SegmentId};
 use ashlar_raid::{Geometry, Source};
 
-use crate::format::location::{Location, SegmentId};
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::pin;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
+use ashlar_format::scrub::Findings;
 use ashlar_raid::Geometry;
 
-use super::report::Findings;
 use crate::pool::Pool;
 use crate::reader::scan::{Found, Image, Inspected, WrongSector};
 

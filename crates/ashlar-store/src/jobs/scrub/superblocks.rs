@@ -2,12 +2,12 @@
 //! while there is one.
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
+use ashlar_format::scrub::Findings;
+use ashlar_format::superblock::Superblock;
 
 use futures_util::future::join_all;
 
 use super::repair::BatchCheck;
-use super::report::Findings;
-use crate::format::superblock::Superblock;
 use crate::pool::Pool;
 
 /// A copy, as its drive gave it.

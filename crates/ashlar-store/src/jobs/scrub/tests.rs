@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DeviceError, DriveId, Durability, Lba};
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::{Codec, Location};
+use ashlar_format::superblock::Superblock;
 use ashlar_raid::{Level, Source};
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Key, Layer};
-use crate::format::header::RecordKind;
-use crate::format::location::{Codec, Location};
-use crate::format::superblock::Superblock;
 use crate::space::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::writer::append::{Appended, StreamId};

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::location::{Codec, Location, Pointer, SegmentId};
 
 fn key(block: u64) -> Key {
     Key { family: Family(1), lba: Lba(block), layer: Layer(0) }

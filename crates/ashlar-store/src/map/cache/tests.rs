@@ -1,5 +1,6 @@
+use ashlar_format::location::{Codec, Location, SegmentId};
+
 use super::*;
-use crate::format::location::{Codec, Location, SegmentId};
 
 fn pointer(slot: u32) -> Pointer {
     Pointer { location: Location::new(SegmentId(1), 0, slot, 64, Codec::Lz4), crc: slot }

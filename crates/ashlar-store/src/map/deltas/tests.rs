@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
+use ashlar_format::location::{Codec, Location};
+use ashlar_format::page::{decode_directory, encode_directory};
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::location::{Codec, Location};
-use crate::format::page::{decode_directory, encode_directory};
 
 /// Pages of one segment.
 const SEGMENT_PAGES: u32 = 300;

@@ -1,6 +1,7 @@
+use ashlar_format::location::{Codec, Location, SegmentId};
+use ashlar_format::page::{Filter, PageRef, decode_leaf};
+
 use super::*;
-use crate::format::location::{Codec, Location, SegmentId};
-use crate::format::page::{Filter, PageRef, decode_leaf};
 
 fn pointer(slot: u32) -> Pointer {
     Pointer { location: Location::new(SegmentId(1), 0, slot, 64, Codec::Lz4), crc: slot }

@@ -1,11 +1,11 @@
 use std::cell::RefCell;
 
 use ashlar_block::DriveId;
+use ashlar_format::location::{Codec, Location, SegmentId};
+use ashlar_format::page::{Filter, PageRef};
 use smallvec::smallvec;
 
 use super::*;
-use crate::format::location::{Codec, Location, SegmentId};
-use crate::format::page::{Filter, PageRef};
 use crate::space::segments::{Numbers, Segments, Shape, Stripe};
 
 struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
@@ -19,7 +19,7 @@ impl Pages for AtHand {
 fn ledger() -> (Ledger, Rc<RefCell<Segments>>) {
     let mut segments =
         Segments::new(Stripe { data: 1, parity: 0 }, 64, [(DriveId(0), 4)].into_iter(), Numbers::fresh(16));
-    segments.form_window(Shape::Striped, 2, &[DriveId(0)], crate::base::ids::Lsn(64));
+    segments.form_window(Shape::Striped, 2, &[DriveId(0)], ashlar_format::ids::Lsn(64));
     let segments = Rc::new(RefCell::new(segments));
     (Ledger::new(segments.clone()), segments)
 }

@@ -5,6 +5,8 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{DeviceError, DriveId, Durability, Nanos, World, wait_for, within};
+use ashlar_format::heartbeat::Heartbeat;
+use ashlar_format::root::{MemberRecord, Root};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -12,8 +14,6 @@ use super::looks::{Contested, Next, View, looks_wanted, view, view_of_roots};
 use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::checkpoint::TooManyLost;
-use crate::format::heartbeat::Heartbeat;
-use crate::format::root::{MemberRecord, Root};
 use crate::members::read_roots;
 use crate::pool::Pool;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{DriveId, Nanos};
+use ashlar_format::heartbeat::Heartbeat;
+use ashlar_format::root::Root;
 
 use super::{CONTESTED, LEASE, after};
-use crate::format::heartbeat::Heartbeat;
-use crate::format::root::Root;
 
 /// What a look at a drive says of the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,12 +1,12 @@
 //! Taking a pool for this machine, and whether another one has it.
 
 use ashlar_block::{AlignedBuf, Device, Durability, Nanos, PoolUuid, SECTOR_BYTES, World, within};
+use ashlar_format::heartbeat::{HOLDER_NAME_BYTES_MAX, Heartbeat};
 use futures_util::future::join_all;
 
 use super::looks::{View, looks_wanted, view};
 use super::{LEASE, SIGN_OF_LIFE, WATCH, takes_part};
 use crate::base::options::Holder;
-use crate::format::heartbeat::{HOLDER_NAME_BYTES_MAX, Heartbeat};
 use crate::members::create::MADE_ROOT;
 use crate::members::{Chosen, FoundDrive, OPEN_ANSWER_MAX, read_roots};
 use crate::recovery::OpenError;

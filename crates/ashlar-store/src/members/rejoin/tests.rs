@@ -2,10 +2,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use ashlar_format::root::SLOT_COUNT;
 use ashlar_raid::{Geometry, Level};
 
 use super::*;
-use crate::format::root::SLOT_COUNT;
 use crate::jobs::rebuild::policy::RebuildTask;
 use crate::jobs::scrub::ScrubState;
 use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
@@ -91,7 +91,7 @@ fn a_label_without_the_pools_secret_is_not_believed() {
     lose(&pool, away);
     let mut found =
         drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
-    found.superblock.secret = crate::format::superblock::Secret([7; 32]);
+    found.superblock.secret = ashlar_format::superblock::Secret([7; 32]);
     let refused = at_once(pool.return_drive(away, found));
     assert!(matches!(refused, Err(RejoinError::Another(_))), "{refused:?}");
 }

@@ -1,5 +1,6 @@
+use ashlar_format::location::{Codec, SLOT_BYTES, SegmentId};
+
 use super::*;
-use crate::format::location::{Codec, SLOT_BYTES, SegmentId};
 
 const SLOTS_PER_SECTOR: u32 = (BLOCK_BYTES / SLOT_BYTES) as u32;
 

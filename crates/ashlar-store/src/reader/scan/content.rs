@@ -1,10 +1,10 @@
 //! What a batch holds, byte by byte: which of its sectors cannot be right.
 
 use ashlar_block::{SECTOR_BYTES, World};
+use ashlar_format::codec::crc32c;
+use ashlar_format::location::SLOT_BYTES;
 
 use super::{Found, Image};
-use crate::format::codec::crc32c;
-use crate::format::location::SLOT_BYTES;
 
 /// Slots of a sector.
 const SLOTS: usize = SECTOR_BYTES / SLOT_BYTES;

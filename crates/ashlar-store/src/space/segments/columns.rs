@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::TableEntry;
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{FreeChunks, Segment, Segments, Stripe};
-use crate::format::location::SegmentId;
-use crate::format::table::TableEntry;
 
 /// A chunk that a column has left.
 #[derive(Debug)]

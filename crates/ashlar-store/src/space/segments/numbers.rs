@@ -9,8 +9,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::format::location::SegmentId;
-use crate::format::root::Root;
+use ashlar_format::location::SegmentId;
+use ashlar_format::root::Root;
 
 /// Numbers in the circle for each segment that a pool can have.
 pub const NUMBERS_PER_SEGMENT: u64 = 4;

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use ashlar_format::location::SegmentId;
 use ashlar_raid::Geometry;
 
 use super::Segments;
-use crate::format::location::SegmentId;
 
 /// Keeps a segment's chunks from being reused.
 pub struct Pin {

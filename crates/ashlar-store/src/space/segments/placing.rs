@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{DriveId, XorShift};
+use ashlar_format::location::SegmentId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{FreeChunks, Segments, Shape};
-use crate::format::location::SegmentId;
 
 /// How full a drive is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

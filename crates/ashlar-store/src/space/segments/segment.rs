@@ -4,11 +4,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::SECTOR_BYTES;
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::Geometry;
-
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry};
 
 /// One segment.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@
 //! Numbers are some four times as many as segments. So a number leads to a slot, four bytes each,
 //! and only the slots of segments that exist take more.
 
+use ashlar_format::location::SegmentId;
+
 use super::Segment;
-use crate::format::location::SegmentId;
 
 /// No segment has this number.
 const NONE: u32 = u32::MAX;

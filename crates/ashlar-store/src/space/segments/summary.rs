@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::{DriveId, SECTOR_BYTES};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::{SLOTS_PER_SECTOR, SegmentId};
+use ashlar_format::table::{Occupancy, SegmentKind};
 
 use super::{Segment, SegmentState};
-use crate::base::ids::Lsn;
-use crate::format::location::{SLOTS_PER_SECTOR, SegmentId};
-use crate::format::table::{Occupancy, SegmentKind};
 
 /// Classes of occupancy: segments of one class differ by less than this part in how much lives.
 const CLASSES: u64 = 64;

@@ -1,10 +1,10 @@
 use std::cell::RefCell;
 
+use ashlar_format::location::Codec;
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::placing::placeable;
 use super::*;
-use crate::format::location::Codec;
 
 const DRIVES: [DriveId; 5] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3), DriveId(4)];
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{SegmentKind, SegmentState};
 use ashlar_raid::Geometry;
 
 use super::{Segment, Segments};
-use crate::base::ids::Lsn;
-use crate::format::location::SegmentId;
-use crate::format::table::{SegmentKind, SegmentState};
 
 /// A shape that segments are reserved in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,9 +1,9 @@
 use ashlar_block::Lba;
+use ashlar_format::ids::{Family, Layer};
+use ashlar_format::location::Codec;
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Layer};
-use crate::format::location::Codec;
 use crate::writer::compress::FragmentBytes;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };

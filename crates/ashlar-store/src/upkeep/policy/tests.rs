@@ -1,5 +1,6 @@
+use ashlar_format::ids::Family;
+
 use super::*;
-use crate::base::ids::Family;
 
 /// A pool with nothing to do.
 fn calm() -> Situation {

@@ -1,9 +1,9 @@
 use ashlar_block::{BLOCK_BYTES, DriveId, Lba, XorShift};
+use ashlar_format::codec::crc32c;
+use ashlar_format::ids::{Family, Layer};
 use ashlar_raid::ChunkAddr;
 
 use super::*;
-use crate::base::ids::{Family, Layer};
-use crate::format::codec::crc32c;
 use crate::writer::compress::{FragmentBytes, compress_blocks, decompress_block};
 
 fn geometry(data: u16, parity: usize) -> Rc<Geometry> {

@@ -4,12 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use ashlar_block::IoError;
+use ashlar_format::ids::Lsn;
+use ashlar_format::table::Occupancy;
 use tokio::sync::Notify;
 
 use super::answers::{Answers, Ticket};
-use crate::base::ids::Lsn;
 use crate::base::recycle::Recycled;
-use crate::format::table::Occupancy;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId};
 use crate::writer::batch::{Item, Room};

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
 
 use ashlar_block::{BLOCK_BYTES, VolumeId};
+use ashlar_format::catalog::{VolumeEntry, VolumeState};
+use ashlar_format::ids::{Family, Layer};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Layer};
-use crate::catalog::{VolumeEntry, VolumeState};
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::writer::compress::compress_blocks;
 

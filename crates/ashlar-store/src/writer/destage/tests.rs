@@ -1,10 +1,10 @@
 use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::table::SegmentKind;
 use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Key, Layer};
-use crate::format::table::SegmentKind;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::writer::compress::compress_blocks;
 

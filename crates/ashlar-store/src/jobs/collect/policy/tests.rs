@@ -1,8 +1,8 @@
 use ashlar_block::DriveId;
+use ashlar_format::table::{Occupancy, SegmentKind};
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::*;
-use crate::format::table::{Occupancy, SegmentKind};
 
 fn candidate(id: u32, live: f64, sealed_at: u64) -> Candidate {
     Candidate { id: SegmentId(id), live, sealed_at, chunks: 5.0, taken: 5.0 * live }

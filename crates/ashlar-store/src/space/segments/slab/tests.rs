@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
+use ashlar_format::table::SegmentKind;
 use ashlar_raid::{ChunkAddr, Geometry};
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::ids::Lsn;
-use crate::format::table::SegmentKind;
 
 fn segment(first_lsn: u64) -> Segment {
     let geometry = Geometry::new(Box::new([ChunkAddr { drive: DriveId(0), chunk: 0 }]), 0);

@@ -1,11 +1,11 @@
 use std::cell::Cell;
 
+use ashlar_format::table::TableEntry;
 use ashlar_raid::{ChunkAddr, Geometry};
 use proptest::prelude::*;
 
 use super::super::{Claim, Numbers, Segments, Shape, Stripe};
 use super::*;
-use crate::format::table::TableEntry;
 
 const ROWS: u32 = 64;
 const DRIVES: [DriveId; 4] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3)];

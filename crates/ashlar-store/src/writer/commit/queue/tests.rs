@@ -1,11 +1,11 @@
 use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_format::header::RecordKind;
+use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::Codec;
 use bytes::Bytes;
 
 use super::*;
-use crate::base::ids::{Family, Key, Layer};
 use crate::base::recycle::Recycler;
-use crate::format::header::RecordKind;
-use crate::format::location::Codec;
 use crate::writer::compress::{Fragment, FragmentBytes};
 
 fn item(kind: RecordKind, fragment: Option<Fragment>) -> Item {

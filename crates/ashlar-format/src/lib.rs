@@ -1,15 +1,16 @@
 //! What is on the drives: bytes to types and back, and nothing else. `docs/format.md` draws it.
 
+pub mod catalog;
 pub mod codec;
 pub mod header;
 pub mod heartbeat;
+pub mod ids;
 pub mod location;
 pub mod page;
 pub mod root;
+pub mod scrub;
 pub mod superblock;
 pub mod table;
-
-pub use crate::catalog::Catalog;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,4 @@
-//! The volumes of a pool, as far as the store must know them.
-
-mod pages;
+//! What a pool knows of itself and of its volumes.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -9,12 +7,10 @@ use std::time::Duration;
 use ashlar_block::{DriveId, Lba, VolumeId};
 use bytes::Bytes;
 
-use crate::base::ids::{Family, Layer, Lsn};
-use crate::format::codec::{Malformed, Reader, Writer};
-use crate::format::location::SegmentId;
-use crate::jobs::scrub::{Findings, ScrubProgress, ScrubRecord};
-use crate::space::ledger::Usage;
-pub(crate) use pages::CatalogPages;
+use crate::codec::{Malformed, Reader, Writer};
+use crate::ids::{Family, Layer, Lsn};
+use crate::location::SegmentId;
+use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
 
 /// How far a volume is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +93,16 @@ const FAULT_THRESHOLD: Option<NonZeroU32> = NonZeroU32::new(10);
 /// answer, which is 30 s with Linux.
 const IO_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// What a family stores. Like live counts, it may be too high until the groups concerned have
+/// merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// Blocks that hold data.
+    pub blocks: u64,
+    /// Slots that their fragments take.
+    pub slots: u64,
+}
+
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Catalog {
@@ -124,13 +130,13 @@ pub struct Catalog {
 
 impl Catalog {
     /// Adds a volume under the next number.
-    pub(crate) fn insert_next(&mut self, volume: VolumeEntry) {
+    pub fn insert_next(&mut self, volume: VolumeEntry) {
         self.volumes.insert(VolumeId(self.next_id), volume);
         self.next_id += 1;
     }
 
     /// Whether hosts have a volume of the family.
-    pub(crate) fn serves(&self, family: Family) -> bool {
+    pub fn serves(&self, family: Family) -> bool {
         let serves = |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
         // It is the one that began the family, most of the time.
         self.volumes.get(&VolumeId(family.0)).is_some_and(serves) || self.volumes.values().any(serves)

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, Pointer, put_pointer, take_pointer};
-use crate::base::ids::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
+use crate::ids::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 /// What the map says of a block. `None`: nothing is stored, it reads as zeros.
 pub type Value = Option<Pointer>;

@@ -1,6 +1,6 @@
 //! Where the catalog is that the newest root names.
 
-use crate::format::location::{Location, Pointer, SegmentId};
+use ashlar_format::location::{Location, Pointer, SegmentId};
 
 /// The pages of the catalog, and what they say.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use ashlar_raid::Geometry;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, SegmentId};
 use super::superblock::Secret;
-use crate::base::ids::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn};
+use crate::ids::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn};
 
 const MAGIC: &[u8; 8] = b"ASHLBTCH";
 const MAC_AT: usize = 8;

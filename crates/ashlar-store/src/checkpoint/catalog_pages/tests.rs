@@ -1,5 +1,6 @@
+use ashlar_format::location::Codec;
+
 use super::*;
-use crate::format::location::Codec;
 
 fn page_in(segment: u32) -> Pointer {
     Pointer { location: Location::new(SegmentId(segment), 0, 0, 4096, Codec::Raw), crc: 0 }

@@ -8,7 +8,7 @@ use ashlar_raid::Geometry;
 use super::codec::{Malformed, Reader, Writer};
 use super::header::RECORD_BYTES;
 use super::location::{Location, SLOT_BYTES, SegmentId};
-use crate::base::ids::Lsn;
+use crate::ids::Lsn;
 
 /// How far a segment is in its life. One without an entry is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

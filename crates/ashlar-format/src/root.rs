@@ -6,7 +6,7 @@ use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
 use super::location::{Pointer, put_pointer, take_pointer};
-use crate::base::ids::{Incarnation, Lsn, RootGeneration};
+use crate::ids::{Incarnation, Lsn, RootGeneration};
 
 const MAGIC: &[u8; 8] = b"ASHLROOT";
 const CRC_AT: usize = 8;
