@@ -1,28 +1,41 @@
 //! Segments by number: found in a step whatever their count, and walked in the order of their
 //! numbers.
 //!
-//! Numbers are some four times as many as segments. So a number leads to a slot, four bytes each,
-//! and only the slots of segments that exist take more.
-
-use ashlar_format::location::SegmentId;
+//! Numbers are many times as many as segments, and those in use wander through all of them. So a
+//! number leads to a slot by way of a page of [`PAGE_NUMBERS`] numbers, which is there only while
+//! one of them is in use.
 
 use super::Segment;
+use ashlar_format::location::SegmentId;
+
+const PAGE_NUMBERS: usize = 128;
 
 /// No segment has this number.
 const NONE: u32 = u32::MAX;
 
+/// Where the segments of consecutive numbers are in the slots.
+struct Page {
+    slot_of: [u32; PAGE_NUMBERS],
+    taken: usize,
+}
+
 /// The segments of a pool.
 #[derive(Default)]
 pub struct Slab {
-    /// By number less one: where the segment is in `slots`.
-    slot_of: Vec<u32>,
+    pages: Vec<Option<Box<Page>>>,
     slots: Vec<Option<Segment>>,
     free_slots: Vec<u32>,
 }
 
+/// The page of a number, and its place in that.
+fn place(id: SegmentId) -> (usize, usize) {
+    (id.0 as usize / PAGE_NUMBERS, id.0 as usize % PAGE_NUMBERS)
+}
+
 impl Slab {
     fn slot(&self, id: SegmentId) -> Option<usize> {
-        let slot = *self.slot_of.get(id.0.checked_sub(1)? as usize)?;
+        let (page, at) = place(id);
+        let slot = self.pages.get(page)?.as_ref()?.slot_of[at];
         (slot != NONE).then_some(slot as usize)
     }
 
@@ -44,41 +57,54 @@ impl Slab {
 
     /// A new segment.
     pub fn insert(&mut self, id: SegmentId, segment: Segment) {
-        assert!(id.0 > 0 && !self.contains(id), "{id} exists already");
-        let at = id.0 as usize - 1;
-        if self.slot_of.len() <= at {
-            self.slot_of.resize(at + 1, NONE);
-        }
+        assert!(!self.contains(id), "{id} exists already");
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
         self.slots[slot as usize] = Some(segment);
-        self.slot_of[at] = slot;
+        let (page, at) = place(id);
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let new = || Box::new(Page { slot_of: [NONE; PAGE_NUMBERS], taken: 0 });
+        let page = self.pages[page].get_or_insert_with(new);
+        page.slot_of[at] = slot;
+        page.taken += 1;
     }
 
     /// The segment is gone.
     pub fn remove(&mut self, id: SegmentId) -> Option<Segment> {
         let slot = self.slot(id)?;
-        self.slot_of[id.0 as usize - 1] = NONE;
+        let (number, at) = place(id);
+        let page = self.pages[number].as_mut().expect("it led to the slot");
+        page.slot_of[at] = NONE;
+        page.taken -= 1;
+        if page.taken == 0 {
+            self.pages[number] = None;
+        }
         self.free_slots.push(slot as u32);
         self.slots[slot].take()
     }
 
     /// Those whose numbers are `from` or above, in order.
     pub fn iter_from(&self, from: SegmentId) -> impl Iterator<Item = (SegmentId, &Segment)> {
-        let first = from.0.saturating_sub(1) as usize;
-        let numbers = self.slot_of.iter().enumerate().skip(first);
-        let taken = numbers.filter(|(_, slot)| **slot != NONE);
-        taken.map(|(at, slot)| {
+        let pages = self.pages.iter().enumerate().skip(place(from).0);
+        let pages = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
+        let taken = pages.flat_map(|(number, page)| {
+            let numbered = (number * PAGE_NUMBERS..).zip(&page.slot_of);
+            numbered.filter(|(_, slot)| **slot != NONE)
+        });
+        let segments = taken.map(|(id, slot)| {
             let segment = self.slots[*slot as usize].as_ref().expect("a number leads to a taken slot");
-            (SegmentId(at as u32 + 1), segment)
-        })
+            (SegmentId(id as u32), segment)
+        });
+        segments.skip_while(move |(id, _)| *id < from)
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = (SegmentId, &Segment)> {
-        self.iter_from(SegmentId(1))
+        self.iter_from(SegmentId(0))
     }
 }
 

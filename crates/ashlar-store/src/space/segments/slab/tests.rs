@@ -15,7 +15,7 @@ fn segment(first_lsn: u64) -> Segment {
 
 proptest! {
     #[test]
-    fn a_slab_holds_what_a_map_would(steps in proptest::collection::vec((1u32..40, any::<bool>()), 1..200)) {
+    fn a_slab_holds_what_a_map_would(steps in proptest::collection::vec((1u32..200, any::<bool>()), 1..300)) {
         let (mut slab, mut map) = (Slab::default(), BTreeMap::new());
         for (lsn, (number, adds)) in (0u64..).zip(steps) {
             let id = SegmentId(number);
@@ -34,6 +34,7 @@ proptest! {
     }
 }
 
+/// A small pool that lives long had an index of all 16 million numbers in the end.
 #[test]
 fn numbers_that_come_and_go_use_slots_again() {
     let mut slab = Slab::default();
@@ -42,4 +43,5 @@ fn numbers_that_come_and_go_use_slots_again() {
         slab.remove(SegmentId(number));
     }
     assert_eq!(slab.slots.len(), 1);
+    assert!(slab.pages.iter().all(Option::is_none));
 }
