@@ -34,8 +34,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use ashlar_bench::load::Load;
 use ashlar_block::ByteSize;
+use ashlar_load::load::Load;
 use clap::ValueEnum;
 use serde::Serialize;
 

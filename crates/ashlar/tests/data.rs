@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
-use ashlar_bench::verify::{self, Model, Options, Sources};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
+use ashlar_load::verify::{self, Model, Options, Sources};
 use support::{Place, text};
 
 const HOST: &str = "nqn.2014-08.org.example:host";

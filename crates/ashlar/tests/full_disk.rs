@@ -10,8 +10,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_block::AlignedBuf;
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use bytes::Bytes;
 use disks::SmallDisk;
 use support::{Place, skip};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
 use support::Place;
 
 const CLONED: &str = "nqn.2014-08.org.example:cloned";

@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
 use bytes::Bytes;
 use disks::SmallDisk;
 use rustix::io::ioctl_fionread;

@@ -14,8 +14,8 @@ use std::cell::{Cell, RefCell};
 use std::fs;
 use std::rc::Rc;
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_block::{AlignedBuf, XorShift};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_reactor::{Config, run, spawn_joined};
 use support::{Daemon, Place};
 

@@ -5,7 +5,7 @@ mod support;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, discover};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, discover};
 use support::{Daemon, Place, refused, skip};
 
 /// Loopback addresses, by family.

@@ -11,7 +11,7 @@ use std::fs;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, Namespace};
+use ashlar_load::initiator::{ConnectOptions, Controller, Namespace};
 use ashlar_reactor::{Config, run, sleep, spawn_joined};
 use bytes::Bytes;
 use support::{Daemon, Place};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ashlar_bench::load::{Content, Direction, Load};
+use ashlar_load::load::{Content, Direction, Load};
 use ashlar_reactor::allocations;
 use ashlar_target::nvme_tcp::Limits;
 use serde::Serialize;

@@ -4,8 +4,8 @@
 use std::fs;
 
 use anyhow::Context;
-use ashlar_bench::load::Content;
 use ashlar_block::ByteSize;
+use ashlar_load::load::Content;
 use serde::Serialize;
 
 use super::churn::{Churn, Churned, Pattern};

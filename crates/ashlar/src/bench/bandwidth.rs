@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_bench::load::{Content, Direction, Load, Pattern};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::{AlignedBuf, ByteSize, Device, Durability};
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
+use ashlar_load::load::{Content, Direction, Load, Pattern};
+use ashlar_load::ratio::Ratio;
 use ashlar_reactor::{now, spawn_joined};
 use serde::Serialize;
 

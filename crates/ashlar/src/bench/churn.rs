@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ashlar_bench::load::Content;
 use ashlar_block::{BLOCK_BYTES, XorShift};
 use ashlar_control::types::PoolCounters;
+use ashlar_load::load::Content;
 use serde::Serialize;
 
 use super::daemon::Daemon;

@@ -2,9 +2,9 @@
 //! write, and on one that has room.
 
 use anyhow::Context;
-use ashlar_bench::load::{Content, Direction, Load};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
+use ashlar_load::load::{Content, Direction, Load};
+use ashlar_load::ratio::Ratio;
 use serde::Serialize;
 
 use super::amplification::start_daemon;

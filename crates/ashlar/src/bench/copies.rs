@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ashlar_bench::load::{Content, Direction, Load, Pattern};
 use ashlar_block::copies;
+use ashlar_load::load::{Content, Direction, Load, Pattern};
 use ashlar_target::nvme_tcp::Limits;
 use serde::Serialize;
 

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use ashlar_bench::cpu::CpuClock;
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangePool, CreatePool, CreateVolume, FailDrive, Pool, PoolCounters, Status, Volume,
 };
+use ashlar_load::cpu::CpuClock;
 use hyper::Method;
 use tokio::runtime::Runtime;
 

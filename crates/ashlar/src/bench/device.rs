@@ -4,10 +4,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_bench::load::{Content, Direction, Load};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
+use ashlar_load::load::{Content, Direction, Load};
+use ashlar_load::ratio::Ratio;
 use ashlar_target::nvme_tcp::Limits;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use anyhow::anyhow;
-use ashlar_bench::initiator::{CommandError, Controller, Namespace};
-use ashlar_bench::load::Content;
+use ashlar_load::initiator::{CommandError, Controller, Namespace};
+use ashlar_load::load::Content;
 use ashlar_reactor::spawn_joined;
 
 use super::interrupt;

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use ashlar_bench::initiator::{ConnectOptions, Controller, Namespace};
-use ashlar_bench::load::Content;
 use ashlar_block::{ByteSize, XorShift};
+use ashlar_load::initiator::{ConnectOptions, Controller, Namespace};
+use ashlar_load::load::Content;
 use ashlar_reactor::{sleep, spawn_joined};
 use serde::Serialize;
 

@@ -6,12 +6,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::{fs, thread};
 
 use anyhow::Context;
-use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::initiator::Namespace;
-use ashlar_bench::load::{Direction, Load};
 use ashlar_block::ByteSize;
 use ashlar_control::NodeApi;
 use ashlar_control::types::{CreatePool, CreateVolume};
+use ashlar_load::cpu::CpuClock;
+use ashlar_load::initiator::Namespace;
+use ashlar_load::load::{Direction, Load};
 
 use super::daemon::memory_drives;
 use super::fill::each;

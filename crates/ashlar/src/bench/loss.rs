@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use ashlar_bench::load::Content;
 use ashlar_block::ByteSize;
+use ashlar_load::load::Content;
 use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, ensure};
-use ashlar_bench::ratio::{Ratio, median};
 use ashlar_block::ByteSize;
 use ashlar_isal::Isal;
+use ashlar_load::ratio::{Ratio, median};
 use ashlar_raid::parity::Kernel;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;

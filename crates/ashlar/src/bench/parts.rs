@@ -5,10 +5,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use ashlar_bench::load::{Content, Direction, Load};
-use ashlar_bench::ratio::median;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Durability, XorShift};
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
+use ashlar_load::load::{Content, Direction, Load};
+use ashlar_load::ratio::median;
 use ashlar_raid::parity;
 use ashlar_store::codec::Stored;
 use bytes::Bytes;

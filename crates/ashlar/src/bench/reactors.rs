@@ -1,10 +1,10 @@
 //! One reactor beside two: what another thread brings, and what it costs that a pool lives on one
 //! of them only.
 
-use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::load::{Content, Direction, Load};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
+use ashlar_load::cpu::CpuClock;
+use ashlar_load::load::{Content, Direction, Load};
+use ashlar_load::ratio::Ratio;
 use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, memory_drives};

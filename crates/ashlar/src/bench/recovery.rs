@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use anyhow::{Context, ensure};
-use ashlar_bench::initiator::Namespace;
-use ashlar_bench::load::Content;
 use ashlar_block::{BLOCK_BYTES, ByteSize, XorShift};
 use ashlar_control::types::PoolCounters;
+use ashlar_load::initiator::Namespace;
+use ashlar_load::load::Content;
 use ashlar_store::format::page::PageEntry;
 use serde::Serialize;
 

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use ashlar_bench::echo;
-use ashlar_bench::initiator::{ConnectOptions, Digests, HostIdentity};
-use ashlar_bench::load::Load;
-use ashlar_bench::ratio::{Ratio, median};
-use ashlar_bench::wire_bench::{self, Figures};
+use ashlar_load::echo;
+use ashlar_load::initiator::{ConnectOptions, Digests, HostIdentity};
+use ashlar_load::load::Load;
+use ashlar_load::ratio::{Ratio, median};
+use ashlar_load::wire_bench::{self, Figures};
 use serde::Serialize;
 
 use super::interrupt;

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::echo;
+use ashlar_load::cpu::CpuClock;
+use ashlar_load::echo;
 use ashlar_reactor::net::{BindOptions, TcpListener};
 use ashlar_reactor::{Config, run};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Service, Target, TargetConfig};

@@ -4,8 +4,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_bench::load::{Direction, Load};
-use ashlar_bench::ratio::Ratio;
+use ashlar_load::load::{Direction, Load};
+use ashlar_load::ratio::Ratio;
 use ashlar_target::nvme_tcp::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ashlar_bench::load::{Content, Direction, Load, Pattern};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
+use ashlar_load::load::{Content, Direction, Load, Pattern};
+use ashlar_load::ratio::Ratio;
 use serde::Serialize;
 
 use super::daemon::{DRIVES, Daemon, PoolPlan, memory_drives};

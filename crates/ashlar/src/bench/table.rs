@@ -1,8 +1,8 @@
 //! Figures for people.
 
-use ashlar_bench::load::{Direction, Load, Pattern};
-use ashlar_bench::ratio::Ratio;
 use ashlar_block::ByteSize;
+use ashlar_load::load::{Direction, Load, Pattern};
+use ashlar_load::ratio::Ratio;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::rounds::Summary;

@@ -1,7 +1,7 @@
 //! What the figures are to be: every target in one table, and the verdict on what was measured.
 
-use ashlar_bench::load::{Direction, Load};
-use ashlar_bench::ratio::Ratio;
+use ashlar_load::load::{Direction, Load};
+use ashlar_load::ratio::Ratio;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use ashlar_bench::initiator::Digests;
-use ashlar_bench::load::{Direction, Load};
-use ashlar_bench::ratio::Ratio;
+use ashlar_load::initiator::Digests;
+use ashlar_load::load::{Direction, Load};
+use ashlar_load::ratio::Ratio;
 use ashlar_target::nvme_tcp::Limits;
 use serde::Serialize;
 

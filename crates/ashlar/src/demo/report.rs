@@ -1,9 +1,9 @@
 //! What was measured, and how to attach.
 
-use ashlar_bench::latency::LatencySummary;
 use ashlar_block::ByteSize;
 use ashlar_control::NodeApi;
 use ashlar_control::types::{Pool, Portal, Status, Volume};
+use ashlar_load::latency::LatencySummary;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
-use ashlar_bench::verify::{self, Model, Options, Progress, Report, Sources};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
+use ashlar_load::verify::{self, Model, Options, Progress, Report, Sources};
 use ashlar_reactor::mailbox::{self, Receiver};
 use futures_util::future::{Either, select};
 use indicatif::{ProgressBar, ProgressStyle};

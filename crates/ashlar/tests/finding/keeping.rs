@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
 use ashlar_reactor::{Config, run, spawn_joined};
 use bytes::Bytes;
 

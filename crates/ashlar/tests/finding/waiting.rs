@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use ashlar_bench::initiator::Controller;
+use ashlar_load::initiator::Controller;
 use ashlar_reactor::{Config, run};
 
 use super::{checked, filled, problem, shown};

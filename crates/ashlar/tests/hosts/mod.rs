@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ashlar_bench::initiator::{CommandError, ConnectOptions, Controller, HostIdentity};
-use ashlar_bench::verify::{self, Mix, Model, Options, Sources, VerifyError};
+use ashlar_load::initiator::{CommandError, ConnectOptions, Controller, HostIdentity};
+use ashlar_load::verify::{self, Mix, Model, Options, Sources, VerifyError};
 use ashlar_reactor::{Config, run, spawn_joined};
 
 use crate::support::Place;

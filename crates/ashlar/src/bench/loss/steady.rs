@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use ashlar_bench::latency::Latencies;
-use ashlar_bench::ratio::median;
-use ashlar_bench::verify::{self, Mix, Model, Options, Progress, Sources, Stop};
+use ashlar_load::latency::Latencies;
+use ashlar_load::ratio::median;
+use ashlar_load::verify::{self, Mix, Model, Options, Progress, Sources, Stop};
 use serde::Serialize;
 
 use super::super::fill::connect;

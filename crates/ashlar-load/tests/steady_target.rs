@@ -5,8 +5,8 @@
 use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
 
-use ashlar_bench::initiator::{ConnectOptions, Controller, HostIdentity};
-use ashlar_bench::load::Content;
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
+use ashlar_load::load::Content;
 use ashlar_reactor::allocations::{Counting, of_all_threads, of_this_thread};
 use ashlar_reactor::{Config, run};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};

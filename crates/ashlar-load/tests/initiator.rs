@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_bench::cpu::CpuClock;
-use ashlar_bench::initiator::{
+use ashlar_load::cpu::CpuClock;
+use ashlar_load::initiator::{
     CommandError, ConnectError, ConnectOptions, Controller, HostIdentity, Namespace, ReconnectPolicy,
     discover,
 };
-use ashlar_bench::load::{Direction, Load};
-use ashlar_bench::verify::{self, Model, Sources};
-use ashlar_bench::wire_bench;
+use ashlar_load::load::{Direction, Load};
+use ashlar_load::verify::{self, Model, Sources};
+use ashlar_load::wire_bench;
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::feature::{event_bits, id};
 use ashlar_nvme::pdu::Digests;
