@@ -89,8 +89,9 @@ mutants: ## every invariant broken on purpose: the simulation has to notice (an 
 
 # The second program is the same with an allocator that counts, which no figure but its own is to pay for.
 bench: build ## the speed of the layers, as tables and as JSON
-	@$(BUILT)/release/ashlar bench --json-file $(BUILT)/bench.json
-	$(CARGO) run --release -p ashlar --example count_allocations -- bench --only allocations
+	$(CARGO) build --release -p ashlar-bench
+	@$(BUILT)/release/ashlar-bench --json-file $(BUILT)/bench.json
+	$(CARGO) run --release -p ashlar-bench --example count_allocations -- --only allocations
 
 clean: ## what was built; DATA stays
 	$(CARGO) clean

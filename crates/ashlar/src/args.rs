@@ -6,9 +6,10 @@ use std::time::Duration;
 use ashlar_block::ByteSize;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::bench::Section;
+use crate::program::CommandLine;
 
 mod pool;
+mod tips;
 
 pub use pool::{PoolCommand, SpareCommand};
 
@@ -38,6 +39,16 @@ pub struct Arguments {
     pub timeout: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl CommandLine for Arguments {
+    fn output(&self) -> Output {
+        self.output
+    }
+
+    fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
+        tips::of(error, words)
+    }
 }
 
 /// A time to wait; a number without a unit is of seconds.
@@ -72,8 +83,6 @@ pub enum Command {
     Serve(ServeArguments),
     /// Serve a demonstration pool, and measure it with a verified workload
     Demo(DemoArguments),
-    /// Measure what serving costs, beside a server that only moves the same bytes
-    Bench(BenchArguments),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
@@ -140,7 +149,7 @@ The daemon keeps its newest 1024 events, from its start on.")]
 }
 
 /// The daemon's options. What is given here goes before what the configuration file says.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Default, Debug)]
 #[command(after_help = "Examples:
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
   ashlar serve --state ./data --listen 0.0.0.0:4420 --listen [::]:4420
@@ -168,7 +177,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the
-    /// machine, [::] all of IPv6 [default: 127.0.0.1:4420]
+    /// machine, `[::]` all of IPv6 [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDR")]
     pub listen: Vec<String>,
     /// Where the discovery service listens in addition, as IP:PORT, repeatable; or none [default:
@@ -223,38 +232,6 @@ pub struct DemoArguments {
     /// End after the workload instead of serving on
     #[arg(long)]
     pub once: bool,
-}
-
-/// The benchmark's options.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  ashlar bench
-  ashlar bench --only wire --seconds 5 --output json > figures.json
-  ashlar bench --only store --load '4KiB random write'")]
-pub struct BenchArguments {
-    /// What is measured; repeatable [default: everything]
-    #[arg(long, value_enum, value_name = "SECTION")]
-    pub only: Vec<Section>,
-    /// Measure only loads whose names contain this, in the sections that are tables of loads
-    #[arg(long, value_name = "TEXT")]
-    pub load: Option<String>,
-    /// How long each load is measured on each server, all rounds together [default: 1; of silent
-    /// connections 2.4]
-    #[arg(long, value_name = "SECONDS")]
-    pub seconds: Option<f64>,
-    /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent
-    /// connections 12]
-    #[arg(long, value_name = "N")]
-    pub rounds: Option<u32>,
-    /// The volumes of a pool together, and each of its five drives, which are taken from memory
-    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
-    pub volume_size: ByteSize,
-    /// Write the figures to this file as JSON, too
-    #[arg(long, value_name = "FILE")]
-    pub json_file: Option<PathBuf>,
-    /// Draw the load of the section loss, moment by moment, into this file as SVG
-    #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
 }
 
 /// About drives.

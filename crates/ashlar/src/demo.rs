@@ -56,18 +56,9 @@ fn tell(output: Output, text: impl Display) -> Result<(), StdoutError> {
 }
 
 fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments {
-    ServeArguments {
-        state,
-        config: None,
-        listen: vec![arguments.listen.clone()],
-        discovery: vec![arguments.discovery.clone()],
-        reactors: None,
-        spin_us: None,
-        map_memory_bytes: None,
-        member_wait_seconds: None,
-        open_all: false,
-        inject_panics: None,
-    }
+    let listen = vec![arguments.listen.clone()];
+    let discovery = vec![arguments.discovery.clone()];
+    ServeArguments { state, listen, discovery, ..ServeArguments::default() }
 }
 
 /// Everything between start and end. A signal ends it early, and well.

@@ -1,71 +1,38 @@
-//! The Ashlar daemon and its command line: all of it, so that a program may choose how memory is
-//! allocated.
+//! The Ashlar daemon and its command line: all of the program `ashlar` but for its allocator.
 //!
-//! `serve` assembles a node in one function (`serve::assemble`); all other verbs speak to a daemon
-//! over its socket, with the REST API that is open to everybody.
+//! `serve` assembles a node in one function ([`assemble`]); all other verbs speak to a daemon over
+//! its socket, with the REST API that is open to everybody ([`Client`]). What is public beside
+//! [`main`] is what the benchmark needs, a program of its own.
 
 #![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads: see stdio")]
 
 mod args;
-mod bench;
 mod causes;
 mod cli;
 mod colours;
 mod demo;
 mod logging;
+pub mod program;
 mod serve;
-mod stdio;
+pub mod stdio;
 mod usage;
 
-use ashlar_block::printable;
 use std::process::ExitCode;
 
-use args::{Arguments, Command, Output};
-use cli::{Patience, Refused};
-use stdio::StdoutError;
+use args::{Arguments, Command};
+pub use args::{Output, ServeArguments};
+pub use cli::{Client, Patience};
+pub use serve::{Config, Running, Signals, assemble, on_runtime};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
-    let arguments = match usage::parse(std::env::args_os().collect()) {
-        Ok(arguments) => arguments,
-        Err(ends_with) => return ends_with,
-    };
-    let output = arguments.output;
-    match run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.downcast_ref().is_some_and(StdoutError::is_closed_pipe) => ExitCode::SUCCESS,
-        Err(error) => {
-            stdio::note(refusal(&error, output));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// An error as it is printed: for programs an object on a line, too. What the API says of it
-/// besides goes with it.
-fn refusal(error: &anyhow::Error, output: Output) -> String {
-    let why = causes::with_causes(error.as_ref());
-    if output == Output::Table {
-        let lines: Vec<String> = why.lines().map(printable).collect();
-        return format!("ashlar: {}", lines.join("\n"));
-    }
-    let mut printed = serde_json::json!({ "error": why });
-    if let Some(Refused(body)) = error.downcast_ref() {
-        // The hint has a name of its own.
-        printed["error"] = body.message.as_str().into();
-        printed["code"] = body.code.as_str().into();
-        if let Some(hint) = body.hint.as_deref() {
-            printed["hint"] = hint.into();
-        }
-    }
-    printed.to_string()
+    program::run(run)
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Serve(options) => serve::run(&options, arguments.socket),
         Command::Demo(options) => demo::run(&options, arguments.socket, arguments.output),
-        Command::Bench(options) => bench::run(&options, arguments.output),
         Command::Completions { shell } => {
             stdio::print(args::completions(shell))?;
             Ok(())
@@ -75,6 +42,3 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

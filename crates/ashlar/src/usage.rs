@@ -4,12 +4,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 
-use crate::args::Arguments;
-use crate::cli::SETTINGS;
+use crate::program::{self, CommandLine};
 use crate::stdio::{self, StdoutError};
 
 /// What ends with it that a command line is not understood.
@@ -19,16 +17,16 @@ const USAGE: u8 = 2;
 ///
 /// # Errors
 /// What the process ends with: it asks for help, or is not understood, and that has been said.
-pub fn parse(words: Vec<OsString>) -> Result<Arguments, ExitCode> {
-    let error = match Arguments::try_parse_from(&words) {
-        Ok(arguments) => return Ok(arguments),
+pub fn parse<C: CommandLine>(words: Vec<OsString>) -> Result<C, ExitCode> {
+    let error = match C::try_parse_from(&words) {
+        Ok(line) => return Ok(line),
         Err(error) => error,
     };
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let error = with_meant_setting(error, &words);
     if !error.use_stderr() {
-        return Err(print_help(&error));
+        return Err(print_help(&program::name::<C>(), &error));
     }
+    let error = with_tip::<C>(error, &words);
     if asks_for_json(&words) {
         stdio::note(in_json(&error));
     } else {
@@ -39,13 +37,13 @@ pub fn parse(words: Vec<OsString>) -> Result<Arguments, ExitCode> {
 }
 
 /// Prints what was asked for: help, or the version.
-fn print_help(help: &clap::Error) -> ExitCode {
+fn print_help(program: &str, help: &clap::Error) -> ExitCode {
     let printed = help.print().and_then(|()| std::io::stdout().flush()).map_err(StdoutError::from);
     match printed {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            stdio::note(format_args!("ashlar: {error}"));
+            stdio::note(format_args!("{program}: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -67,25 +65,12 @@ fn in_json(error: &clap::Error) -> String {
     serde_json::json!({ "error": why, "code": "usage", "hint": hint.join("\n") }).to_string()
 }
 
-/// Says how a setting of a pool is written, where one was written as an option.
-fn with_meant_setting(mut error: clap::Error, words: &[String]) -> clap::Error {
-    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
-        && let Some(setting) = meant_setting(option, words)
-    {
-        let tip = StyledStr::from(format!("settings have no dashes: ashlar pool set POOL {setting}"));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+/// The error, with what was probably meant.
+fn with_tip<C: CommandLine>(mut error: clap::Error, words: &[String]) -> clap::Error {
+    if let Some(tip) = C::tip(&error, words) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error
-}
-
-fn meant_setting(option: &str, words: &[String]) -> Option<String> {
-    let name = option.strip_prefix("--").filter(|name| SETTINGS.contains(name))?;
-    let value_at = |at: usize| {
-        let rest = words[at].strip_prefix(option)?;
-        rest.strip_prefix('=').or_else(|| words.get(at + 1).map(String::as_str).filter(|_| rest.is_empty()))
-    };
-    let value = (0..words.len()).find_map(value_at).unwrap_or("VALUE");
-    Some(format!("{name}={value}"))
 }
 
 #[cfg(test)]

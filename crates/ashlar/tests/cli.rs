@@ -446,7 +446,6 @@ fn every_verb_explains_itself_with_an_example() {
     let verbs = [
         "serve",
         "demo",
-        "bench",
         "status",
         "completions",
         "pool create",

@@ -118,10 +118,3 @@ fn a_demonstration_that_nobody_watches_ends_and_leaves_its_pool_whole() {
     assert!(again.contains("Pool 'demo' of an earlier run: online"), "{again}");
     assert!(again.contains("The data of the last run are as they were"), "{again}");
 }
-
-#[test]
-fn a_benchmark_that_nobody_watches_ends() {
-    let place = Place::new();
-    assert_quiet(&place, "bench --only parity");
-    assert_failed(&place, "bench --only parity");
-}

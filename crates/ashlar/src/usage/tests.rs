@@ -1,11 +1,14 @@
+use clap::Parser;
+
 use super::*;
+use crate::args::Arguments;
 
 fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
 fn error(line: &str) -> clap::Error {
-    with_meant_setting(Arguments::try_parse_from(words(line)).expect_err("it is wrong"), &words(line))
+    with_tip::<Arguments>(Arguments::try_parse_from(words(line)).expect_err("it is wrong"), &words(line))
 }
 
 #[test]
@@ -30,4 +33,11 @@ fn a_setting_that_is_written_as_an_option_is_shown_as_it_is_to_be_written() {
     let said = error("ashlar pool set tank --recon-prio").render().to_string();
     assert!(said.contains("recon-prio=VALUE"), "{said}");
     assert!(!error("ashlar pool set tank --frobnicate 10").render().to_string().contains("no dashes"));
+}
+
+#[test]
+fn who_looks_for_the_benchmark_is_told_its_program() {
+    let said = error("ashlar bench --only parity").render().to_string();
+    assert!(said.contains("unrecognized subcommand 'bench'") && said.contains("ashlar-bench"), "{said}");
+    assert!(!error("ashlar frobnicate").render().to_string().contains("ashlar-bench"));
 }

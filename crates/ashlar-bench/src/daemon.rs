@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use ashlar::stdio::note;
+use ashlar::{Client, Patience};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
     ChangePool, CreatePool, CreateVolume, FailDrive, Pool, PoolCounters, Status, Volume,
@@ -17,9 +19,8 @@ use hyper::Method;
 use tokio::runtime::Runtime;
 
 use super::memory;
+use super::program::Program;
 use super::servers::Server;
-use crate::cli::{Client, Patience};
-use crate::stdio::note;
 
 /// A share of the time for rebuilds that is as good as none, in percent: so it is seen what a loss
 /// itself costs.
@@ -42,6 +43,7 @@ pub struct Daemon {
 
 /// The process and its directory.
 struct Process {
+    program: Program,
     child: Child,
     state: PathBuf,
 }
@@ -89,18 +91,18 @@ pub fn memory_drives(bytes: u64) -> Vec<String> {
 }
 
 impl Daemon {
-    /// Starts a daemon with one reactor and these further arguments of `ashlar serve`.
+    /// Starts a daemon of `program` with one reactor and these further arguments of `ashlar serve`.
     ///
     /// # Errors
     /// What it said, or that it said nothing.
-    pub fn start(arguments: &[String]) -> anyhow::Result<Self> {
+    pub fn start(program: &Program, arguments: &[String]) -> anyhow::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let state = std::env::temp_dir().join(format!("ashlar-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let client = Client::new(Some(state.join("ashlar.sock")), Patience::of(None))?;
-        let process = Process { child: spawn(&state, arguments)?, state };
+        let process = Process { child: program.serve(&state, arguments)?, program: program.clone(), state };
         let mut daemon = Daemon { runtime, client, process };
         daemon.await_answer()?;
         Ok(daemon)
@@ -115,7 +117,7 @@ impl Daemon {
         self.process.child.kill()?;
         self.process.child.wait()?;
         let start = Instant::now();
-        self.process.child = spawn(&self.process.state, arguments)?;
+        self.process.child = self.process.program.serve(&self.process.state, arguments)?;
         self.await_answer()?;
         Ok(start.elapsed())
     }
@@ -284,14 +286,6 @@ impl Daemon {
     pub fn resident_most_bytes(&self) -> anyhow::Result<u64> {
         memory::resident_most_bytes_of(self.process.child.id())
     }
-}
-
-fn spawn(state: &Path, arguments: &[String]) -> anyhow::Result<Child> {
-    let mut command = Command::new(std::env::current_exe().context("where is this binary?")?);
-    command.arg("serve").arg("--state").arg(state);
-    command.args(["--listen", "127.0.0.1:0", "--discovery", "none"]).args(arguments);
-    command.env_remove("ASHLAR_SOCKET").env_remove("NOTIFY_SOCKET").env("RUST_LOG", "warn");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("starting a daemon")
 }
 
 fn address_of(status: &Status) -> anyhow::Result<SocketAddr> {

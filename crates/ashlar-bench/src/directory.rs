@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use ashlar::stdio::note;
 use ashlar_block::ByteSize;
 
 use super::daemon::DRIVES;
-use crate::stdio::note;
 
 /// A file system in memory, if there is one: drives in files there cost no device time.
 const MEMORY_DIRECTORY: &str = "/dev/shm";

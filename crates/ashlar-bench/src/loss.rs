@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};
 use super::fill::{FILL_BYTES, fill};
+use super::program::Program;
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
 use super::{Figures, Settings, interrupt, table};
@@ -142,7 +143,7 @@ pub struct Report {
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let progress = Progress::new("loss", State::ALL.len() + 1 + REBUILDS.len());
     progress.begin("writing what is to live");
-    let daemon = start_daemon(LIVE_BYTES, DRIVE_BYTES)?;
+    let daemon = start_daemon(&settings.program, LIVE_BYTES, DRIVE_BYTES)?;
     let server = daemon.create_volume(POOL, "watched", ByteSize(steady::VOLUME_BYTES))?;
     let load = SteadyLoad::start(server)?;
     let duration = settings.round * settings.rounds * LONGER;
@@ -152,7 +153,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let mut rebuilds = Vec::new();
     for (live_bytes, drive_bytes) in REBUILDS {
         progress.begin(&format!("{} live on drives of {}", ByteSize(live_bytes), ByteSize(drive_bytes)));
-        let daemon = start_daemon(live_bytes, drive_bytes)?;
+        let daemon = start_daemon(&settings.program, live_bytes, drive_bytes)?;
         rebuilds.push(Rebuilt { live_bytes, drive_bytes, seconds: lose_and_restore(&daemon)? });
     }
     Ok(Report {
@@ -205,8 +206,8 @@ fn watch(
 }
 
 /// A pool in which so much lives.
-fn start_daemon(live_bytes: u64, drive_bytes: u64) -> anyhow::Result<Daemon> {
-    let daemon = Daemon::start(&["--reactors", "1"].map(str::to_owned))?;
+fn start_daemon(program: &Program, live_bytes: u64, drive_bytes: u64) -> anyhow::Result<Daemon> {
+    let daemon = Daemon::start(program, &["--reactors", "1"].map(str::to_owned))?;
     let drives = vec![format!("mem:{drive_bytes},touched=on,model={MODEL}"); DRIVES];
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: Some(CHUNK_BYTES) })?;
     let size = ByteSize(live_bytes / u64::from(FILL_BYTES) * u64::from(FILL_BYTES));

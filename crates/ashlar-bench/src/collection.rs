@@ -11,6 +11,7 @@ use super::amplification::start_daemon;
 use super::churn::{Amplification, Churn, Churned, Pattern};
 use super::daemon::{Daemon, PoolPlan, memory_drives};
 use super::fill::fill;
+use super::program::Program;
 use super::progress::Progress;
 use super::rounds::{self, Subject, Summary};
 use super::servers::Server;
@@ -71,7 +72,7 @@ struct Rig {
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
-    let rig = Rig::start()?;
+    let rig = Rig::start(&settings.program)?;
     let settings = settings.clone();
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         let progress = Progress::new("collection", DEPTHS.len() + 3);
@@ -104,8 +105,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 }
 
 impl Rig {
-    fn start() -> anyhow::Result<Self> {
-        let daemon = start_daemon()?;
+    fn start(program: &Program) -> anyhow::Result<Self> {
+        let daemon = start_daemon(program)?;
         let calm = volume(&daemon, "calm", CALM_PERCENT)?;
         let full = volume(&daemon, FULL, LIVE_PERCENT)?;
         Ok(Rig { daemon, calm, full })

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::{fs, thread};
 
 use anyhow::Context;
+use ashlar::{Config, ServeArguments};
 use ashlar_block::ByteSize;
 use ashlar_control::NodeApi;
 use ashlar_control::types::{CreatePool, CreateVolume};
@@ -16,8 +17,6 @@ use ashlar_load::load::{Direction, Load};
 use super::daemon::memory_drives;
 use super::fill::each;
 use super::servers::Server;
-use crate::args::ServeArguments;
-use crate::serve::{self, Config};
 
 const DRIVE_BYTES: u64 = 512 << 20;
 const VOLUME: ByteSize = ByteSize(256 << 20);
@@ -38,20 +37,15 @@ pub fn with_pool<T>(count: impl FnOnce(&Server) -> anyhow::Result<T>) -> anyhow:
 fn start_pool(state: PathBuf) -> anyhow::Result<Server> {
     let arguments = ServeArguments {
         state,
-        config: None,
         listen: vec!["127.0.0.1:0".to_owned()],
         discovery: vec!["none".to_owned()],
         reactors: Some(1),
-        spin_us: None,
-        map_memory_bytes: None,
-        member_wait_seconds: None,
-        open_all: false,
-        inject_panics: None,
+        ..ServeArguments::default()
     };
     let config = Config::resolve(&arguments, None)?;
     let (started, begun) = channel();
     thread::Builder::new().name("node".to_owned()).spawn(move || {
-        if let Err(error) = serve::on_runtime(serve_pool(config, started.clone())) {
+        if let Err(error) = ashlar::on_runtime(serve_pool(config, started.clone())) {
             let _ = started.send(Err(error));
         }
     })?;
@@ -59,7 +53,7 @@ fn start_pool(state: PathBuf) -> anyhow::Result<Server> {
 }
 
 async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> anyhow::Result<()> {
-    let running = serve::assemble(&config).await?;
+    let running = ashlar::assemble(&config).await?;
     let pool = CreatePool {
         name: "bench".to_owned(),
         level: "5".to_owned(),

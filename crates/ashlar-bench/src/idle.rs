@@ -15,6 +15,7 @@ use super::Figures;
 use super::daemon::{Daemon, PoolPlan};
 use super::directory::Directory;
 use super::fill::each;
+use super::program::Program;
 use super::progress::Progress;
 use super::rounds::options;
 use super::servers::Server;
@@ -59,9 +60,9 @@ pub struct Report {
 ///
 /// # Errors
 /// What cannot be measured.
-pub fn measure() -> anyhow::Result<Report> {
+pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let directory = Directory::new()?;
-    let daemon = Daemon::start(&[])?;
+    let daemon = Daemon::start(program, &[])?;
     let plan = PoolPlan { name: "idle", level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
     daemon.create_pool(plan)?;
     let server = daemon.create_volume("idle", "v0", VOLUME)?;

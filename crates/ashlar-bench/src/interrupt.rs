@@ -4,8 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
-
-use crate::serve::Signals;
+use ashlar::Signals;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 

@@ -1,8 +1,16 @@
-//! What serving costs. Every section measures servers in turn with their controls, in short rounds,
-//! and gives ratios: what all of them need is the machine's, and cancels out.
+//! What serving costs: the program `ashlar-bench`, but for its allocator. Every section measures
+//! servers in turn with their controls, in short rounds, and gives ratios: what all of them need is
+//! the machine's, and cancels out.
+
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: see ashlar::stdio"
+)]
 
 mod allocations;
 mod amplification;
+mod args;
 mod bandwidth;
 mod churn;
 mod collection;
@@ -19,6 +27,7 @@ mod machine;
 mod memory;
 mod parity;
 mod parts;
+mod program;
 mod progress;
 mod reactors;
 mod recovery;
@@ -31,17 +40,20 @@ mod targets;
 mod wire;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use ashlar::Output;
+use ashlar::stdio::print_line;
 use ashlar_block::ByteSize;
 use ashlar_load::load::Load;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::args::{BenchArguments, Output};
-use crate::stdio::print_line;
+use args::{Arguments, Section};
 use machine::Machine;
+use program::Program;
 use targets::Verdict;
 
 /// How long nothing is counted, so that buffers are warm.
@@ -49,44 +61,13 @@ const WARM_UP: Duration = Duration::from_millis(60);
 /// The smallest volume: every load has to find room in it.
 const VOLUME_BYTES_MIN: u64 = 64 << 20;
 const ROUNDS_MAX: u32 = 100;
-
-/// A part of the benchmark.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Section {
-    /// Parity and reconstruction by every kernel, beside Intel's ISA-L and a plain copy
-    Parity,
-    /// A volume that keeps nothing: operations, latency, spinning, digests
-    Wire,
-    /// A drive in memory as a volume, and under a pool of level 0
-    Device,
-    /// Volumes of pools of level 5 and 6
-    Store,
-    /// How often a block is copied between socket and drive
-    Copies,
-    /// A daemon with connected hosts and nothing to do, before and after a load
-    Idle,
-    /// A working connection among 2,000 that say nothing
-    Silent,
-    /// Two reactors beside one, and the way from one to the other
-    Reactors,
-    /// Writes to a pool that collects garbage, beside one that need not
-    Collection,
-    /// What is written for each block of hosts, at 70, 80 and 85 % live
-    Amplification,
-    /// A map of 1 TiB: recovery, memory, reads
-    Recovery,
-    /// A pool beside the bandwidth of its drives, where these are the limit: modelled ones
-    Bandwidth,
-    /// A steady load while a drive of a pool is lost and restored, on modelled drives
-    Loss,
-    /// How often operations allocate, in a program that counts: cargo run --release -p ashlar
-    /// --example count_allocations
-    Allocations,
-}
+const SECONDS_MAX: f64 = 86_400.0;
 
 /// How everything is measured.
 #[derive(Clone, Debug)]
-pub struct Settings {
+struct Settings {
+    /// Whose daemons are measured.
+    pub program: Program,
     /// Rounds of each load on each server.
     pub rounds: u32,
     /// How long a round is counted.
@@ -99,7 +80,7 @@ pub struct Settings {
 
 /// All figures of one run.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
+struct Report {
     /// Of Ashlar.
     version: &'static str,
     machine: Machine,
@@ -148,13 +129,22 @@ impl Section {
             _ => (1.0, 5),
         }
     }
+
+    /// Whether it measures a daemon of a process of its own.
+    fn needs_daemon(self) -> bool {
+        use Section::{Allocations, Copies, Parity, Silent, Wire};
+        !matches!(self, Parity | Wire | Copies | Silent | Allocations)
+    }
 }
 
 impl Settings {
-    fn of(arguments: &BenchArguments, section: Section) -> anyhow::Result<Self> {
+    fn of(arguments: &Arguments, program: &Program, section: Section) -> anyhow::Result<Self> {
         let (seconds, rounds) = section.usual_rounds();
         let (seconds, rounds) = (arguments.seconds.unwrap_or(seconds), arguments.rounds.unwrap_or(rounds));
-        ensure!(seconds > 0.0, "each load has to run for some time: --seconds is {seconds}");
+        ensure!(
+            seconds > 0.0 && seconds <= SECONDS_MAX,
+            "--seconds is {seconds}: it must be more than 0, and at most {SECONDS_MAX}"
+        );
         ensure!((1..=ROUNDS_MAX).contains(&rounds), "--rounds is {rounds}: it must be 1 to {ROUNDS_MAX}");
         ensure!(
             arguments.volume_size.0 >= VOLUME_BYTES_MIN,
@@ -163,6 +153,7 @@ impl Settings {
             ByteSize(VOLUME_BYTES_MIN)
         );
         Ok(Settings {
+            program: program.clone(),
             rounds,
             round: Duration::from_secs_f64(seconds / f64::from(rounds)),
             volume_bytes: arguments.volume_size.0,
@@ -195,14 +186,16 @@ impl Report {
             Section::Device => self.device.insert(device::measure(settings)?).shown(),
             Section::Store => self.store.insert(store::measure(settings)?).shown(),
             Section::Copies => self.copies.insert(copies::measure(settings)?).shown(),
-            Section::Idle => self.idle.insert(idle::measure()?).shown(),
+            Section::Idle => self.idle.insert(idle::measure(&settings.program)?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
             Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
-            Section::Recovery => self.recovery.insert(recovery::measure()?).shown(),
+            Section::Recovery => self.recovery.insert(recovery::measure(&settings.program)?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
-            Section::Amplification => self.amplification.insert(amplification::measure()?).shown(),
+            Section::Amplification => {
+                self.amplification.insert(amplification::measure(&settings.program)?).shown()
+            }
             Section::Collection => self.collection.insert(collection::measure(settings)?).shown(),
         };
         let table = format!("{table}\n\n{}", targets::each(&verdicts));
@@ -223,15 +216,14 @@ trait Figures {
     }
 }
 
-/// `ashlar bench`.
-pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
-    let sections = sections(&arguments.only)?;
-    ensure!(
-        arguments.plot.is_none() || sections.contains(&Section::Loss),
-        "--plot draws the section loss, which is not to be measured: leave --plot out, or say --only loss, too"
-    );
-    let with_settings = |section: Section| Ok((section, Settings::of(arguments, section)?));
-    let sections: Vec<_> = sections.into_iter().map(with_settings).collect::<anyhow::Result<_>>()?;
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    ashlar::program::run(run)
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let output = arguments.output;
+    let sections = planned(&arguments)?;
     interrupt::listen()?;
     let mut report = Report::new()?;
     if output == Output::Table {
@@ -254,13 +246,30 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     arguments.plot.iter().zip(&report.loss).try_for_each(|(file, loss)| loss.draw(file))
 }
 
+/// Every section that is to be measured, and how: what cannot be done is refused before the first
+/// of them takes its time.
+fn planned(arguments: &Arguments) -> anyhow::Result<Vec<(Section, Settings)>> {
+    let sections = sections(&arguments.only)?;
+    ensure!(
+        arguments.plot.is_none() || sections.contains(&Section::Loss),
+        "--plot draws the section loss, which is not to be measured: leave --plot out, or say --only loss, too"
+    );
+    let program = Program::find(arguments.ashlar.as_deref())?;
+    let with_settings = |section: &Section| Ok((*section, Settings::of(arguments, &program, *section)?));
+    let planned = sections.iter().map(with_settings).collect::<anyhow::Result<_>>()?;
+    if sections.iter().any(|section| section.needs_daemon()) {
+        program.check()?;
+    }
+    Ok(planned)
+}
+
 /// What is to be measured: everything that can be, if nothing is named.
 fn sections(only: &[Section]) -> anyhow::Result<Vec<Section>> {
     let counts = allocations::are_counted();
     ensure!(
         counts || !only.contains(&Section::Allocations),
-        "this program does not count allocations: cargo run --release -p ashlar --example count_allocations -- \
-         bench --only allocations does"
+        "this program does not count allocations: cargo run --release -p ashlar-bench --example count_allocations \
+         -- --only allocations does"
     );
     let all = || Section::value_variants().iter().copied();
     let can = |section: &Section| counts || *section != Section::Allocations;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::churn::{Churn, Churned, Pattern};
 use super::daemon::{Daemon, PoolPlan, VolumePlan, memory_drives};
 use super::fill::fill;
+use super::program::Program;
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
 use super::{Figures, table};
@@ -61,11 +62,11 @@ pub struct Case {
 ///
 /// # Errors
 /// It does not start.
-pub fn start_daemon() -> anyhow::Result<Daemon> {
+pub fn start_daemon(program: &Program) -> anyhow::Result<Daemon> {
     let config = std::env::temp_dir().join(format!("ashlar-bench-{}.toml", std::process::id()));
     fs::write(&config, format!("over_provisioning_percent = {OVER_PROVISIONING_PERCENT}\n"))?;
     let arguments = ["--reactors", "1", "--config", &config.to_string_lossy()].map(str::to_owned);
-    let started = Daemon::start(&arguments);
+    let started = Daemon::start(program, &arguments);
     fs::remove_file(&config)?;
     started
 }
@@ -74,19 +75,19 @@ pub fn start_daemon() -> anyhow::Result<Daemon> {
 ///
 /// # Errors
 /// What cannot be measured.
-pub fn measure() -> anyhow::Result<Report> {
+pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let progress = Progress::new("amplification", CASES.len());
     let mut report = Report { drive_bytes: DRIVE_BYTES, chunk_bytes: CHUNK_BYTES, cases: Vec::new() };
     for (pattern, live_percent, target) in CASES {
         progress.begin(&case_name(pattern, live_percent));
-        let churned = measure_one(pattern, live_percent)?;
+        let churned = measure_one(program, pattern, live_percent)?;
         report.cases.push(Case { pattern, live_percent, churned, target });
     }
     Ok(report)
 }
 
-fn measure_one(pattern: Pattern, live_percent: u64) -> anyhow::Result<Churned> {
-    let daemon = start_daemon()?;
+fn measure_one(program: &Program, pattern: Pattern, live_percent: u64) -> anyhow::Result<Churned> {
+    let daemon = start_daemon(program)?;
     let drives = memory_drives(DRIVE_BYTES);
     let plan = PoolPlan { name: POOL, level: "5", drives, chunk_bytes: Some(CHUNK_BYTES) };
     let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;

@@ -105,7 +105,7 @@ fn loads(settings: &Settings) -> Vec<Load> {
 
 impl Rig {
     async fn new(level: &'static str, stripe: Stripe, settings: &Settings) -> anyhow::Result<Self> {
-        let daemon = Daemon::start(&["--reactors".to_owned(), "1".to_owned()])?;
+        let daemon = Daemon::start(&settings.program, &["--reactors".to_owned(), "1".to_owned()])?;
         let drives = memory_drives(settings.volume_bytes);
         daemon.create_pool(PoolPlan { name: "bench", level, drives, chunk_bytes: None })?;
         let mut volumes = Vec::new();

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, VolumePlan, memory_drives};
 use super::fill::fill;
+use super::program::Program;
 use super::progress::Progress;
 use super::rounds::{self, Subject, Summary};
 use super::servers::{self, Server};
@@ -64,7 +65,7 @@ struct Servers {
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
-    let servers = Servers::start()?;
+    let servers = Servers::start(&settings.program)?;
     let settings = settings.clone();
     ashlar_reactor::run(
         ashlar_reactor::Config::default(),
@@ -73,8 +74,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 }
 
 impl Servers {
-    fn start() -> anyhow::Result<Self> {
-        let daemon = Daemon::start(&["--reactors".to_owned(), "1".to_owned()])?;
+    fn start(program: &Program) -> anyhow::Result<Self> {
+        let daemon = Daemon::start(program, &["--reactors".to_owned(), "1".to_owned()])?;
         let drives = memory_drives(DRIVE.0).into_iter().take(1).collect();
         daemon.create_pool(PoolPlan { name: "device", level: "0", drives, chunk_bytes: None })?;
         let plan = VolumePlan { pool: "device", name: "v0", size: POOL_VOLUME, compression: false };

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, memory_drives};
 use super::fill::fill;
+use super::program::Program;
 use super::progress::Progress;
 use super::rounds::{self, Rounds, Subject, Summary};
 use super::servers::Server;
@@ -61,7 +62,7 @@ struct Rig {
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
-    let (one, two) = (Rig::start(1)?, Rig::start(2)?);
+    let (one, two) = (Rig::start(&settings.program, 1)?, Rig::start(&settings.program, 2)?);
     let settings = settings.clone();
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         let mut report = Report { directions: Vec::new() };
@@ -77,8 +78,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 }
 
 impl Rig {
-    fn start(reactors: usize) -> anyhow::Result<Self> {
-        let daemon = Daemon::start(&["--reactors".to_owned(), reactors.to_string()])?;
+    fn start(program: &Program, reactors: usize) -> anyhow::Result<Self> {
+        let daemon = Daemon::start(program, &["--reactors".to_owned(), reactors.to_string()])?;
         let drives = memory_drives(DRIVE_BYTES);
         daemon.create_pool(PoolPlan { name: "bench", level: "5", drives, chunk_bytes: None })?;
         let server = daemon.create_volume("bench", "v0", VOLUME)?;

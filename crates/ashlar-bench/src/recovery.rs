@@ -16,6 +16,7 @@ use super::Figures;
 use super::daemon::{Daemon, PoolPlan};
 use super::directory::Directory;
 use super::fill::{FILL_BYTES, connect, each, write_each};
+use super::program::Program;
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
 
@@ -118,9 +119,9 @@ fn arguments(map_memory: ByteSize) -> Vec<String> {
 ///
 /// # Errors
 /// What cannot be measured.
-pub fn measure() -> anyhow::Result<Report> {
+pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let directory = Directory::new()?;
-    let daemon = Daemon::start(&arguments(MAP_MEMORY))?;
+    let daemon = Daemon::start(program, &arguments(MAP_MEMORY))?;
     let plan = PoolPlan { name: POOL, level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
     daemon.create_pool(plan)?;
     let server = daemon.create_volume(POOL, "v0", VOLUME)?;

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};
 use super::fill::fill;
+use super::program::Program;
 use super::progress::Progress;
 use super::rounds::{self, Subject};
 use super::servers::Server;
@@ -96,7 +97,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let (drive_writes, drive_reads) =
         ashlar_reactor::run(config(), raw(spec, settings.round * settings.rounds))??;
     progress.begin("filling a pool");
-    let (daemon, server) = start(&profile)?;
+    let (daemon, server) = start(&settings.program, &profile)?;
     ashlar_reactor::run(config(), async move {
         fill(&server, Content::Incompressible).await?;
         let of = async |direction| {
@@ -125,8 +126,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     })?
 }
 
-fn start(profile: &ProfileFile) -> anyhow::Result<(Daemon, Server)> {
-    let daemon = Daemon::start(&["--reactors", "1"].map(str::to_owned))?;
+fn start(program: &Program, profile: &ProfileFile) -> anyhow::Result<(Daemon, Server)> {
+    let daemon = Daemon::start(program, &["--reactors", "1"].map(str::to_owned))?;
     let drives = vec![profile.spec(); DRIVES];
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: None })?;
     let size = ByteSize(VOLUME_BYTES);
