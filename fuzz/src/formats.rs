@@ -8,12 +8,13 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::codec::crc32c;
+use ashlar_format::features::{Feature, FeatureKind, Features};
 use ashlar_format::header::{BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind};
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
 use ashlar_format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
 use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
-use ashlar_format::superblock::{Secret, Superblock, SuperblockError};
+use ashlar_format::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use ashlar_format::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
@@ -59,11 +60,13 @@ fn superblock_once(sector: &[u8]) {
 
 /// A superblock.
 pub fn superblock_seeds() -> Vec<Seed> {
+    let feature = Feature { kind: FeatureKind::Compatible, bit: 3, name: "usage".to_owned() };
     let superblock = Superblock {
         generation: 3,
         pool: PoolUuid([1; 16]),
         drive_uuid: DriveUuid([2; 16]),
         drive: DriveId(4),
+        class: DriveClass::Flash,
         parity: 1,
         data: 4,
         member_count: 5,
@@ -73,6 +76,7 @@ pub fn superblock_seeds() -> Vec<Seed> {
         secret: SECRET,
         made_at: 1_700_000_000,
         segment_numbers: 1 << 12,
+        features: Features::new(vec![feature]),
         pool_name: "tank".into(),
     };
     vec![("superblock", superblock.encode())]

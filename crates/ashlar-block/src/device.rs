@@ -90,6 +90,11 @@ pub trait Device: 'static {
     /// The drive's size, constant for as long as it is open.
     fn size_bytes(&self) -> u64;
 
+    /// Whether it spins. `None` if that is not known.
+    fn is_rotational(&self) -> Option<bool> {
+        None
+    }
+
     /// Fills `buf` from `offset`. The buffer comes back in either case; after an error its content
     /// means nothing.
     fn read(

@@ -324,6 +324,10 @@ impl Device for Drive {
         self.common.info.size_bytes
     }
 
+    fn is_rotational(&self) -> Option<bool> {
+        self.info().rotational
+    }
+
     async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
         let (began, bytes) = (now(), buf.len() as u64);
         let (result, buf) = self.read_backend(offset, buf).await;

@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod codec;
+pub mod features;
 pub mod header;
 pub mod heartbeat;
 pub mod ids;
@@ -16,6 +17,6 @@ pub mod table;
 mod tests;
 
 /// Format that this code reads and writes; other majors are refused.
-pub const FORMAT_MAJOR: u16 = 2;
+pub const FORMAT_MAJOR: u16 = 3;
 /// Compatible additions to the major format.
 pub const FORMAT_MINOR: u16 = 0;

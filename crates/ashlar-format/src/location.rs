@@ -25,7 +25,7 @@ pub struct SegmentId(pub u32);
 
 impl SegmentId {
     /// How many numbers there can be: 1 to this.
-    pub const COUNT: u64 = (1 << 24) - 4;
+    pub const COUNT: u64 = (1 << 25) - 4;
 }
 
 impl fmt::Display for SegmentId {
@@ -34,7 +34,12 @@ impl fmt::Display for SegmentId {
     }
 }
 
-/// How a fragment's bytes are to be read.
+/// A value of the map that is no location: the block is zeros, whatever a layer below has. A map
+/// without snapshots has none, and reads it as absent.
+pub const ZERO_HERE: u64 = 1;
+
+/// How a fragment's bytes are to be read. Codes 2 and 3 are zstd's, and that of a codec which the
+/// fragment itself names: what stores those says so in the pool's [features](crate::features).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
     /// As they are.
@@ -55,11 +60,14 @@ impl Codec {
 /// The location of a stored fragment.
 ///
 /// ```text
-///  63          40 39   35 34              15 14          3 2     0
+///  63          39 38   34 33              14 13          2 1     0
 /// ├──────────────┼───────┼──────────────────┼─────────────┼───────┤
-/// │ segment (24) │col (5)│ offset, slots(20)│ length-1(12)│codec 3│
+/// │ segment (25) │col (5)│ offset, slots(20)│ length-1(12)│codec 2│
 /// └──────────────┴───────┴──────────────────┴─────────────┴───────┘
 /// ```
+///
+/// There is no segment 0: words below 2³⁹ are no locations. As values of the map 0 is *absent* and
+/// [`ZERO_HERE`] is *zero here*.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location(NonZeroU64);
 
@@ -68,10 +76,10 @@ impl Location {
     pub fn new(segment: SegmentId, column: usize, slot: u32, bytes: usize, codec: Codec) -> Self {
         assert!(segment.0 >= 1 && u64::from(segment.0) <= SegmentId::COUNT, "{segment} does not exist");
         assert!(column < 32 && slot < 1 << 20 && (1..=4096).contains(&bytes), "{column} {slot} {bytes}");
-        let bits = u64::from(segment.0) << 40
-            | (column as u64) << 35
-            | u64::from(slot) << 15
-            | (bytes as u64 - 1) << 3
+        let bits = u64::from(segment.0) << 39
+            | (column as u64) << 34
+            | u64::from(slot) << 14
+            | (bytes as u64 - 1) << 2
             | codec.bits();
         Location(NonZeroU64::new(bits).expect("a segment's number is not zero"))
     }
@@ -83,34 +91,34 @@ impl Location {
 
     /// The location that a stored word means.
     pub fn from_bits(bits: u64) -> Result<Self, Malformed> {
-        let valid = (1..=SegmentId::COUNT).contains(&(bits >> 40)) && bits & 7 <= 1;
+        let valid = (1..=SegmentId::COUNT).contains(&(bits >> 39)) && bits & 3 <= 1;
         let location = NonZeroU64::new(bits).filter(|_| valid).map(Location);
         location.ok_or(Malformed { what: "location" })
     }
 
     /// The segment.
     pub const fn segment(self) -> SegmentId {
-        SegmentId((self.to_bits() >> 40) as u32)
+        SegmentId((self.to_bits() >> 39) as u32)
     }
 
     /// The data column.
     pub const fn column(self) -> usize {
-        (self.to_bits() >> 35 & 31) as usize
+        (self.to_bits() >> 34 & 31) as usize
     }
 
     /// Slots from the start of the column's chunk.
     pub const fn slot(self) -> u32 {
-        (self.to_bits() >> 15 & 0xf_ffff) as u32
+        (self.to_bits() >> 14 & 0xf_ffff) as u32
     }
 
     /// Stored bytes.
     pub const fn bytes(self) -> usize {
-        (self.to_bits() >> 3 & 0xfff) as usize + 1
+        (self.to_bits() >> 2 & 0xfff) as usize + 1
     }
 
     /// How to read them.
     pub const fn codec(self) -> Codec {
-        if self.to_bits() & 7 == 0 { Codec::Raw } else { Codec::Lz4 }
+        if self.to_bits() & 3 == 0 { Codec::Raw } else { Codec::Lz4 }
     }
 
     /// Slots that it takes.
@@ -160,7 +168,7 @@ pub fn put_pointer(writer: &mut Writer, pointer: Option<Pointer>) {
 /// Takes a pointer, or none.
 pub fn take_pointer(reader: &mut Reader<'_>) -> Result<Option<Pointer>, Malformed> {
     let (bits, crc) = (reader.u64()?, reader.u32()?);
-    if bits == 0 {
+    if bits == 0 || bits == ZERO_HERE {
         return Ok(None);
     }
     Ok(Some(Pointer { location: Location::from_bits(bits)?, crc }))

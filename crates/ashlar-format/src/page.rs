@@ -4,7 +4,7 @@ use ashlar_block::{BLOCK_BYTES, Lba};
 use smallvec::SmallVec;
 
 use super::codec::{Malformed, Reader, Writer};
-use super::location::{Location, Pointer, put_pointer, take_pointer};
+use super::location::{Location, Pointer, ZERO_HERE, put_pointer, take_pointer};
 use crate::ids::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 /// What the map says of a block. `None`: nothing is stored, it reads as zeros.
@@ -73,7 +73,7 @@ pub fn decode_map_page(bytes: &[u8]) -> Result<Vec<PageEntry>, Malformed> {
             let (word, location, crc) = (blocks.u32()?, locations.u64()?, crcs.u32()?);
             let layer = *layers.get((word >> 24) as usize).ok_or(blocks.malformed())?;
             let value = match location {
-                0 => None,
+                0 | ZERO_HERE => None,
                 bits => Some(Pointer { location: Location::from_bits(bits)?, crc }),
             };
             Ok(PageEntry { block: word & 0xff_ffff, layer, value })

@@ -12,6 +12,8 @@ const MAGIC: &[u8; 8] = b"ASHLROOT";
 const CRC_AT: usize = 8;
 const COVERED_FROM: usize = 12;
 const FLAG_CLEAN: u64 = 1;
+/// The reactor whose batches a pool has: see [`Lsn::REACTORS`].
+const REACTOR: u8 = 0;
 /// In the generation that a member's state is as of: whoever does not know the flag takes it for a
 /// very late one, which does no harm.
 const FLAG_MADE_GOOD: u64 = 1 << 63;
@@ -137,8 +139,7 @@ impl Root {
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
         w.bytes(MAGIC).u32(0).u32(0).bytes(&self.pool.0).u64(self.generation.0);
-        w.u64(self.next_lsn.0).u64(self.replay_floor.0).u64(self.segment_ordinal);
-        w.u64(self.segment_swept);
+        w.u64(self.segment_ordinal).u64(self.segment_swept);
         w.u64(if self.clean { FLAG_CLEAN } else { 0 }).u64(self.written_at).u64(self.unclean_starts);
         w.u8(self.table.area)
             .zeros(3)
@@ -146,6 +147,8 @@ impl Root {
             .u64(self.table.bytes)
             .u32(self.table.crc)
             .u32(self.table.entries);
+        // One reactor writes the batches of a pool.
+        w.u8(1).u8(REACTOR).u64(self.next_lsn.0).u64(self.replay_floor.0);
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
@@ -181,14 +184,13 @@ impl Root {
             return Err(r.malformed());
         }
         let (pool, generation) = (PoolUuid(r.array()?), RootGeneration(r.u64()?));
-        let (next_lsn, replay_floor, segment_ordinal) = (Lsn(r.u64()?), Lsn(r.u64()?), r.u64()?);
-        let segment_swept = r.u64()?;
+        let (segment_ordinal, segment_swept) = (r.u64()?, r.u64()?);
         let (flags, written_at, unclean_starts) = (r.u64()?, r.u64()?, r.u64()?);
         let table = take_table(&mut r)?;
+        let (next_lsn, replay_floor) = take_lsns(&mut r)?;
         let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
-        let line = (0..r.u16()?)
-            .map(|_| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?))))
-            .collect::<Result<Vec<_>, Malformed>>()?;
+        let take_start = |r: &mut Reader<'_>| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?)));
+        let line = (0..r.u16()?).map(|_| take_start(&mut r)).collect::<Result<Vec<_>, Malformed>>()?;
         if line.is_empty() {
             return Err(r.malformed());
         }
@@ -239,6 +241,15 @@ impl Root {
         let ended = at.checked_sub(1).map_or(RootGeneration(u64::MAX), |newer| self.line[newer].1);
         (first..ended).contains(&generation) && generation <= self.generation
     }
+}
+
+/// The next LSN and the replay floor of the one reactor that writes batches.
+fn take_lsns(r: &mut Reader<'_>) -> Result<(Lsn, Lsn), Malformed> {
+    let (reactors, reactor) = (r.u8()?, r.u8()?);
+    if (reactors, reactor) != (1, REACTOR) {
+        return Err(r.malformed());
+    }
+    Ok((Lsn(r.u64()?), Lsn(r.u64()?)))
 }
 
 fn take_table(r: &mut Reader<'_>) -> Result<TableRoot, Malformed> {

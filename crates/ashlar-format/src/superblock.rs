@@ -4,12 +4,16 @@ use ashlar_block::{DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
 use ashlar_raid::{DriveLayout, Level};
 
 use super::codec::{Malformed, Reader, Writer, crc32c};
+use super::features::{FEATURES_BYTES_MAX, Feature, FeatureKind, Features};
 use super::location::{CHUNK_BYTES_MAX, SegmentId};
 use super::{FORMAT_MAJOR, FORMAT_MINOR, root};
 
 const MAGIC: &[u8; 8] = b"ASHLARSB";
 const CRC_AT: usize = 12;
+/// The only tier that there is.
+const TIER: u8 = 0;
 const ROOTS_START: u64 = 64 << 10;
+const POOL_NAME_AT: usize = 2048;
 
 /// Longest pool name, in bytes.
 pub const POOL_NAME_BYTES_MAX: usize = ashlar_block::NAME_BYTES_MAX;
@@ -35,9 +39,9 @@ impl std::fmt::Debug for Secret {
 /// | 24 | 16 | pool UUID |
 /// | 40 | 16 | drive UUID |
 /// | 56 | 2 | drive id |
-/// | 58 | 1 | zero, not read |
-/// | 59 | 1 | parity |
-/// | 60 | 2 | data columns |
+/// | 58 | 1 | class of the drive |
+/// | 59 | 1 | tier of the drive: 0 |
+/// | 60 | 1 + 1 | parity and data columns |
 /// | 62 | 2 | members when made |
 /// | 64 | 8 | drive bytes used |
 /// | 72 | 4 | chunk bytes |
@@ -47,7 +51,8 @@ impl std::fmt::Debug for Secret {
 /// | 96 | 32 | secret |
 /// | 128 | 8 | made at |
 /// | 136 | 4 | segment numbers |
-/// | 140 | 1 + 64 | pool name |
+/// | 140 | … | [features](Features), at most 1024 |
+/// | 2048 | 1 + 64 | pool name |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Superblock {
     /// The copy with the higher one counts.
@@ -58,10 +63,12 @@ pub struct Superblock {
     pub drive_uuid: DriveUuid,
     /// The drive's number in it.
     pub drive: DriveId,
-    /// Parity columns of the pool's level.
+    /// What sort of drive it is.
+    pub class: DriveClass,
+    /// Parity columns of the level of its tier. There is one tier, of number 0.
     pub parity: u8,
-    /// Data columns of a full stripe.
-    pub data: u16,
+    /// Data columns of a full stripe; 0 for as many as there are drives for.
+    pub data: u8,
     /// Members when the pool was made.
     pub member_count: u16,
     /// Bytes of the drive that the pool uses.
@@ -76,8 +83,41 @@ pub struct Superblock {
     pub made_at: u64,
     /// Numbers in the circle that segments are named from.
     pub segment_numbers: u32,
+    /// What the pool uses that not every version knows.
+    pub features: Features,
     /// The pool's name.
     pub pool_name: String,
+}
+
+/// What sort of drive it is: it decides to which tier a drive belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DriveClass {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// Any place of it is as near as any other.
+    Flash,
+    /// It has heads that move.
+    Spinning,
+}
+
+impl DriveClass {
+    /// The class of a drive of which it is known, or not, whether it turns.
+    pub fn of_rotational(rotational: Option<bool>) -> Self {
+        match rotational {
+            None => DriveClass::Unknown,
+            Some(false) => DriveClass::Flash,
+            Some(true) => DriveClass::Spinning,
+        }
+    }
+
+    fn from_code(code: u8) -> Self {
+        match code {
+            1 => DriveClass::Flash,
+            2 => DriveClass::Spinning,
+            _ => DriveClass::Unknown,
+        }
+    }
 }
 
 /// Why a sector is not a superblock.
@@ -103,6 +143,16 @@ pub enum SuperblockError {
         /// Its minor version.
         minor: u16,
     },
+    /// Made or changed by a newer Ashlar, which uses what this one does not know.
+    #[error("the pool uses what this Ashlar does not know ({}): use a newer Ashlar", listed(features))]
+    UnknownFeatures {
+        /// What that is.
+        features: Vec<Feature>,
+    },
+}
+
+fn listed(features: &[Feature]) -> String {
+    features.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl From<Malformed> for SuperblockError {
@@ -144,11 +194,12 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
         w.bytes(MAGIC).u16(FORMAT_MAJOR).u16(FORMAT_MINOR).u32(0).u64(self.generation);
-        w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(0).u8(self.parity);
-        w.u16(self.data).u16(self.member_count).u64(self.drive_bytes);
+        w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(self.class as u8).u8(TIER);
+        w.u8(self.parity).u8(self.data).u16(self.member_count).u64(self.drive_bytes);
         w.u32(self.layout.chunk_bytes).u32(self.layout.chunk_count).u64(self.layout.chunks_start);
         w.u64(self.table_bytes).bytes(&self.secret.0).u64(self.made_at).u32(self.segment_numbers);
-        w.u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
+        self.features.encode(&mut w);
+        w.zeros(POOL_NAME_AT - w.0.len()).u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
         w.zeros(SECTOR_BYTES - w.0.len());
         let crc = crc32c(&w.0);
         w.patch_u32(CRC_AT, crc);
@@ -170,7 +221,14 @@ impl Superblock {
         if major != FORMAT_MAJOR {
             return Err(SuperblockError::OtherFormat { major, minor });
         }
-        let superblock = Self::decode_fields(&mut r)?;
+        let superblock = Self::decode_fields(&mut r, sector)?;
+        // A pool cannot be opened for reads alone yet.
+        let refused = [FeatureKind::Incompatible, FeatureKind::ReadOnlyCompatible];
+        let unknown = refused.into_iter().flat_map(|kind| superblock.features.unknown(kind));
+        let features: Vec<Feature> = unknown.cloned().collect();
+        if !features.is_empty() {
+            return Err(SuperblockError::UnknownFeatures { features });
+        }
         superblock.impossible().map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))
     }
 
@@ -201,18 +259,22 @@ impl Superblock {
             (self.drive_bytes >= 2 * SECTOR_BYTES as u64, "drive's size"),
             (chunks_end.is_some_and(|end| end <= second_copy), "number of chunks"),
             (Self::numbers_fit(self.segment_numbers), "segment numbers"),
+            (self.features.bytes() <= FEATURES_BYTES_MAX, "list of features"),
             (self.pool_name.len() <= POOL_NAME_BYTES_MAX, "pool's name"),
         ];
         facts.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
     }
 
-    fn decode_fields(r: &mut Reader<'_>) -> Result<Self, SuperblockError> {
+    fn decode_fields(r: &mut Reader<'_>, sector: &[u8]) -> Result<Self, SuperblockError> {
         let (generation, pool, drive_uuid) = (r.u64()?, PoolUuid(r.array()?), DriveUuid(r.array()?));
-        let (drive, _class, parity) = (DriveId(r.u16()?), r.u8()?, r.u8()?);
-        let (data, member_count, drive_bytes) = (r.u16()?, r.u16()?, r.u64()?);
+        let (drive, class, _tier) = (DriveId(r.u16()?), DriveClass::from_code(r.u8()?), r.u8()?);
+        let (parity, data) = (r.u8()?, r.u8()?);
+        let (member_count, drive_bytes) = (r.u16()?, r.u64()?);
         let (chunk_bytes, chunk_count, chunks_start) = (r.u32()?, r.u32()?, r.u64()?);
         let (table_bytes, secret, made_at) = (r.u64()?, Secret(r.array()?), r.u64()?);
         let segment_numbers = r.u32()?;
+        let features = Features::decode(r)?;
+        let r = &mut Reader::new("superblock", sector.get(POOL_NAME_AT..).ok_or(r.malformed())?);
         let name_bytes = usize::from(r.u8()?);
         let pool_name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
         Ok(Superblock {
@@ -220,6 +282,7 @@ impl Superblock {
             pool,
             drive_uuid,
             drive,
+            class,
             parity,
             data,
             member_count,
@@ -229,6 +292,7 @@ impl Superblock {
             secret,
             made_at,
             segment_numbers,
+            features,
             pool_name,
         })
     }

@@ -5,16 +5,18 @@ use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
 use smallvec::smallvec;
 
+use super::codec::{Reader, Writer};
+use super::features::{Feature, FeatureKind, Features};
 use super::header::{BatchHeader, Prelude, Record, RecordKind};
 use super::heartbeat::Heartbeat;
-use super::location::{Codec, Location, Pointer, SegmentId};
+use super::location::{Codec, Location, Pointer, SegmentId, take_pointer};
 use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
-use super::superblock::{Secret, Superblock, SuperblockError};
+use super::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use super::table::{
     Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
 };
-use super::{header, page};
+use super::{header, location, page};
 use crate::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
 
 fn geometry() -> Geometry {
@@ -28,6 +30,7 @@ fn superblock() -> Superblock {
         pool: PoolUuid([1; 16]),
         drive_uuid: DriveUuid([2; 16]),
         drive: DriveId(4),
+        class: DriveClass::Spinning,
         parity: 1,
         data: 4,
         member_count: 5,
@@ -37,6 +40,7 @@ fn superblock() -> Superblock {
         secret: Secret([9; 32]),
         made_at: 1_700_000_000,
         segment_numbers: 1 << 12,
+        features: Features::default(),
         pool_name: "tank".into(),
     }
 }
@@ -92,9 +96,11 @@ fn batch() -> BatchHeader {
 fn a_superblock_reads_back_from_the_documented_bytes() {
     let sector = superblock().encode();
     assert_eq!(sector.len(), SECTOR_BYTES);
-    assert_eq!(&sector[..12], b"ASHLARSB\x02\0\0\0");
-    assert_eq!(sector[56..64], [4, 0, 0, 1, 4, 0, 5, 0]);
-    assert_eq!(sector[136..145], *b"\0\x10\0\0\x04tank");
+    assert_eq!(&sector[..12], b"ASHLARSB\x03\0\0\0");
+    assert_eq!(sector[56..64], [4, 0, 2, 0, 1, 4, 5, 0]);
+    assert_eq!(sector[136..140], *b"\0\x10\0\0");
+    assert_eq!(sector[140..2048], [0; 1908]);
+    assert_eq!(sector[2048..2053], *b"\x04tank");
     assert_eq!(Superblock::decode(&sector), Ok(superblock()));
 }
 
@@ -136,7 +142,7 @@ fn every_flipped_bit_of_a_superblock_is_noticed() {
 #[test]
 fn another_major_format_is_named() {
     let mut sector = superblock().encode();
-    for (major, advice) in [(3, "use a newer Ashlar"), (1, "use the older Ashlar")] {
+    for (major, advice) in [(4, "use a newer Ashlar"), (2, "use the older Ashlar")] {
         sector[8] = major;
         sector[12..16].fill(0);
         let crc = super::codec::crc32c(&sector);
@@ -145,6 +151,48 @@ fn another_major_format_is_named() {
         assert_eq!(error, SuperblockError::OtherFormat { major: major.into(), minor: 0 });
         assert!(error.to_string().contains(advice));
     }
+}
+
+#[test]
+fn what_a_newer_version_uses_is_refused_by_name_unless_it_is_compatible() {
+    let feature = |kind, name: &str| Feature { kind, bit: 7, name: name.to_owned() };
+    let compatible = Features::new(vec![feature(FeatureKind::Compatible, "usage")]);
+    let with_usage = Superblock { features: compatible, ..superblock() };
+    assert_eq!(Superblock::decode(&with_usage.encode()), Ok(with_usage));
+    let more = vec![
+        feature(FeatureKind::Incompatible, "dedup"),
+        feature(FeatureKind::Compatible, "usage"),
+        feature(FeatureKind::ReadOnlyCompatible, "snapshots"),
+    ];
+    let with_more = Superblock { features: Features::new(more), ..superblock() };
+    let error = Superblock::decode(&with_more.encode()).expect_err("it is not known");
+    let expected = "the pool uses what this Ashlar does not know (dedup, snapshots): use a newer Ashlar";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn zero_here_is_a_value_and_no_location() {
+    assert!(Location::from_bits(location::ZERO_HERE).is_err());
+    let mut w = Writer::default();
+    w.u64(location::ZERO_HERE).u32(0);
+    assert_eq!(take_pointer(&mut Reader::new("pointer", &w.0)), Ok(None));
+    let page = page::encode_map_page(&[PageEntry { block: 5, layer: Layer(0), value: None }]);
+    let at = page.len() - 12;
+    let mut zero = page.clone();
+    zero[at..at + 8].copy_from_slice(&location::ZERO_HERE.to_le_bytes());
+    assert_eq!(page::decode_map_page(&zero), page::decode_map_page(&page));
+}
+
+#[test]
+fn a_root_of_batches_of_several_reactors_is_refused() {
+    let mut bytes = root().encode();
+    // Their count is behind the table's root.
+    let at = 104;
+    assert_eq!(bytes[at..at + 2], [1, 0]);
+    bytes[at] = 2;
+    let crc = super::codec::crc32c(&bytes[12..]);
+    bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+    assert!(Root::decode(&bytes).is_err());
 }
 
 #[test]
@@ -310,7 +358,7 @@ fn pages_of_the_map_read_back() {
 
 proptest! {
     #[test]
-    fn locations_read_back(segment in 1u32..1 << 24, column in 0usize..32, slot in 0u32..1 << 20, bytes in 1usize..=4096) {
+    fn locations_read_back(segment in 1u32..1 << 25, column in 0usize..32, slot in 0u32..1 << 20, bytes in 1usize..=4096) {
         prop_assume!(u64::from(segment) <= SegmentId::COUNT);
         let location = Location::new(SegmentId(segment), column, slot, bytes, Codec::Lz4);
         prop_assert_eq!(Location::from_bits(location.to_bits()), Ok(location));

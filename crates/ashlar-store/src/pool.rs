@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use ashlar_block::{Cause, DriveId, DriveUuid, IoError, Nanos, PoolUuid, VolumeId, World, wait_for};
 use ashlar_format::catalog::Catalog;
+use ashlar_format::features::Features;
 use ashlar_format::ids::{Incarnation, Lsn, ShardId};
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::root::{LINE_MAX, MemberState, Root};
@@ -55,6 +56,7 @@ pub(crate) struct Identity {
     pub table_bytes: u64,
     /// Numbers that segments are named from.
     pub segment_numbers: u32,
+    pub features: Features,
 }
 
 impl Identity {
@@ -73,6 +75,7 @@ impl Identity {
             segment_rows: superblock.layout.rows(),
             table_bytes: superblock.table_bytes,
             segment_numbers: superblock.segment_numbers,
+            features: superblock.features.clone(),
         }
     }
 }

@@ -50,9 +50,9 @@ fn rename(image: &Path, name: &str) {
     for offset in [0, (48 << 20) - 4096] {
         let mut sector = vec![0; 4096];
         file.read_exact_at(&mut sector, offset).expect("a superblock");
-        sector[140] = name.len() as u8;
-        sector[141..205].fill(0);
-        sector[141..141 + name.len()].copy_from_slice(name.as_bytes());
+        sector[2048] = name.len() as u8;
+        sector[2049..2113].fill(0);
+        sector[2049..2049 + name.len()].copy_from_slice(name.as_bytes());
         sector[12..16].fill(0);
         let crc = ashlar_store::format::codec::crc32c(&sector);
         sector[12..16].copy_from_slice(&crc.to_le_bytes());

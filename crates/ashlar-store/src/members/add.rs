@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, World, within};
 use ashlar_format::ids::RootGeneration;
 use ashlar_format::root::{MemberRecord, MemberState, Root};
-use ashlar_format::superblock::Superblock;
+use ashlar_format::superblock::{DriveClass, Superblock};
 use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{DriveLayout, Member};
 
@@ -103,7 +103,7 @@ impl<W: World> Pool<W> {
         let size_bytes = device.size_bytes();
         let drive = self.next_drive()?;
         let layout = self.layout_of(size_bytes)?;
-        let superblock = self.superblock_of(drive, size_bytes, layout);
+        let superblock = self.superblock_of(drive, &device, layout);
         self.is_still_held().await?;
         let labelled = label(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
@@ -190,7 +190,7 @@ impl<W: World> Pool<W> {
         Err(AddError::NoRoomInTable { bytes_max: most * chunk_bytes })
     }
 
-    fn superblock_of(&self, drive: DriveId, drive_bytes: u64, layout: DriveLayout) -> Superblock {
+    fn superblock_of(&self, drive: DriveId, device: &W::Device, layout: DriveLayout) -> Superblock {
         let (identity, level) = (&self.identity, self.identity.level);
         let label = identity.naming.label();
         Superblock {
@@ -198,15 +198,17 @@ impl<W: World> Pool<W> {
             pool: identity.pool,
             drive_uuid: DriveUuid(random_uuid(&self.world)),
             drive,
+            class: DriveClass::of_rotational(device.is_rotational()),
             parity: level.parity() as u8,
-            data: level.exact_data() as u16,
+            data: level.exact_data() as u8,
             member_count: self.member_count(),
-            drive_bytes,
+            drive_bytes: device.size_bytes(),
             layout,
             table_bytes: identity.table_bytes,
             secret: identity.secret.clone(),
             made_at: self.world.unix_seconds(),
             segment_numbers: identity.segment_numbers,
+            features: identity.features.clone(),
             pool_name: label.name,
         }
     }

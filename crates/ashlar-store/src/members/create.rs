@@ -9,10 +9,11 @@ use ashlar_block::{
     SECTOR_BYTES, World, check_name, within,
 };
 use ashlar_format::catalog::Catalog;
+use ashlar_format::features::Features;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use ashlar_format::location::{CHUNK_BYTES_MAX, SegmentId};
 use ashlar_format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
-use ashlar_format::superblock::{Secret, Superblock};
+use ashlar_format::superblock::{DriveClass, Secret, Superblock};
 use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
 use futures_util::future::{Either, join_all, select};
@@ -178,7 +179,7 @@ pub async fn create<W: World>(
     }
     let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
     let plan = plan(new, &sizes)?;
-    let superblocks = superblocks(world, new, &plan, &sizes);
+    let superblocks = superblocks(world, new, &plan, &drives);
     let wiped =
         drives.iter().enumerate().map(|(index, drive)| in_time(world, index, wipe(drive, sizes[index])));
     join_all(wiped).await.into_iter().collect::<Result<(), _>>()?;
@@ -205,7 +206,7 @@ async fn in_time(
     done.map_err(|error| CreateError::Drive { index, error })
 }
 
-fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -> Vec<Superblock> {
+fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, drives: &[W::Device]) -> Vec<Superblock> {
     let mut secret = Secret([0; 32]);
     world.fill_random(&mut secret.0);
     let pool = PoolUuid(random_uuid(world));
@@ -214,15 +215,17 @@ fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, sizes: &[u64]) -
         pool,
         drive_uuid: DriveUuid(random_uuid(world)),
         drive: DriveId(index as u16),
+        class: DriveClass::of_rotational(drives[index].is_rotational()),
         parity: new.level.parity() as u8,
-        data: new.level.exact_data() as u16,
-        member_count: sizes.len() as u16,
-        drive_bytes: sizes[index],
+        data: new.level.exact_data() as u8,
+        member_count: drives.len() as u16,
+        drive_bytes: drives[index].size_bytes(),
         layout: *layout,
         table_bytes: plan.table_bytes,
         secret: secret.clone(),
         made_at: world.unix_seconds(),
         segment_numbers: plan.segment_numbers,
+        features: Features::default(),
         pool_name: new.name.clone(),
     };
     plan.layouts.iter().enumerate().map(superblock).collect()

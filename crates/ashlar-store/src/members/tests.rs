@@ -1,9 +1,10 @@
 use std::rc::Rc;
 
+use ashlar_format::features::Features;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration};
 use ashlar_format::location::SegmentId;
 use ashlar_format::root::{MemberRecord, TableRoot};
-use ashlar_format::superblock::Secret;
+use ashlar_format::superblock::{DriveClass, Secret};
 use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::{ChunkAddr, DriveLayout};
 
@@ -15,6 +16,7 @@ fn superblock(drive: u16) -> Superblock {
         pool: PoolUuid([1; 16]),
         drive_uuid: DriveUuid([drive as u8; 16]),
         drive: DriveId(drive),
+        class: DriveClass::Unknown,
         parity: 1,
         data: 2,
         member_count: 3,
@@ -24,6 +26,7 @@ fn superblock(drive: u16) -> Superblock {
         secret: Secret([0; 32]),
         made_at: 0,
         segment_numbers: 1 << 12,
+        features: Features::default(),
         pool_name: "tank".into(),
     }
 }

@@ -19,7 +19,8 @@ fn chunks_grow_where_there_would_be_more_segments_than_numbers() {
     let plan_of = |drives: usize| plan(&new(Level::RAID1), &vec![30 << 40; drives]);
     let chunk = |drives| plan_of(drives).expect("large enough").layouts[0].chunk_bytes;
     assert_eq!(chunk(2), 16 << 20);
-    assert_eq!(chunk(8), 32 << 20);
+    assert_eq!(chunk(8), 16 << 20);
+    assert_eq!(chunk(16), 32 << 20);
     let error = plan_of(64).expect_err("more than there are numbers");
     assert!(error.to_string().contains("use fewer drives, or larger chunks"), "{error}");
 }

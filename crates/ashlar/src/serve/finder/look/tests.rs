@@ -4,7 +4,8 @@ use std::os::unix::fs::symlink;
 use ashlar_block::{DriveId, DriveUuid, PoolUuid};
 use ashlar_drive::{DeviceNumber, DriveMark, Machine};
 use ashlar_raid::DriveLayout;
-use ashlar_store::format::superblock::{Secret, Superblock};
+use ashlar_store::format::features::Features;
+use ashlar_store::format::superblock::{DriveClass, Secret, Superblock};
 
 use super::super::{Finder, FoundPlace};
 use super::*;
@@ -41,6 +42,7 @@ impl Place {
             pool: PoolUuid([1; 16]),
             drive_uuid: DriveUuid([drive; 16]),
             drive: DriveId(u16::from(drive)),
+            class: DriveClass::Unknown,
             parity: 1,
             data: 0,
             member_count: 3,
@@ -50,6 +52,7 @@ impl Place {
             secret: Secret([0; 32]),
             made_at: 0,
             segment_numbers: 1 << 12,
+            features: Features::default(),
             pool_name: "tank".into(),
         };
         let mut content = superblock.encode();
