@@ -1,6 +1,7 @@
 //! What the store keeps with a volume, as bytes to it: its name, its hosts.
 
 use ashlar_block::VolumeUuid;
+use ashlar_store::format::fields::Kept;
 use ashlar_volume::{AccessList, Attributes, HostNqn, Nsid};
 
 use super::replay::Seed;
@@ -10,7 +11,7 @@ pub fn check(input: &[u8]) {
     let Ok(attributes) = Attributes::decode(input) else { return };
     let hosts = match &attributes.access {
         AccessList::AllowAny => 0,
-        AccessList::Allow(hosts) => hosts.iter().map(|host| 1 + host.as_str().len()).sum(),
+        AccessList::Allow(hosts) => hosts.iter().map(|host| 6 + host.as_str().len()).sum(),
     };
     let bytes = attributes.name.as_str().len() + hosts;
     assert!(bytes <= input.len(), "{bytes} bytes of names out of {}", input.len());
@@ -29,6 +30,7 @@ pub fn seeds() -> Vec<Seed> {
         access: AccessList::Allow(hosts.into()),
         write_protected: true,
         made_at: 1_700_000_000,
+        kept: Kept::default(),
     };
     let some = attributes.encode();
     attributes.access = AccessList::Allow([].into());

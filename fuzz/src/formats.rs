@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_format::catalog::Catalog;
-use ashlar_format::codec::crc32c;
+use ashlar_format::codec::{Writer, crc32c};
 use ashlar_format::features::{Feature, FeatureKind, Features};
 use ashlar_format::header::{BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind};
 use ashlar_format::heartbeat::Heartbeat;
@@ -401,7 +401,7 @@ pub fn catalog(input: &[u8]) {
     }
 }
 
-/// Catalogs of a pool in use, before and after there were scrubs, and of one without volumes.
+/// Catalogs of a pool in use, by this version and by a newer one, and of one without volumes.
 pub fn catalog_seeds() -> Vec<Seed> {
     let volume = |number, state, attributes: &'static [u8]| {
         let (family, layer) = (Family(number), Layer(0));
@@ -442,11 +442,8 @@ pub fn catalog_seeds() -> Vec<Seed> {
         drives: catalog.scrub.drives.clone(),
     });
     let used = catalog.encode();
-    // What a catalog says of scrubs, of a rebuild's latency, of faults, of a rebalance, of silent
-    // drives, of drives that a scrub has found something on, of how far rebuild and rebalance are,
-    // and of a scrub that goes on and of the reserve is its end.
-    let progress = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + 2 + 4 * 8 + 1;
-    let old =
-        used[..used.len() - (progress + 1 + 8 + 8 * 8 + 8 + 4 + 8 + 8 + 2 + 2 + 4 * 8 + 2 * 8)].to_vec();
-    vec![("used", used), ("old", old), ("none", none)]
+    // An item and a field that a newer version has added.
+    let mut w = Writer(used.clone());
+    w.u16(12).u32(1).u32(6 + 4).u16(3).u32(4).bytes(b"tier");
+    vec![("used", used), ("newer", w.0), ("none", none)]
 }

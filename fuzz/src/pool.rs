@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, IoError, Nanos, VolumeId, VolumeUuid, XorShift};
 use ashlar_raid::Level;
+use ashlar_store::format::fields::Kept;
 use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options, Store, create};
 use ashlar_volume::{AccessList, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock};
 use bytes::Bytes;
@@ -103,6 +104,7 @@ impl Plan {
             access: AccessList::AllowAny,
             write_protected: false,
             made_at: 0,
+            kept: Kept::default(),
         }
     }
 }

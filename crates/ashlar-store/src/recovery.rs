@@ -127,6 +127,9 @@ pub enum OpenError {
     /// What was read is not what it should be.
     #[error("{0}")]
     Malformed(#[from] ashlar_format::codec::Malformed),
+    /// The catalog is not what it should be, or a newer version has written it.
+    #[error("{0}")]
+    Catalog(#[from] ashlar_format::fields::FieldsError),
     /// A file-backed drive cannot be written.
     #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
     FileSystemFull,

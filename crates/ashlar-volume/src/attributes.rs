@@ -3,32 +3,29 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::VolumeUuid;
+use ashlar_store::format::codec::{Malformed, Reader, Writer};
+use ashlar_store::format::fields::{FieldsError, Kept, put_field, put_kept, take_fields};
 
 use crate::door::{AccessList, HostNqn, Nsid};
 use crate::name::VolumeName;
 
-/// The version that this code writes.
-const VERSION: u8 = 1;
-const WRITE_PROTECTED: u8 = 1 << 0;
-const ALLOW_ANY: u8 = 1 << 1;
+const WHAT: &str = "volume's attributes";
 
 /// Hosts of one volume's access list, at most.
 pub const HOSTS_MAX: usize = 256;
 
-/// A volume's attributes. What the store keeps, versioned; integers are little-endian:
+/// A volume's attributes. The store keeps them as tagged fields:
 ///
-/// | offset | bytes | field |
+/// | tag | bytes | field |
 /// |---|---|---|
-/// | 0 | 1 | version: 1 |
-/// | 1 | 1 | flags: bit 0 write protected, bit 1 every host may see it |
-/// | 2 | 1 | log2 of the sector size that hosts see: 9 or 12 |
-/// | 3 | 1 | zero |
-/// | 4 | 4 | namespace number |
-/// | 8 | 16 | UUID |
-/// | 24 | 8 | made at, Unix seconds |
-/// | 32 | 1 + n | name |
-/// | … | 2 | hosts |
-/// | … | each 1 + n | host NQN |
+/// | 1 | 1 … 255 | name |
+/// | 2 | 16 | UUID |
+/// | 3 | 4 | namespace number |
+/// | 4 | 1 | log2 of the sector size that hosts see: 9 or 12; 12 if it is not there |
+/// | 5 | 8 | made at, Unix seconds |
+/// | 6 | 1 | 1: every host may see it |
+/// | 7 | 1 | 1: write protected |
+/// | 8 | 1 … 223 | NQN of a host that may see it; once for each |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {
     /// Unique in its pool.
@@ -45,86 +42,91 @@ pub struct Attributes {
     pub write_protected: bool,
     /// Unix seconds.
     pub made_at: u64,
+    /// What a newer version has added.
+    pub kept: Kept,
 }
 
-/// Why bytes are not attributes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum MalformedAttributes {
-    /// Written by a newer Ashlar.
-    #[error("attributes of version {0}, and this Ashlar knows version {VERSION}: use a newer Ashlar")]
-    Version(u8),
-    /// Cut off, or a value that cannot be.
-    #[error("{0} is missing or not valid")]
-    Field(&'static str),
+/// What has been read so far.
+#[derive(Default)]
+struct Read {
+    name: Option<VolumeName>,
+    uuid: Option<VolumeUuid>,
+    nsid: Option<Nsid>,
+    lba_shift: Option<u8>,
+    made_at: u64,
+    any_host: bool,
+    write_protected: bool,
+    hosts: BTreeSet<HostNqn>,
 }
 
 impl Attributes {
     /// The bytes for the store.
     pub fn encode(&self) -> Vec<u8> {
-        let any = if self.access == AccessList::AllowAny { ALLOW_ANY } else { 0 };
-        let flags = if self.write_protected { WRITE_PROTECTED | any } else { any };
-        let mut bytes = vec![VERSION, flags, self.lba_bytes.trailing_zeros() as u8, 0];
-        bytes.extend(self.nsid.0.to_le_bytes());
-        bytes.extend(self.uuid.0);
-        bytes.extend(self.made_at.to_le_bytes());
-        put_text(&mut bytes, self.name.as_str());
-        let none = BTreeSet::new();
-        let hosts = if let AccessList::Allow(hosts) = &self.access { hosts } else { &none };
-        bytes.extend((hosts.len() as u16).to_le_bytes());
-        hosts.iter().for_each(|host| put_text(&mut bytes, host.as_str()));
-        bytes
+        let mut w = Writer::default();
+        put_field(&mut w, 1, |w| w.bytes(self.name.as_str().as_bytes()));
+        put_field(&mut w, 2, |w| w.bytes(&self.uuid.0));
+        put_field(&mut w, 3, |w| w.u32(self.nsid.0));
+        put_field(&mut w, 4, |w| w.u8(self.lba_bytes.trailing_zeros() as u8));
+        put_field(&mut w, 5, |w| w.u64(self.made_at));
+        put_field(&mut w, 6, |w| w.u8(u8::from(self.access == AccessList::AllowAny)));
+        put_field(&mut w, 7, |w| w.u8(u8::from(self.write_protected)));
+        if let AccessList::Allow(hosts) = &self.access {
+            hosts.iter().for_each(|host| put_field(&mut w, 8, |w| w.bytes(host.as_str().as_bytes())));
+        }
+        put_kept(&mut w, &self.kept);
+        w.0
     }
 
     /// The attributes that `bytes` hold. Whatever they hold, this returns.
-    pub fn decode(bytes: &[u8]) -> Result<Self, MalformedAttributes> {
-        let mut reader = Reader(bytes);
-        match reader.take::<1>("version")? {
-            [VERSION] => {}
-            [version] => return Err(MalformedAttributes::Version(version)),
-        }
-        let [flags, lba_shift, _] = reader.take("flags")?;
-        let nsid = Nsid(u32::from_le_bytes(reader.take("namespace number")?));
-        let uuid = VolumeUuid(reader.take("UUID")?);
-        let made_at = u64::from_le_bytes(reader.take("time")?);
-        let name = reader.text("name")?.parse().map_err(|_| MalformedAttributes::Field("name"))?;
-        let hosts = reader.hosts()?;
-        if !matches!(lba_shift, 9 | 12) || matches!(nsid.0, 0 | u32::MAX) {
-            return Err(MalformedAttributes::Field("sector size or namespace number"));
-        }
-        let access = if flags & ALLOW_ANY != 0 { AccessList::AllowAny } else { AccessList::Allow(hosts) };
-        let write_protected = flags & WRITE_PROTECTED != 0;
-        Ok(Attributes { name, uuid, nsid, lba_bytes: 1 << lba_shift, access, write_protected, made_at })
+    ///
+    /// # Errors
+    /// They are cut off, say what cannot be, or what only a newer version understands.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FieldsError> {
+        let mut read = Read::default();
+        let kept = take_fields(WHAT, bytes, |tag, r| read.take(tag, r))?;
+        let missing = Malformed { what: WHAT };
+        let lba_shift = read.lba_shift.unwrap_or(12);
+        Ok(Attributes {
+            name: read.name.ok_or(missing)?,
+            uuid: read.uuid.ok_or(missing)?,
+            nsid: read.nsid.ok_or(missing)?,
+            lba_bytes: 1 << lba_shift,
+            access: if read.any_host { AccessList::AllowAny } else { AccessList::Allow(read.hosts) },
+            write_protected: read.write_protected,
+            made_at: read.made_at,
+            kept,
+        })
     }
 }
 
-/// A length of at most 255 and the text: names and NQNs are bounded below that.
-fn put_text(bytes: &mut Vec<u8>, text: &str) {
-    bytes.push(text.len() as u8);
-    bytes.extend(text.as_bytes());
+impl Read {
+    fn take(&mut self, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
+        match tag {
+            1 => self.name = Some(text(r)?.parse().map_err(|_| r.malformed())?),
+            2 => self.uuid = Some(VolumeUuid(r.array()?)),
+            3 => self.nsid = Some(Nsid(r.u32()?)).filter(|nsid| !matches!(nsid.0, 0 | u32::MAX)),
+            4 => self.lba_shift = Some(one_of(r, &[9, 12])?),
+            5 => self.made_at = r.u64()?,
+            6 => self.any_host = one_of(r, &[0, 1])? == 1,
+            7 => self.write_protected = one_of(r, &[0, 1])? == 1,
+            8 => {
+                let host = HostNqn::new(text(r)?).map_err(|_| r.malformed())?;
+                self.hosts.insert(host);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
-struct Reader<'a>(&'a [u8]);
+fn text<'a>(r: &mut Reader<'a>) -> Result<&'a str, Malformed> {
+    let bytes = r.bytes(r.rest().len())?;
+    std::str::from_utf8(bytes).map_err(|_| r.malformed())
+}
 
-impl<'a> Reader<'a> {
-    fn take<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], MalformedAttributes> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(MalformedAttributes::Field(field))?;
-        self.0 = rest;
-        Ok(*taken)
-    }
-
-    fn text(&mut self, field: &'static str) -> Result<&'a str, MalformedAttributes> {
-        let [len] = self.take(field)?;
-        let split = self.0.split_at_checked(usize::from(len));
-        let (text, rest) = split.ok_or(MalformedAttributes::Field(field))?;
-        self.0 = rest;
-        std::str::from_utf8(text).map_err(|_| MalformedAttributes::Field(field))
-    }
-
-    fn hosts(&mut self) -> Result<BTreeSet<HostNqn>, MalformedAttributes> {
-        let count = u16::from_le_bytes(self.take("host count")?);
-        let host = |_| HostNqn::new(self.text("host")?).map_err(|_| MalformedAttributes::Field("host"));
-        (0..count).map(host).collect()
-    }
+fn one_of(r: &mut Reader<'_>, values: &[u8]) -> Result<u8, Malformed> {
+    let value = r.u8()?;
+    if values.contains(&value) { Ok(value) } else { Err(r.malformed()) }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ mod table;
 
 pub use access::AccessChange;
 pub use ashlar_block::place::{is_at, path_of};
-pub use attributes::{Attributes, HOSTS_MAX, MalformedAttributes};
+pub use attributes::{Attributes, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,

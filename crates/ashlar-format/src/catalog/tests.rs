@@ -1,19 +1,12 @@
+use ashlar_block::DriveId;
+
 use super::*;
+use crate::codec::Writer;
+use crate::fields::{CRITICAL, FieldsError, put_field};
+use crate::location::SegmentId;
+use crate::scrub::Findings;
 
-/// What a catalog says of scrubs, of the latency that a rebuild is held to, of faults, of a
-/// rebalance, and of what was found and done by drives and bytes, of a scrub that goes on, and of
-/// the reserve.
-const SCRUB_BYTES: usize = 1 + 8 + 8 * 8;
-const THRESHOLD_BYTES: usize = 4;
-const TIMEOUT_BYTES: usize = 8;
-const REBALANCE_BYTES: usize = 8;
-const LATENCY_BYTES: usize = 8;
-const PROGRESS_BYTES: usize = 1 + 8 + 8 + 4 + 4 + 3 * 8 + 4 * 8 + 2 + (2 + 4 * 8);
-const RESERVE_BYTES: usize = 1;
-const DETAIL_BYTES: usize = 2 + (2 + 4 * 8) + 2 * 8;
-
-#[test]
-fn a_catalog_reads_back() {
+fn catalog() -> Catalog {
     let volume = VolumeEntry {
         family: Family(4),
         layer: Layer(2),
@@ -22,7 +15,7 @@ fn a_catalog_reads_back() {
         compression: true,
         attributes: Bytes::from_static(b"name"),
     };
-    let catalog = Catalog {
+    Catalog {
         volumes: BTreeMap::from([(VolumeId(4), volume)]),
         next_id: 9,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
@@ -59,63 +52,84 @@ fn a_catalog_reads_back() {
         rebalance_below: Some(Lsn(99)),
         rebuilt_bytes: 1 << 33,
         rebalanced_bytes: 1 << 34,
+        kept: KeptItems::default(),
+    }
+}
+
+/// An item of one field.
+fn item(tag: u16, key: u32, field: u16, value: &[u8]) -> Vec<u8> {
+    let mut fields = Writer::default();
+    put_field(&mut fields, field, |w| w.bytes(value));
+    let mut w = Writer::default();
+    w.u16(tag).u32(key).u32(fields.0.len() as u32).bytes(&fields.0);
+    w.0
+}
+
+#[test]
+fn a_catalog_reads_back() {
+    let mut bytes = catalog().encode();
+    assert_eq!(Catalog::decode(&bytes), Ok(catalog()));
+    // What is not there has its default.
+    assert_eq!(Catalog::decode(&[]), Ok(Catalog::default()));
+    bytes.pop();
+    assert!(Catalog::decode(&bytes).is_err());
+}
+
+#[test]
+fn the_usage_of_many_families_reads_back() {
+    let usages = (0..300).map(|number| (Family(number), Usage { blocks: u64::from(number), slots: 7 }));
+    let many = Catalog { usages: usages.collect(), ..catalog() };
+    assert_eq!(Catalog::decode(&many.encode()), Ok(many));
+}
+
+#[test]
+fn what_a_newer_version_has_added_is_written_again() {
+    let known = catalog().encode();
+    // An item that is not known, and a field of a volume.
+    let later = [item(6, 4, 1, b"layer"), item(5, 4, 99, b"dedup")].concat();
+    let volume = item(5, 7, 99, b"tier");
+    assert!(Catalog::decode(&[&known[..], &volume].concat()).is_err(), "a volume without a size");
+    let read = Catalog::decode(&[&known[..], &later[..item(6, 4, 1, b"layer").len()]].concat());
+    let read = read.expect("whole");
+    assert_ne!(read, catalog());
+    assert_eq!(Catalog::decode(&read.encode()), Ok(read.clone()));
+    let without = Catalog { kept: KeptItems::default(), ..read };
+    assert_eq!(without, catalog());
+}
+
+#[test]
+fn a_field_of_a_volume_is_kept_as_long_as_the_volume() {
+    let entry = &catalog().volumes[&VolumeId(4)];
+    let alone = Catalog { volumes: [(VolumeId(4), entry.clone())].into(), ..Catalog::default() };
+    let bytes = alone.encode();
+    // The volume is the last item: one more field makes it longer.
+    let mut field = Writer::default();
+    put_field(&mut field, 99, |w| w.bytes(b"tier"));
+    let fields_bytes = alone.encode().len()
+        - Catalog { volumes: BTreeMap::new(), next_id: 1, ..Catalog::default() }.encode().len()
+        - 10;
+    let at = bytes.len() - fields_bytes - 4;
+    let mut longer = [&bytes[..], &field.0].concat();
+    longer[at..at + 4].copy_from_slice(&((fields_bytes + field.0.len()) as u32).to_le_bytes());
+    let mut read = Catalog::decode(&longer).expect("whole");
+    assert_eq!(read.encode(), longer);
+    read.volumes.clear();
+    assert_eq!(Catalog::decode(&read.encode()).expect("whole").kept, KeptItems::default());
+}
+
+#[test]
+fn what_must_be_known_is_refused() {
+    let unknown = |bytes: Vec<u8>| match Catalog::decode(&bytes) {
+        Err(FieldsError::Unknown { tag, .. }) => tag,
+        other => panic!("{other:?}"),
     };
-    let bytes = catalog.encode();
-    assert_eq!(Catalog::decode(&bytes), Ok(catalog.clone()));
-    let before_reserve = bytes.len() - RESERVE_BYTES;
-    let before_progress = before_reserve - PROGRESS_BYTES;
-    let before_details = before_progress - DETAIL_BYTES;
-    let before_timeout = before_details - TIMEOUT_BYTES;
-    let before_rebalances = before_timeout - REBALANCE_BYTES;
-    let before_threshold = before_rebalances - THRESHOLD_BYTES;
-    let before_latency = before_threshold - LATENCY_BYTES;
-    let before_scrubs = before_latency - SCRUB_BYTES;
-    let whole = [
-        before_reserve,
-        before_progress,
-        before_details,
-        before_timeout,
-        before_rebalances,
-        before_threshold,
-        before_latency,
-        before_scrubs,
-    ];
-    let ends = (0..bytes.len()).filter(|end| !whole.contains(end));
-    assert!(ends.into_iter().all(|end| Catalog::decode(&bytes[..end]).is_err()));
-    let mut old = Catalog { reserve_released: false, ..catalog.clone() };
-    let without = Catalog::decode(&bytes[..before_reserve]);
-    assert_eq!(without, Ok(old.clone()), "as it was before there was a reserve");
-    old.scrub_progress = None;
-    let without = Catalog::decode(&bytes[..before_progress]);
-    assert_eq!(without, Ok(old.clone()), "as it was before scrubs went on after a restart");
-    let none = old.encode();
-    assert_eq!(Catalog::decode(&none), Ok(old.clone()));
-    (old.scrub.drives, old.rebuilt_bytes, old.rebalanced_bytes) = (BTreeMap::new(), 0, 0);
-    let without = Catalog::decode(&bytes[..before_details]);
-    assert_eq!(without, Ok(old.clone()), "as it was before a scrub's drives were remembered");
-    old.settings.io_timeout = Settings::default().io_timeout;
-    let without = Catalog::decode(&bytes[..before_timeout]);
-    assert_eq!(without, Ok(old.clone()), "as it was before drives were given up for their silence");
-    old.rebalance_below = None;
-    let without = Catalog::decode(&bytes[..before_rebalances]);
-    assert_eq!(without, Ok(old.clone()), "as it was before there were rebalances");
-    old.settings.fault_threshold = Settings::default().fault_threshold;
-    assert_eq!(
-        Catalog::decode(&bytes[..before_threshold]),
-        Ok(old.clone()),
-        "as it was before there was a threshold"
-    );
-    old.settings.recon_p99 = None;
-    assert_eq!(Catalog::decode(&bytes[..before_latency]), Ok(old), "as it was before there was a latency");
-    let old = Catalog {
-        settings: Settings { recon_prio: 10, ..Settings::default() },
-        scrub: ScrubRecord::default(),
-        scrub_progress: None,
-        reserve_released: false,
-        rebalance_below: None,
-        rebuilt_bytes: 0,
-        rebalanced_bytes: 0,
-        ..catalog
-    };
-    assert_eq!(Catalog::decode(&bytes[..before_scrubs]), Ok(old), "as it was before there were scrubs");
+    assert_eq!(unknown(item(CRITICAL | 12, 0, 1, b"")), 12);
+    assert_eq!(unknown(item(12, 0, CRITICAL | 3, b"")), 3);
+    assert_eq!(unknown(item(1, 0, CRITICAL | 30, b"")), 30);
+}
+
+#[test]
+fn a_priority_that_cannot_be_is_malformed() {
+    assert!(Catalog::decode(&item(2, 0, 1, &[0])).is_err());
+    assert!(Catalog::decode(&item(2, 0, 3, &[101])).is_err());
 }

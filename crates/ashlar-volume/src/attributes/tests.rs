@@ -1,3 +1,5 @@
+use ashlar_store::format::fields::CRITICAL;
+
 use super::*;
 
 fn attributes() -> Attributes {
@@ -10,6 +12,7 @@ fn attributes() -> Attributes {
         access: AccessList::Allow(hosts.iter().map(|host| HostNqn::new(host).unwrap()).collect()),
         write_protected: true,
         made_at: 1_700_000_000,
+        kept: Kept::default(),
     }
 }
 
@@ -22,11 +25,13 @@ fn come_back_as_they_were() {
 }
 
 #[test]
-fn cut_off_anywhere_are_an_error() {
+fn cut_off_within_a_field_or_without_a_name_are_an_error() {
     let bytes = attributes().encode();
-    for len in 0..bytes.len() {
+    let ends = |len: &usize| take_fields(WHAT, &bytes[..*len], |_, _| Ok(false)).is_ok();
+    for len in (0..bytes.len()).filter(|len| !ends(len)) {
         assert!(Attributes::decode(&bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
     }
+    assert!(Attributes::decode(&[]).is_err());
 }
 
 #[test]
@@ -42,8 +47,15 @@ fn any_changed_byte_is_read_without_a_panic() {
 }
 
 #[test]
-fn of_a_newer_version_are_named_so() {
-    let mut bytes = attributes().encode();
-    bytes[0] = 2;
-    assert_eq!(Attributes::decode(&bytes), Err(MalformedAttributes::Version(2)));
+fn what_a_newer_version_has_added_is_kept_or_refused() {
+    let with = |tag: u16| {
+        let mut w = Writer(attributes().encode());
+        put_field(&mut w, tag, |w| w.bytes(b"later"));
+        w.0
+    };
+    let read = Attributes::decode(&with(50)).expect("it can be passed over");
+    assert_eq!(read.encode(), with(50));
+    assert_eq!(Attributes { kept: Kept::default(), ..read }, attributes());
+    let refused = Attributes::decode(&with(CRITICAL | 50)).expect_err("it cannot");
+    assert_eq!(refused, FieldsError::Unknown { what: WHAT, tag: 50 });
 }

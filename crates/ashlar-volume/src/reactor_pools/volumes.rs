@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
+use ashlar_store::format::fields::Kept;
 use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 
 use super::{OpenPool, OpenVolume, PoolVolume, ReactorPools};
@@ -80,6 +81,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             access: new.access,
             write_protected: false,
             made_at: self.world.unix_seconds(),
+            kept: Kept::default(),
         };
         let created = pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
         let id = created?;
