@@ -1,6 +1,9 @@
-//! What every part of the store speaks of: options, lists that are used again.
+//! What every part of the store speaks of: options, lists that are used again, whether the pool
+//! takes writes, its newest root.
 //!
-//! Owns no state of a pool. It must not know any other part.
+//! It must not know any other part.
 
+pub(crate) mod halt;
 pub(crate) mod options;
 pub(crate) mod recycle;
+pub(crate) mod root_watch;

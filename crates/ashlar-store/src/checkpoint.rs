@@ -88,7 +88,7 @@ impl<W: World> Pool<W> {
     /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who makes, opens
     /// or closes the pool, may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         let quiet = self.lsns.floor() == self.lsns.next();
         assert!(quiet || !clean, "a clean root would hide batches that are on their way");
         self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, error))
@@ -120,7 +120,7 @@ impl<W: World> Pool<W> {
     // --- step 1 ----------------------------------------------------------------------------------
 
     fn note(&self) -> Result<Noted, CheckpointError> {
-        let generation = RootGeneration(self.root.borrow().generation.0 + 1);
+        let generation = RootGeneration(self.roots.newest().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
         self.keep_reserve_again();
@@ -198,7 +198,7 @@ impl<W: World> Pool<W> {
             _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let makes_good = joining.and_then(|joining| joining.makes_good);
         let made_good = |member: MemberRecord| {
             let is_it = makes_good == Some(member.uuid) && !member.state.takes_part();
@@ -233,7 +233,7 @@ impl<W: World> Pool<W> {
         if bytes > room {
             return Err(CheckpointError::TableTooLarge { bytes, room });
         }
-        let before = self.root.borrow().clone();
+        let before = self.roots.newest().clone();
         let area = 1 - before.table.area;
         let offset = Superblock::tables_start() + u64::from(area) * room;
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
@@ -278,7 +278,7 @@ impl<W: World> Pool<W> {
     /// say so.
     async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
         let offset = Superblock::root_offset(root.generation.0);
-        self.root_begun.replace(root.clone());
+        self.roots.begin(root.clone());
         self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
         let is_gone = |drive: DriveId| self.array.working(drive).is_none();
         let parity = self.segments.borrow().stripe().parity;
@@ -290,7 +290,7 @@ impl<W: World> Pool<W> {
     /// Writes the pool's root to drives that do not have it: the power failed before it came to
     /// them.
     pub async fn spread_root(&self, drives: &[DriveId]) {
-        let root = self.root.borrow().clone();
+        let root = self.roots.newest().clone();
         let offset = Superblock::root_offset(root.generation.0);
         self.write_everywhere(drives, offset, &root.encode(), Durability::Stable).await;
     }
@@ -310,14 +310,13 @@ impl<W: World> Pool<W> {
     // --- step 6 ----------------------------------------------------------------------------------
 
     fn install(&self, noted: Noted, root: Root, window: Window) {
-        let absent = |member: &&MemberRecord| !member.state.takes_part();
-        *self.absent.borrow_mut() = root.members.iter().filter(absent).map(|member| member.drive).collect();
+        let before = self.roots.install(root).members;
         self.settle_awaiting_root();
         self.relocation.settled(noted.relocated_columns);
-        if self.joining.get().is_some_and(|joining| root.members.contains(&joining.record)) {
+        let is_named = |joining: Joining| self.roots.newest().members.contains(&joining.record);
+        if self.joining.get().is_some_and(is_named) {
             self.joining.set(None);
         }
-        let before = self.root.replace(root).members;
         let mut segments = self.segments.borrow_mut();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
@@ -336,7 +335,7 @@ impl<W: World> Pool<W> {
             self.orders.drive_lost();
         }
         self.let_go_of_drives(&before);
-        self.root_changed.notify_waiters();
+        self.roots.announce();
     }
 
     /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in

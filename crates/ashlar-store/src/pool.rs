@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, DriveId, DriveUuid, IoError, Nanos, PoolUuid, VolumeId, World, wait_for};
+use ashlar_block::{DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, World};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::features::Features;
 use ashlar_format::ids::{Incarnation, Lsn, ShardId};
@@ -14,10 +14,12 @@ use ashlar_format::root::{LINE_MAX, MemberState, Root};
 use ashlar_format::superblock::{Secret, Superblock};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 
+use crate::base::halt::Halt;
 use crate::base::options::Options;
 use crate::base::recycle::Recycler;
+use crate::base::root_watch::RootWatch;
 use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::jobs::purge::Purge;
 use crate::jobs::rebalance::Rebalance;
@@ -149,10 +151,7 @@ pub(crate) struct Pool<W: World> {
     pub batch_scratch: RefCell<batch::Scratch>,
     pub destage: Destage,
     pub catalog: RefCell<Catalog>,
-    /// The newest durable root.
-    pub root: RefCell<Root>,
-    /// Drives whose absence is in it.
-    pub absent: RefCell<BTreeSet<DriveId>>,
+    pub roots: RootWatch,
     /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
     pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
     /// Drives that work and that are to be members no more: nothing new goes to them. See
@@ -165,8 +164,6 @@ pub(crate) struct Pool<W: World> {
     pub gone: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,
-    /// Notified when the root or the absent drives have changed.
-    pub root_changed: Notify,
     pub orders: Orders,
     pub rebuild: Rebuild,
     pub rebalance: Rebalance,
@@ -186,9 +183,6 @@ pub(crate) struct Pool<W: World> {
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
     pub empty_at_start: RefCell<BTreeSet<SegmentId>>,
-    /// The last root of which the writing has begun: it may have come to some drives, though this
-    /// start does not know it.
-    pub root_begun: RefCell<Root>,
     /// Held while a volume is resized.
     pub resizing: Mutex<()>,
     /// What zeros that are on their way may still take.
@@ -204,12 +198,7 @@ pub(crate) struct Pool<W: World> {
     /// [`LsnTracker::records`] then.
     pub checkpointed_records: Cell<u64>,
     pub counters: Cell<Counters>,
-    halted: RefCell<Option<String>>,
-    /// Notified when the pool halts.
-    pub halt_notify: Notify,
-    released: Cell<bool>,
-    /// Notified when its tasks are to end.
-    release_notify: Notify,
+    pub halt: Halt,
 }
 
 /// The pieces that a pool is made of when it is opened.
@@ -265,11 +254,8 @@ impl<W: World> Pool<W> {
             renamings: RefCell::default(),
             gone: RefCell::default(),
             departed: RefCell::default(),
-            root_begun: RefCell::new(parts.root.clone()),
-            root: RefCell::new(parts.root),
-            absent: RefCell::new(parts.absent),
+            roots: RootWatch::new(parts.root, parts.absent),
             awaiting_root: RefCell::default(),
-            root_changed: Notify::new(),
             orders: Orders::default(),
             rebuild: Rebuild::default(),
             rebalance: Rebalance::default(),
@@ -291,10 +277,7 @@ impl<W: World> Pool<W> {
             checkpointed_bytes: Cell::new(0),
             checkpointed_records: Cell::new(0),
             counters: Cell::default(),
-            halted: RefCell::new(None),
-            halt_notify: Notify::new(),
-            released: Cell::new(false),
-            release_notify: Notify::new(),
+            halt: Halt::default(),
         })
     }
 
@@ -332,14 +315,14 @@ impl<W: World> Pool<W> {
     /// before its root used segments and LSNs that the next one used again: what is left of it
     /// counts nowhere, even where a drive has lost a write.
     pub fn is_of_a_root(&self, incarnation: Incarnation) -> bool {
-        let line = &self.root.borrow().line;
+        let line = &self.roots.newest().line;
         let is_named = line.iter().any(|(named, _)| *named == incarnation);
         is_named || incarnation == self.incarnation || line.len() >= LINE_MAX
     }
 
     /// A drive that the newest root calls a member has been given up.
     pub fn has_lost_a_drive(&self) -> bool {
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let mut members = root.members.iter().filter(|member| member.state.takes_part());
         members.any(|member| self.array.working(member.drive).is_none())
     }
@@ -347,75 +330,44 @@ impl<W: World> Pool<W> {
     /// Stops all writes for good: something happened after which going on would endanger data.
     /// Reads go on.
     pub fn halt(&self, why: impl std::fmt::Display) {
-        if self.halted.borrow().is_some() {
-            return;
+        if self.halt.begin(why.to_string()) {
+            tracing::error!(pool = self.name(), "the pool stops taking writes: {why}");
+            self.refuse_waiting();
         }
-        tracing::error!(pool = self.name(), "the pool stops taking writes: {why}");
-        self.take_no_more(why.to_string());
     }
 
     /// The same for a reason that comes before any other one.
     pub fn halt_for_good(&self, why: &str) {
         self.halt(why);
-        *self.halted.borrow_mut() = Some(why.to_owned());
-        self.halt_notify.notify_waiters();
-    }
-
-    /// Returns once the pool has been closed.
-    pub async fn closed(&self) {
-        wait_for(&self.release_notify, || self.is_closed().then_some(())).await;
+        self.halt.overrule(why.to_owned());
     }
 
     /// The pool has been closed: nothing may be written behind its last root. Its tasks end where
     /// they are, as in a crash.
     pub fn close(&self) {
-        if self.halted().is_none() {
-            self.take_no_more("it has been closed".to_owned());
+        let has_halted = self.halt.check().is_err();
+        self.halt.close();
+        if !has_halted {
+            self.refuse_waiting();
         }
         self.refuse_audits();
-        self.released.set(true);
-        self.release_notify.notify_waiters();
-    }
-
-    /// The pool has been closed: no task of it runs.
-    pub fn is_closed(&self) -> bool {
-        self.released.get()
     }
 
     /// Runs a task of the pool, which keeps its drives, until it ends or the pool is closed.
     pub fn spawn(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         let pool = self.clone();
         self.world.spawn(async move {
-            select(pin!(task), pin!(pool.closed())).await;
+            select(pin!(task), pin!(pool.halt.closed())).await;
         });
     }
 
-    fn take_no_more(&self, why: String) {
-        *self.halted.borrow_mut() = Some(why);
-        self.commit.fail_all(&self.write_fault());
+    /// Answers whoever waits for what will not come any more.
+    fn refuse_waiting(&self) {
+        let Err(error) = self.halt.check() else { return };
+        self.commit.fail_all(&error);
         // Those whom no checkpoint will answer any more.
-        self.answer_checkpoints(Err(self.write_fault()));
-        self.halt_notify.notify_waiters();
-        self.root_changed.notify_waiters();
+        self.answer_checkpoints(Err(error));
+        self.roots.announce();
         self.orders.notify();
-    }
-
-    /// Why the pool has halted, if it has.
-    pub fn halted(&self) -> Option<String> {
-        self.halted.borrow().clone()
-    }
-
-    /// Returns when the pool has halted, with the reason.
-    pub async fn halts(&self) -> IoError {
-        wait_for(&self.halt_notify, || self.running().err()).await
-    }
-
-    /// An error if the pool has halted.
-    pub fn running(&self) -> Result<(), IoError> {
-        if self.halted.borrow().is_some() { Err(self.write_fault()) } else { Ok(()) }
-    }
-
-    fn write_fault(&self) -> IoError {
-        IoError::new(Cause::WriteFault, self.halted().unwrap_or_default())
     }
 }

@@ -261,7 +261,7 @@ impl<W: World> Pool<W> {
 
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
     async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
-        let root = self.root.borrow().clone();
+        let root = self.roots.newest().clone();
         // First: what it writes may lie where the root before still has something. A start after a
         // crash must not choose that one, whichever drives are away then.
         self.spread_root(behind).await;
@@ -269,7 +269,9 @@ impl<W: World> Pool<W> {
         self.load_shards(&root).await?;
         *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
         self.replay(&root, opened).await?;
-        self.root.borrow_mut().unclean_starts += u64::from(opened.unclean);
+        if opened.unclean {
+            self.roots.count_unclean_start();
+        }
         let done = self.checkpoint(false).await;
         self.empty_at_start.take();
         Ok(done?)
@@ -383,7 +385,7 @@ impl<W: World> Pool<W> {
 
     /// Whether this start has not come to a root yet.
     pub fn is_recovering(&self) -> bool {
-        self.root.borrow().incarnation() != self.incarnation
+        self.roots.newest().incarnation() != self.incarnation
     }
 
     /// Makes segments usable that no durable root names. False if this start has a root already, or
@@ -444,7 +446,8 @@ impl<W: World> Pool<W> {
             };
             if self.write_for_root(&mut appended).await.is_none() {
                 return Err(self
-                    .running()
+                    .halt
+                    .check()
                     .expect_err("a batch that cannot be written halts the pool")
                     .into());
             }

@@ -127,7 +127,7 @@ fn came_back_as(members: &[MemberRecord], record: &MemberRecord) -> Option<Drive
 impl<W: World> Pool<W> {
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let buffered: usize = self.shards.borrow().iter().map(|shard| shard.buffer.bytes()).sum();
         PoolStatus {
             uuid: self.identity.pool,
@@ -137,7 +137,7 @@ impl<W: World> Pool<W> {
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
             space: self.space(),
             counters: self.counters.get(),
-            halted: self.halted(),
+            halted: self.halt.why(),
             taken_by: self.taken_by(),
             is_uncertain: self.is_uncertain(),
             out_of_room: self.array.out_of_room(),
@@ -161,7 +161,7 @@ impl<W: World> Pool<W> {
             (None, state) if member.is_some() && state.takes_part() => {
                 self.condition_of_working(record.drive)
             }
-            _ => came_back_as(&self.root.borrow().members, record)
+            _ => came_back_as(&self.roots.newest().members, record)
                 .map_or(DriveCondition::Absent, DriveCondition::Returned),
         };
         let is_failed = failure.is_some();

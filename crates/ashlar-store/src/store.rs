@@ -81,7 +81,7 @@ impl<W: World> Store<W> {
         compression: bool,
         attributes: Bytes,
     ) -> Result<VolumeId, IoError> {
-        self.pool.running()?;
+        self.pool.halt.check()?;
         check_size(blocks)?;
         self.pool.admit_request(Request::Change)?;
         let (family, layer) = (Family(self.pool.catalog.borrow().next_id), Layer(0));
@@ -271,7 +271,7 @@ impl<W: World> Store<W> {
 
     /// Changes what an operator has chosen. It holds at once, and is durable when this returns.
     pub async fn set_settings(&self, settings: Settings) -> Result<(), IoError> {
-        self.pool.running()?;
+        self.pool.halt.check()?;
         self.pool.admit_request(Request::Change)?;
         self.pool.catalog.borrow_mut().settings = settings;
         self.pool.array.set_fault_threshold(settings.fault_threshold);
@@ -342,7 +342,7 @@ impl<W: World> Store<W> {
         self.pool.admit_request(request)?;
         change(self.pool.catalog.borrow_mut().volumes.get_mut(&id).expect("just seen"));
         let done = self.pool.checkpoint_now().await;
-        if done.is_err() && self.pool.halted().is_some() {
+        if done.is_err() && self.pool.halt.why().is_some() {
             // It may or may not be in a root, which the next start sees. Until then the volume is
             // read as it was.
             self.pool.catalog.borrow_mut().volumes.insert(id, before);
@@ -444,7 +444,7 @@ impl<W: World> Store<W> {
 
     /// Why the pool takes no writes, if it does not.
     pub fn halted(&self) -> Option<String> {
-        self.pool.halted()
+        self.pool.halt.why()
     }
 
     /// Returns once it is certain that the pool is this machine's.

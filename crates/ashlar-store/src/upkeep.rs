@@ -200,7 +200,8 @@ impl<W: World> Pool<W> {
 
     async fn audit_if_quiet(&self) -> Audited {
         let begun = self.lsns.next();
-        let is_quiet = || self.halted().is_some() || (self.lsns.floor(), self.lsns.next()) == (begun, begun);
+        let is_quiet =
+            || self.halt.why().is_some() || (self.lsns.floor(), self.lsns.next()) == (begun, begun);
         if !is_quiet() {
             return Ok(None);
         }
@@ -212,11 +213,11 @@ impl<W: World> Pool<W> {
     /// must be quiet; what is moved out of the journal is waited for.
     pub async fn audit_now(&self) -> Result<Audit, IoError> {
         loop {
-            let halted = self.halt_notify.notified();
-            if self.halted().is_none() {
+            let halted = self.halt.begins();
+            if self.halt.why().is_none() {
                 select(pin!(self.lsns.quiet()), pin!(halted)).await;
             }
-            if self.is_closed() {
+            if self.halt.is_closed() {
                 return Err(Cause::NotReady.into());
             }
             let (answer, answered) = oneshot::channel();
@@ -243,8 +244,8 @@ impl<W: World> Pool<W> {
     /// Repeats writes that found no room under a file-backed drive, until the pool halts. A task of
     /// its own: upkeep may be one of those that wait.
     pub async fn room_loop(self: Rc<Self>) {
-        while self.halted().is_none() {
-            select(pin!(self.array.lacks_room()), pin!(self.halts())).await;
+        while self.halt.why().is_none() {
+            select(pin!(self.array.lacks_room()), pin!(self.halt.wait())).await;
             if self.array.out_of_room() {
                 self.commit.answer_all(&Cause::CapacityExceeded.into());
                 self.world.sleep(ROOM_RETRY).await;
@@ -301,7 +302,7 @@ impl<W: World> Pool<W> {
 
     /// A checkpoint that begins after this call.
     pub async fn checkpoint_now(&self) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         let (answer, answered) = oneshot::channel();
         self.orders.checkpoints_wanted.borrow_mut().push(answer);
         self.orders.notify();
@@ -360,7 +361,7 @@ impl<W: World> Pool<W> {
             volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
         };
         Situation {
-            halted: self.halted().is_some(),
+            halted: self.halt.why().is_some(),
             faulty: self.faulty_drive(),
             drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
             audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),

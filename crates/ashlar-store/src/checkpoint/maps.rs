@@ -47,7 +47,7 @@ impl<W: World> Pool<W> {
     async fn write_catalog(&self, bytes: &[u8]) -> Result<Option<Pointer>, CheckpointError> {
         let is_cornered = self.segments.borrow().is_cornered(&self.allocation_targets());
         if is_cornered && self.catalog_pages.borrow().hold(bytes) {
-            return Ok(self.root.borrow().catalog);
+            return Ok(self.roots.newest().catalog);
         }
         let pages = bytes.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
         let pages = self.append_map(pages).await?;

@@ -77,7 +77,7 @@ impl<W: World> Pool<W> {
     /// Begins to spread over all drives what lives by now, also if that goes on already for what
     /// lived before. Durable when it returns.
     pub async fn start_rebalance(&self) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         if !self.is_rebalancing() {
             self.rebalance.done.forget();
         }
@@ -100,7 +100,7 @@ impl<W: World> Pool<W> {
     /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when
     /// it returns.
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         self.end_rebalance();
         self.checkpoint_now().await
     }
@@ -164,7 +164,7 @@ impl<W: World> Pool<W> {
 
     /// When to look again whether there is.
     pub fn rebalance_waits(&self) -> Option<Duration> {
-        let is_wanted = self.rebalance_is_wanted() && self.halted().is_none();
+        let is_wanted = self.rebalance_is_wanted() && self.halt.why().is_none();
         is_wanted.then(|| self.rebalance.share.wait(self.world.now()))
     }
 

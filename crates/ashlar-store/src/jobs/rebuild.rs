@@ -60,7 +60,7 @@ impl<W: World> Pool<W> {
     /// Drives that segments still lie on and are not to: those that are lost, and those that are
     /// leaving.
     pub fn unreleased(&self) -> Vec<DriveId> {
-        let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
+        let (root, leaving) = (self.roots.newest(), self.leaving.borrow());
         let is_to_go =
             |member: &&MemberRecord| member.state == MemberState::Absent || leaving.contains(&member.drive);
         root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
@@ -214,7 +214,7 @@ impl<W: World> Pool<W> {
         let done = self.timed(work).await;
         // An error, too: what cannot be read here may be because of what another machine has done
         // since.
-        if done.is_ok() || self.halted().is_none() || self.lease.is_lost() {
+        if done.is_ok() || self.halt.why().is_none() || self.lease.is_lost() {
             self.holds().await?;
         }
         done

@@ -152,7 +152,7 @@ impl<W: World> Pool<W> {
     /// # Errors
     /// When the pool takes no writes: nothing could be repaired.
     pub fn start_scrub(&self) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         if self.scrub.pass.borrow().is_none() {
             self.begin_pass();
         }
@@ -252,7 +252,7 @@ impl<W: World> Pool<W> {
 
     /// When to look again whether there is.
     pub fn scrub_waits(&self) -> Option<Duration> {
-        if self.halted().is_some() {
+        if self.halt.why().is_some() {
             return None;
         }
         if self.scrub_is_wanted() {

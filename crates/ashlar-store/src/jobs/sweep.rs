@@ -86,7 +86,7 @@ impl<W: World> Pool<W> {
     /// How long it is until hosts have been quiet for so long that a sweep is worth its while.
     /// `None`: it is not.
     pub fn sweep_waits(&self) -> Option<Duration> {
-        if self.halted().is_some() || self.segments.borrow().numbers().sweep_given_up() {
+        if self.halt.why().is_some() || self.segments.borrow().numbers().sweep_given_up() {
             return None;
         }
         let goes_on = self.sweep.get().map(|_| Duration::ZERO);
@@ -96,7 +96,7 @@ impl<W: World> Pool<W> {
     /// What the two checkpoints of a sweep for which hosts are quiet write to each drive: the
     /// segment table is as good as all of it.
     fn quiet_sweep_bytes(&self) -> u64 {
-        2 * self.root.borrow().table.bytes
+        2 * self.roots.newest().table.bytes
     }
 
     /// Whether a sweep would find that less lives than is counted.

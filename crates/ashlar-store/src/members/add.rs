@@ -98,7 +98,7 @@ impl<W: World> Pool<W> {
         instead_of: Option<DriveId>,
     ) -> Result<DriveUuid, AddError> {
         let _adding = self.adding.lock().await;
-        self.running()?;
+        self.halt.check()?;
         self.joins_none()?;
         let size_bytes = device.size_bytes();
         let drive = self.next_drive()?;
@@ -107,7 +107,7 @@ impl<W: World> Pool<W> {
         self.is_still_held().await?;
         let labelled = label(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
-        self.running()?;
+        self.halt.check()?;
         self.array.add(drive, Member::new(device, layout));
         let mut open_losses = self.open_losses().into_iter();
         let makes_good = open_losses.find(|lost| instead_of.is_none_or(|old| old == lost.drive));
@@ -129,14 +129,14 @@ impl<W: World> Pool<W> {
         let uuid = superblock.drive_uuid;
         let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
         let is_joining = self.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
-        let is_named = is_joining || names(&self.root.borrow()) || names(&self.root_begun.borrow());
+        let is_named = is_joining || names(&self.roots.newest()) || names(&self.roots.begun());
         superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
     /// Members that are lost and for which no drive was added. First those that are released: the
     /// others may come back yet.
     pub fn open_losses(&self) -> Vec<MemberRecord> {
-        let (root, leaving) = (self.root.borrow(), self.leaving.borrow());
+        let (root, leaving) = (self.roots.newest(), self.leaving.borrow());
         let is_open = |lost: &&MemberRecord| {
             let works = |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
             !lost.made_good && !leaving.contains(&lost.drive) && !root.members.iter().any(works)
@@ -149,7 +149,7 @@ impl<W: World> Pool<W> {
     /// A number that no member has: a new one, as long as there are any. Who still reads of a drive
     /// that has gone is not to find another by its number.
     pub fn next_drive(&self) -> Result<DriveId, AddError> {
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
         let next = taken.last().map_or(0, |last| last + 1).max(self.array.next_number());
         let is_free = |number: &u16| !taken.contains(number);
@@ -215,7 +215,7 @@ impl<W: World> Pool<W> {
 
     /// Members with one more, for a superblock to say.
     pub fn member_count(&self) -> u16 {
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let members = root.identities(root.counted()) + 1;
         members.max(self.identity.level.drives_min()) as u16
     }
@@ -224,7 +224,7 @@ impl<W: World> Pool<W> {
     /// if it comes back. `makes_good`: that of the lost member for which there is a drive more with
     /// this one.
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
-        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.root.borrow());
+        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.roots.newest());
         let since = RootGeneration(root.generation.0 + 1);
         let (state, made_good, given_up) = (MemberState::Present, false, false);
         let record = MemberRecord { drive, uuid, state, made_good, given_up, since };

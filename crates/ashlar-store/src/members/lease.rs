@@ -148,7 +148,7 @@ impl<W: World> Pool<W> {
             return Ok(());
         }
         let never = pin!(wait_for(&self.lease.looked, || self.never_holds()));
-        match select(pin!(self.array.permitted()), select(never, pin!(self.closed()))).await {
+        match select(pin!(self.array.permitted()), select(never, pin!(self.halt.closed()))).await {
             Either::Left(_) => Ok(()),
             Either::Right((Either::Left((why, _)), _)) => Err(IoError::new(Cause::NotReady, why)),
             Either::Right((Either::Right(_), _)) => Err(Cause::NotReady.into()),
@@ -187,7 +187,7 @@ impl<W: World> Pool<W> {
 
     /// Returns once the pool is not this machine's any more.
     pub async fn lost(&self) -> Loss {
-        wait_for(&self.halt_notify, || self.lease.loss()).await
+        self.halt.wait_for(|| self.lease.loss()).await
     }
 
     /// Returns once it has not been certain for `longest` whose the pool is, with that as the

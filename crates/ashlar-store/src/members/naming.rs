@@ -125,7 +125,7 @@ impl<W: World> Pool<W> {
     pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
         check_name(name)?;
         let _adding = self.adding.lock().await;
-        self.running()?;
+        self.halt.check()?;
         self.is_still_held().await?;
         let before = self.identity.naming.label();
         if before.name == name {
@@ -172,7 +172,7 @@ impl<W: World> Pool<W> {
         own.for_each(|superblock| self.identity.naming.note(superblock.generation));
         let is_behind = |superblock: &&Superblock| superblock.pool_name != label.name;
         let behind: Vec<DriveId> = superblocks.iter().filter(is_behind).map(|behind| behind.drive).collect();
-        if !behind.is_empty() && self.running().is_ok() && self.is_still_held().await.is_ok() {
+        if !behind.is_empty() && self.halt.check().is_ok() && self.is_still_held().await.is_ok() {
             self.write_labels(&label, &behind).await;
         }
     }
@@ -221,7 +221,7 @@ impl<W: World> Pool<W> {
 
     /// The identity of a member.
     pub fn uuid_of(&self, drive: DriveId) -> Option<DriveUuid> {
-        Some(self.root.borrow().members.iter().find(|it| it.drive == drive)?.uuid)
+        Some(self.roots.newest().members.iter().find(|it| it.drive == drive)?.uuid)
     }
 
     /// The pool's name.

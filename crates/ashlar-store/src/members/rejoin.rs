@@ -108,7 +108,7 @@ impl<W: World> Pool<W> {
     /// Lets go of what is left of a drive that was lost, so that it can be opened again.
     pub async fn forget_lost(&self, drive: DriveId) -> Result<(), RejoinError> {
         let _adding = self.adding.lock().await;
-        self.running()?;
+        self.halt.check()?;
         self.lost_member(drive).await?;
         self.array.remove(drive);
         Ok(())
@@ -118,10 +118,10 @@ impl<W: World> Pool<W> {
     /// again. What can be read without them can be read still.
     pub fn forget_all_lost(&self) {
         assert!(
-            self.halted().is_some(),
+            self.halt.why().is_some(),
             "a pool that works lets go of one at a time, once a root says that it is lost"
         );
-        let drives: Vec<DriveId> = self.root.borrow().members.iter().map(|member| member.drive).collect();
+        let drives: Vec<DriveId> = self.roots.newest().members.iter().map(|member| member.drive).collect();
         let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
         lost.for_each(|drive| self.array.remove(drive));
         // One that was joining when it halted: who looks for it must be able to open it.
@@ -130,15 +130,15 @@ impl<W: World> Pool<W> {
     }
 
     fn is_member(&self, drive: DriveId) -> bool {
-        self.root.borrow().members.iter().any(|member| member.drive == drive)
+        self.roots.newest().members.iter().any(|member| member.drive == drive)
     }
 
     /// Whether a pool that has halted could be opened with those of its drives that work and the
     /// ones that are `back`. One that its root calls lost does not count: it has missed something.
     pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
-        could_open(self, &self.root.borrow(), back)?;
+        could_open(self, &self.roots.newest(), back)?;
         // It may have come to some drives.
-        could_open(self, &self.root_begun.borrow(), back)
+        could_open(self, &self.roots.begun(), back)
     }
 
     /// Takes a drive back that was lost as `drive`.
@@ -148,7 +148,7 @@ impl<W: World> Pool<W> {
         found: FoundDrive<W::Device>,
     ) -> Result<Rejoined, RejoinError> {
         let _adding = self.adding.lock().await;
-        self.running()?;
+        self.halt.check()?;
         self.joins_none()?;
         let record = self.lost_member(drive).await?;
         if !self.is_it(&found.superblock, &record) {
@@ -163,7 +163,7 @@ impl<W: World> Pool<W> {
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
-        self.running()?;
+        self.halt.check()?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout));
@@ -221,7 +221,7 @@ impl<W: World> Pool<W> {
     /// machine that goes on with the pool.
     async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
         for stray in read_roots(device, self.identity.pool).await {
-            if !self.root.borrow().descends_from(stray.incarnation(), stray.generation) {
+            if !self.roots.newest().descends_from(stray.incarnation(), stray.generation) {
                 let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
                 device
                     .write(Superblock::root_offset(stray.generation.0), nothing, Durability::Stable)
@@ -245,7 +245,7 @@ impl<W: World> Pool<W> {
     /// The member, once a root says that it is lost: before that, what was written without it may
     /// not be durable.
     async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, RejoinError> {
-        let record = || self.root.borrow().members.iter().find(|member| member.drive == drive).copied();
+        let record = || self.roots.newest().members.iter().find(|member| member.drive == drive).copied();
         let known = record().ok_or(RejoinError::NotMember(drive))?;
         if !known.state.takes_part() {
             return Ok(known);
@@ -266,10 +266,10 @@ impl<W: World> Pool<W> {
     ) -> Result<Held, RejoinError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
         let table_of = async |own: &Root| table_on(&self.world, found, own).await.and_then(Result::ok);
-        let is_on_line = |own: &&Root| self.root.borrow().descends_from(own.incarnation(), own.generation);
+        let is_on_line = |own: &&Root| self.roots.newest().descends_from(own.incarnation(), own.generation);
         if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
             let (table, parity) = (table_of(other).await, self.identity.level.parity());
-            if has_gone_another_way(other, table.as_ref(), &self.root.borrow(), parity) {
+            if has_gone_another_way(other, table.as_ref(), &self.roots.newest(), parity) {
                 return Err(RejoinError::Diverged(member.drive));
             }
         }

@@ -99,7 +99,7 @@ impl<W: World> Pool<W> {
 
     /// Whether the drive can be given up now.
     pub fn may_fail_drive(&self, drive: DriveId, force: bool) -> Result<(), FailError> {
-        self.running()?;
+        self.halt.check()?;
         if self.array.working(drive).is_none() {
             return Err(FailError::NotUsed(drive));
         }
@@ -135,7 +135,7 @@ impl<W: World> Pool<W> {
         let is_lost = |drive: DriveId| self.array.working(drive).is_none() || more.contains(&drive);
         let segments = self.segments.borrow();
         let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
-        losses(&self.root.borrow(), is_lost, geometries, self.identity.level.parity())
+        losses(&self.roots.newest(), is_lost, geometries, self.identity.level.parity())
     }
 
     /// A drive that has had too many faults, if nothing is lost by giving it up: all others are
@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
     pub fn faulty_drive(&self) -> Option<DriveId> {
         let parity = self.identity.level.parity();
         let drive = self.array.faulty_drive().filter(|_| parity > 0)?;
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let all_there = root.counted().all(|drive| self.array.working(drive).is_some());
         let remaining = self.allocation_targets().into_iter().filter(|home| *home != drive).count();
         (all_there && self.unreleased().is_empty() && remaining > parity).then_some(drive)
@@ -162,8 +162,8 @@ impl<W: World> Pool<W> {
 
     /// Whether the drive can be removed now.
     pub fn may_remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
-        self.running()?;
-        let state = self.root.borrow().members.iter().find(|it| it.drive == drive).map(|it| it.state);
+        self.halt.check()?;
+        let state = self.roots.newest().members.iter().find(|it| it.drive == drive).map(|it| it.state);
         match state.ok_or(RemoveError::NotMember(drive))? {
             MemberState::Absent => Err(RemoveError::Lost(drive)),
             MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
@@ -177,13 +177,13 @@ impl<W: World> Pool<W> {
     /// A drive that was to be removed stays.
     pub async fn keep_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         let _adding = self.adding.lock().await;
-        self.running()?;
+        self.halt.check()?;
         if !self.leaving.borrow_mut().remove(&drive) {
             return Err(RemoveError::NotLeaving(drive));
         }
         self.checkpoint_unless_hung().await?;
         // The root without it may have been on its way.
-        let stays = self.root.borrow().members.iter().any(|member| member.drive == drive);
+        let stays = self.roots.newest().members.iter().any(|member| member.drive == drive);
         if stays { Ok(()) } else { Err(RemoveError::NotMember(drive)) }
     }
 
@@ -212,7 +212,7 @@ impl<W: World> Pool<W> {
 
     /// Lets go of those of the members `before` that the newest root does not name.
     pub fn let_go_of_drives(&self, before: &[MemberRecord]) {
-        let root = self.root.borrow();
+        let root = self.roots.newest();
         let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.drive != member.drive);
         for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
             let stripe = Stripe::of(self.identity.level, root.identities(root.counted()));

@@ -33,7 +33,7 @@ fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most));
     let (chosen, table) = chosen.expect("all are there");
     let pool = assemble(&drives.world, chosen, table, Options::default());
-    let (root, mut opened) = (pool.root.borrow().clone(), Opened::default());
+    let (root, mut opened) = (pool.roots.newest().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
     (pool, opened)
 }
@@ -102,7 +102,7 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     write_block(&pool, 0);
     at_once(pool.checkpoint(false)).expect("good drives");
     let page =
-        pool.root.borrow().shards.iter().find_map(|shard| shard.deltas).expect("of the block").location;
+        pool.roots.newest().shards.iter().find_map(|shard| shard.deltas).expect("of the block").location;
     let copy = pool.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
     let layout = pool.array.member(copy.drive).expect("it works").layout;
     let offset = layout.offset(copy.chunk, page.sectors().start * SECTOR_BYTES as u32);
@@ -123,7 +123,7 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
 fn a_start_first_gives_its_root_to_all_members() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let offset = Superblock::root_offset(pool.root.borrow().generation.0 + 1);
+    let offset = Superblock::root_offset(pool.roots.newest().generation.0 + 1);
     let slot = |drive: usize| {
         let (read, buf) = at_once(drives.devices[drive].read(offset, AlignedBuf::zeroed(SLOT_BYTES)));
         read.expect("a good drive");
@@ -156,7 +156,7 @@ fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new(
     let since = pool.lsns.next();
     reserve_again(&mut pool.segments.borrow_mut(), id, since);
     at_once(pool.append_pages(Claim::Last, vec![vec![7; 64]])).expect("there is one segment");
-    let root = pool.root.borrow().clone();
+    let root = pool.roots.newest().clone();
     let found = at_once(pool.scan(&root)).remove(&id).expect("it is open");
     assert_eq!(found.iter().map(|found| found.header.lsn).collect::<Vec<_>>(), [since]);
 }

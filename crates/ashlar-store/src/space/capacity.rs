@@ -202,7 +202,7 @@ impl<W: World> Pool<W> {
     /// # Errors
     /// The pool takes no writes, has no reserve, or does not need it.
     pub async fn release_reserve(&self) -> Result<(), IoError> {
-        self.running()?;
+        self.halt.check()?;
         self.admit_request(Request::GivingBack)?;
         let space = self.space();
         if space.reserve_released {
@@ -286,11 +286,11 @@ impl<W: World> Pool<W> {
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));
             }
-            self.running()?;
+            self.halt.check()?;
             self.orders.make_room();
             self.world.sleep(ROOM_POLL).await;
         }
-        self.running()
+        self.halt.check()
     }
 
     /// Waits for `done`, but not while the file system under a file-backed drive is full: then
@@ -331,10 +331,10 @@ impl<W: World> Pool<W> {
     /// them, and so few records that a start replays them in time.
     pub async fn wait_for_deltas(&self) {
         loop {
-            let changed = self.root_changed.notified();
+            let changed = self.roots.changes();
             let few = self.orders.fresh_entries() < 2 * self.fresh_entries_max()
                 && self.replay_records() < 2 * self.replay_records_max();
-            if few || self.halted().is_some() {
+            if few || self.halt.why().is_some() {
                 return;
             }
             self.orders.notify();

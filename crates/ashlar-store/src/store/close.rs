@@ -39,7 +39,7 @@ impl<W: World> Store<W> {
             IoError::new(Cause::CapacityExceeded, "a file system under its drives is full")
         };
         let (lacks_room, hangs) = (pin!(lacks_room), pin!(self.pool.hangs()));
-        match select(pin!(self.pool.halts()), select(lacks_room, hangs)).await {
+        match select(pin!(self.pool.halt.wait()), select(lacks_room, hangs)).await {
             Either::Left((error, _)) => error,
             Either::Right((waits, _)) => waits.factor_first().0,
         }
@@ -56,7 +56,7 @@ impl<W: World> Store<W> {
         let pool = &self.pool;
         pool.commit.stop();
         // Who waits for a segment only to tidy up waits no more.
-        pool.root_changed.notify_waiters();
+        pool.roots.announce();
         pool.commit.stopped().await;
         pool.finish_striping().await;
         pool.checkpoint_now().await?;

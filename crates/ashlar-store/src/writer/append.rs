@@ -158,11 +158,11 @@ impl<W: World> Pool<W> {
         mut take: impl FnMut(BatchRoom, &mut Vec<Item>),
     ) -> Option<Appended> {
         loop {
-            let window_formed = self.root_changed.notified();
+            let window_formed = self.roots.changes();
             match self.try_append(stream, claim, &mut take).await {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
-                    self.running().ok()?;
+                    self.halt.check().ok()?;
                     if self.commit.is_stopping() {
                         return None;
                     }
@@ -314,15 +314,15 @@ impl<W: World> Pool<W> {
         let missing = self.write(appended).await?;
         let drives = appended.drives_of(missing);
         loop {
-            let changed = self.root_changed.notified();
+            let changed = self.roots.changes();
             if self.are_absent(&drives) {
                 break;
             }
-            self.running().ok()?;
+            self.halt.check().ok()?;
             self.orders.drive_lost();
             changed.await;
         }
-        self.running().ok()?;
+        self.halt.check().ok()?;
         self.lsns.durable(appended.lsn);
         Some(())
     }
@@ -351,7 +351,7 @@ impl<W: World> Pool<W> {
     }
 
     fn are_absent(&self, drives: &[DriveId]) -> bool {
-        let absent = self.absent.borrow();
+        let absent = self.roots.absent();
         drives.iter().all(|drive| absent.contains(drive))
     }
 }

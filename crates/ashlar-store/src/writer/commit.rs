@@ -42,7 +42,7 @@ impl<W: World> Pool<W> {
     /// Commits `items`, at most [`unit_blocks_max`](crate::writer::batch::unit_blocks_max), as one:
     /// durable and in the maps when it returns.
     pub async fn commit(&self, items: Recycled<Item>) -> Answer {
-        self.running()?;
+        self.halt.check()?;
         let room = Room::default().with(&items);
         if !room.surely_fits(1, self.identity.segment_rows) {
             return Err(IoError::new(Cause::Internal, "a write has more records than fit a batch"));
@@ -73,7 +73,7 @@ impl<W: World> Pool<W> {
             if self.may_submit() {
                 self.submit().await;
             }
-            if self.commit.stopping.get() && (self.commit.is_idle() || self.running().is_err()) {
+            if self.commit.stopping.get() && (self.commit.is_idle() || self.halt.check().is_err()) {
                 break;
             }
         }
@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
     /// or done otherwise, or the pool has halted.
     async fn append_next(&self) -> Option<(Submitted, Appended)> {
         loop {
-            let window_formed = self.root_changed.notified();
+            let window_formed = self.roots.changes();
             let refused = self.commit.drained.notified();
             // What waits may have changed, and with it what comes next.
             let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
@@ -158,7 +158,7 @@ impl<W: World> Pool<W> {
                 self.zero_by_checkpoint().await;
                 return None;
             }
-            self.running().ok()?;
+            self.halt.check().ok()?;
             self.orders.want_window(claim);
             select(pin!(window_formed), pin!(refused)).await;
         }
@@ -192,12 +192,12 @@ impl<W: World> Pool<W> {
         // What was begun before comes before it, moves included: as long as one of them is on its
         // way, the root's floor lies below what has been published since, and a replay would bring
         // that back over zeros which have no record.
-        let halted = self.halt_notify.notified();
-        if self.running().is_err() {
+        let halted = self.halt.begins();
+        if self.halt.check().is_err() {
             return;
         }
         select(pin!(self.lsns.quiet()), pin!(halted)).await;
-        if self.running().is_err() {
+        if self.halt.check().is_err() {
             return;
         }
         if let Err(error) = self.admit_request(Request::GivingBack) {

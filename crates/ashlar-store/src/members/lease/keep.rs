@@ -145,9 +145,9 @@ impl<W: World> Pool<W> {
     /// long as the pool goes on with them; once it has lost too many for that, which it may not
     /// have noticed yet, another machine may have the others.
     pub(super) fn looks_needed(&self, working: usize) -> usize {
-        let (parity, root) = (self.identity.level.parity(), self.root.borrow());
+        let (parity, root) = (self.identity.level.parity(), self.roots.newest());
         let wanted = looks_wanted(parity, takes_part(&root));
-        let goes_on = self.halted().is_none() && self.missing_of(&root) <= parity;
+        let goes_on = self.halt.why().is_none() && self.missing_of(&root) <= parity;
         if goes_on { wanted.min(working) } else { wanted }
     }
 
@@ -162,7 +162,7 @@ impl<W: World> Pool<W> {
     /// way may know of some of them.
     fn halt_if_too_many_are_lost(&self) {
         let parity = self.identity.level.parity();
-        let lost = self.missing_of(&self.root.borrow()).min(self.missing_of(&self.root_begun.borrow()));
+        let lost = self.missing_of(&self.roots.newest()).min(self.missing_of(&self.roots.begun()));
         if lost > parity && !self.array.is_permitted() {
             self.halt(TooManyLost { lost, parity });
         }
@@ -207,7 +207,7 @@ impl<W: World> Pool<W> {
     /// The roots decide what beats cannot. `ours`: when the pool was this machine's by its beats.
     /// Where it is by its roots only, they are written anew; returns where.
     async fn ask_roots(&self, ours: Option<Nanos>) -> Vec<DriveId> {
-        if self.root.borrow().incarnation() != self.incarnation {
+        if self.roots.newest().incarnation() != self.incarnation {
             self.lose(Loss::Unsure);
             return Vec::new();
         }
@@ -232,7 +232,7 @@ impl<W: World> Pool<W> {
             within(&self.world, BEAT_INTERVAL, read).await.unwrap_or_default()
         });
         let on_drives = join_all(reads).await;
-        view_of_roots(&on_drives, &self.root.borrow(), self.looks_needed(working.len()))
+        view_of_roots(&on_drives, &self.roots.newest(), self.looks_needed(working.len()))
     }
 
     /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted

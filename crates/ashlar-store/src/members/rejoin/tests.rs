@@ -161,7 +161,7 @@ fn a_drive_of_which_no_root_can_be_read_is_taken_once_nothing_of_it_is_needed() 
 #[test]
 fn of_a_segment_a_drive_brings_the_column_and_the_generation_that_it_had() {
     let (_, pool) = filled();
-    let (segments, root) = (pool.segments.borrow(), pool.root.borrow());
+    let (segments, root) = (pool.segments.borrow(), pool.roots.newest());
     let member = root.members[1];
     let column_of =
         |segment: &Segment| segment.geometry.columns.iter().position(|column| column.drive == member.drive);
