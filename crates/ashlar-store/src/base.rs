@@ -1,9 +1,10 @@
 //! What every part of the store speaks of: options, lists that are used again, whether the pool
-//! takes writes, its newest root.
+//! takes writes, what is asked of its upkeep, its newest root.
 //!
 //! It must not know any other part.
 
 pub(crate) mod halt;
 pub(crate) mod options;
 pub(crate) mod recycle;
+pub(crate) mod requests;
 pub(crate) mod root_watch;

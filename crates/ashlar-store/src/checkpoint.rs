@@ -98,17 +98,17 @@ impl<W: World> Pool<W> {
         let noted = self.note()?;
         // Drives that answer at once end no turn: hosts go on between the steps all the same.
         self.world.yield_now().await;
-        let before = self.orders.now_does(Activity::WriteMaps);
+        let before = self.upkeep.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted.catalog).await?;
-        self.orders.now_does(Activity::WriteTable);
+        self.upkeep.now_does(Activity::WriteTable);
         let (table, window) = self.form_table(&noted);
         self.world.yield_now().await;
         let root = self.write_table(&noted, &table).await?;
         self.world.yield_now().await;
-        self.orders.now_does(Activity::WriteRoot);
+        self.upkeep.now_does(Activity::WriteRoot);
         let root = Root { catalog, shards, clean, ..root };
         self.write_root(&noted, &root).await?;
-        self.orders.now_does(before);
+        self.upkeep.now_does(before);
         self.install(noted, root, window);
         // What it has itself written may lie on a drive that is to take nothing new: in an idle
         // pool nothing else would ever seal it.
@@ -329,10 +329,10 @@ impl<W: World> Pool<W> {
         self.checkpointed_records.set(noted.records);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
-        self.orders.written(self.fresh_entries());
+        self.requests.written(self.fresh_entries());
         if self.drives() != noted.drives {
             // A drive has failed since the note: the root says so, but its window still lies on it.
-            self.orders.drive_lost();
+            self.requests.lose_drive();
         }
         self.let_go_of_drives(&before);
         self.roots.announce();

@@ -19,6 +19,7 @@ use tokio::sync::Mutex;
 use crate::base::halt::Halt;
 use crate::base::options::Options;
 use crate::base::recycle::Recycler;
+use crate::base::requests::Requests;
 use crate::base::root_watch::RootWatch;
 use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::jobs::purge::Purge;
@@ -36,7 +37,7 @@ use crate::members::naming::{Label, Naming};
 use crate::space::ledger::Ledger;
 use crate::space::pace::Pace;
 use crate::space::segments::{Claim, Segments};
-use crate::upkeep::Orders;
+use crate::upkeep::UpkeepState;
 use crate::writer::append::Streams;
 use crate::writer::batch::{self, Item};
 use crate::writer::commit::{CommitQueue, Ticket};
@@ -164,7 +165,8 @@ pub(crate) struct Pool<W: World> {
     pub gone: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,
-    pub orders: Orders,
+    pub requests: Requests,
+    pub upkeep: UpkeepState,
     pub rebuild: Rebuild,
     pub rebalance: Rebalance,
     pub relocation: Relocation,
@@ -256,7 +258,8 @@ impl<W: World> Pool<W> {
             departed: RefCell::default(),
             roots: RootWatch::new(parts.root, parts.absent),
             awaiting_root: RefCell::default(),
-            orders: Orders::default(),
+            requests: Requests::default(),
+            upkeep: UpkeepState::default(),
             rebuild: Rebuild::default(),
             rebalance: Rebalance::default(),
             relocation: Relocation::default(),
@@ -363,11 +366,12 @@ impl<W: World> Pool<W> {
 
     /// Answers whoever waits for what will not come any more.
     fn refuse_waiting(&self) {
-        let Err(error) = self.halt.check() else { return };
-        self.commit.fail_all(&error);
+        let halted = self.halt.check();
+        let Err(error) = &halted else { return };
+        self.commit.fail_all(error);
         // Those whom no checkpoint will answer any more.
-        self.answer_checkpoints(Err(error));
+        self.requests.answer_checkpoints(&halted);
         self.roots.announce();
-        self.orders.notify();
+        self.requests.notify();
     }
 }

@@ -148,7 +148,7 @@ impl<W: World> Pool<W> {
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (buffered + self.pages.bytes()) as u64,
-            activity: self.orders.activity(),
+            activity: self.upkeep.activity(),
         }
     }
 

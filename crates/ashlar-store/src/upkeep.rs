@@ -3,8 +3,8 @@
 
 pub(crate) mod activity;
 mod bounds;
-mod orders;
 pub(crate) mod policy;
+mod state;
 mod turn;
 
 use std::ops::Bound;
@@ -30,19 +30,17 @@ use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
 use activity::Activity;
-pub(crate) use orders::Orders;
-use orders::{Audited, FRUITLESS_MAX};
 use policy::{Situation, Task, choose};
+pub(crate) use state::UpkeepState;
+use state::{Audited, FRUITLESS_MAX};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
 
-type Answer = Result<(), IoError>;
-
 impl<W: World> Pool<W> {
     /// Does what is to be done, until told to stop.
     pub async fn upkeep_loop(self: Rc<Self>) {
-        while !self.orders.stop.get() {
+        while !self.upkeep.stop.get() {
             let situation = self.situation();
             self.pace.look(&situation);
             let task = choose(&situation);
@@ -52,22 +50,22 @@ impl<W: World> Pool<W> {
             }
             match task {
                 Task::Rest => {
-                    self.orders.rebuild_turn.others_rest();
+                    self.upkeep.rebuild_turn.others_rest();
                     self.rest(&situation).await;
                 }
                 task => {
-                    let rest = self.orders.now_does(Activity::of(&task));
+                    let rest = self.upkeep.now_does(Activity::of(&task));
                     self.take_turn(task).await;
-                    self.orders.now_does(rest);
+                    self.upkeep.now_does(rest);
                 }
             }
             // Also after a rest, which may be over before it begins.
             self.world.yield_now().await;
         }
-        self.answer_checkpoints(Err(Cause::NotReady.into()));
-        self.orders.audits_wanted.take();
-        self.orders.stopped.set(true);
-        self.orders.ended.notify_one();
+        self.requests.answer_checkpoints(&Err(Cause::NotReady.into()));
+        self.upkeep.audits_wanted.take();
+        self.upkeep.stopped.set(true);
+        self.upkeep.ended.notify_one();
     }
 
     /// Performs it, and counts the time for whose turn is next.
@@ -76,9 +74,9 @@ impl<W: World> Pool<W> {
         self.perform(task).await;
         let took = self.world.now().since(begun);
         match task {
-            Task::Rebuild(_) => self.orders.rebuild_turn.rebuilt_for(took),
-            task if task.competes() => self.orders.rebuild_turn.others_took(took),
-            _ => self.orders.rebuild_turn.others_took(Duration::ZERO),
+            Task::Rebuild(_) => self.upkeep.rebuild_turn.rebuilt_for(took),
+            task if task.competes() => self.upkeep.rebuild_turn.others_took(took),
+            _ => self.upkeep.rebuild_turn.others_took(Duration::ZERO),
         }
     }
 
@@ -87,7 +85,7 @@ impl<W: World> Pool<W> {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
             Task::Distribute(shard) => {
-                self.orders.map_turn.set(false);
+                self.upkeep.map_turn.set(false);
                 self.distribute(shard).await
             }
             Task::Compact(shard) => {
@@ -95,14 +93,14 @@ impl<W: World> Pool<W> {
                 Ok(())
             }
             Task::Merge(shard, group) => {
-                self.orders.map_turn.set(false);
-                self.orders.merged.set((shard, group));
+                self.upkeep.map_turn.set(false);
+                self.upkeep.merged.set((shard, group));
                 self.merge(shard, group).await.map(drop)
             }
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge_step(volume).await,
             Task::Collect(victim) => {
-                self.orders.map_turn.set(true);
+                self.upkeep.map_turn.set(true);
                 self.collect_one(victim).await
             }
             Task::Rebuild(task) => {
@@ -124,13 +122,12 @@ impl<W: World> Pool<W> {
                 Ok(())
             }
             Task::Refuse => {
-                self.orders.hosts_want_window.set(false);
+                self.requests.refused_hosts();
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
                 Ok(())
             }
             Task::DeclareFull => {
-                self.orders.room_exact.set(true);
-                self.orders.room_wanted.set(false);
+                self.requests.declare_full();
                 Ok(())
             }
             Task::Rest => Ok(()),
@@ -138,7 +135,7 @@ impl<W: World> Pool<W> {
         match done {
             Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => self.ordered_checkpoint().await,
             Err(AppendError::WindowEmpty) => {
-                self.orders.give_up_collecting();
+                self.upkeep.give_up_collecting();
                 self.postpone_rebuild();
                 self.postpone_rebalance();
             }
@@ -156,11 +153,11 @@ impl<W: World> Pool<W> {
     /// Collects one segment, and notes whether that leads anywhere.
     async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
         let free = self.free_segments();
-        if free > self.orders.most_free.get() || self.orders.fruitless.get() == 0 {
-            self.orders.most_free.set(free);
-            self.orders.fruitless.set(0);
+        if free > self.upkeep.most_free.get() || self.upkeep.fruitless.get() == 0 {
+            self.upkeep.most_free.set(free);
+            self.upkeep.fruitless.set(0);
         }
-        self.orders.fruitless.set(self.orders.fruitless.get() + 1);
+        self.upkeep.fruitless.set(self.upkeep.fruitless.get() + 1);
         let gain_bytes = self.gain_of_collecting(victim);
         match self.collect(victim).await? {
             Collected::Emptied => {}
@@ -172,13 +169,10 @@ impl<W: World> Pool<W> {
     }
 
     pub(crate) async fn ordered_checkpoint(&self) {
-        self.orders.drive_lost.set(false);
-        self.orders.hosts_want_window.set(false);
-        self.orders.moves_want_window.set(false);
-        let wanted = self.orders.checkpoints_wanted.take();
+        let wanted = self.requests.checkpoint_begins();
         if !wanted.is_empty() {
             // It makes garbage of what the one before it has written.
-            self.orders.collecting_may_gain();
+            self.upkeep.collecting_may_gain();
         }
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
@@ -191,7 +185,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn ordered_audit(&self) {
-        for answer in self.orders.audits_wanted.take() {
+        for answer in self.upkeep.audits_wanted.take() {
             let audit = self.audit_if_quiet().await;
             // Who asked may have gone.
             let _ = answer.send(audit);
@@ -221,8 +215,8 @@ impl<W: World> Pool<W> {
                 return Err(Cause::NotReady.into());
             }
             let (answer, answered) = oneshot::channel();
-            self.orders.audits_wanted.borrow_mut().push(answer);
-            self.orders.notify();
+            self.upkeep.audits_wanted.borrow_mut().push(answer);
+            self.requests.notify();
             if let Some(audit) = answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))? {
                 return Ok(audit);
             }
@@ -231,13 +225,13 @@ impl<W: World> Pool<W> {
 
     /// The pool has been closed: nobody compares anything any more.
     pub fn refuse_audits(&self) {
-        self.orders.audits_wanted.take();
+        self.upkeep.audits_wanted.take();
     }
 
-    /// Answers everybody who waits for a checkpoint that has not begun.
-    pub fn answer_checkpoints(&self, with: Answer) {
-        for answer in self.orders.checkpoints_wanted.take() {
-            let _ = answer.send(with.clone());
+    /// Hosts have changed what lives, by so many records.
+    pub fn content_changed(&self, records: usize) {
+        if self.upkeep.content_changed(records, self.world.now()) {
+            self.requests.notify();
         }
     }
 
@@ -275,7 +269,7 @@ impl<W: World> Pool<W> {
             }
         };
         let emptied = self.segments.borrow().emptied.clone();
-        let (notify, emptied) = (pin!(self.orders.notify.notified()), pin!(emptied.notified()));
+        let (notify, emptied) = (pin!(self.requests.notified()), pin!(emptied.notified()));
         select(select(notify, emptied), select(pin!(ready), failed)).await;
         self.pace.rested(self.world.now());
     }
@@ -286,7 +280,7 @@ impl<W: World> Pool<W> {
     pub async fn guarding<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
-            match select(work.as_mut(), pin!(self.orders.lost.notified())).await {
+            match select(work.as_mut(), pin!(self.requests.loses_drive())).await {
                 Either::Left((done, _)) => return done,
                 Either::Right(_) => {}
             }
@@ -303,10 +297,7 @@ impl<W: World> Pool<W> {
     /// A checkpoint that begins after this call.
     pub async fn checkpoint_now(&self) -> Result<(), IoError> {
         self.halt.check()?;
-        let (answer, answered) = oneshot::channel();
-        self.orders.checkpoints_wanted.borrow_mut().push(answer);
-        self.orders.notify();
-        answered.await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
+        self.requests.checkpoint().await.unwrap_or_else(|_| Err(Cause::NotReady.into()))
     }
 
     /// The same for a change of the pool's drives, behind which other changes wait, of other pools
@@ -319,18 +310,16 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Orders a checkpoint that nobody waits for.
+    /// UpkeepState a checkpoint that nobody waits for.
     pub fn checkpoint_soon(&self) {
-        let (answer, _) = oneshot::channel();
-        self.orders.checkpoints_wanted.borrow_mut().push(answer);
-        self.orders.notify();
+        drop(self.requests.checkpoint());
     }
 
     /// The maps have taken what a batch says. What it held back may be had now.
     pub fn published(&self, batch: Lsn) {
         self.lsns.published(batch);
-        if self.orders.hosts_want_window.get() {
-            self.orders.notify();
+        if self.requests.hosts_want_segment() {
+            self.requests.notify();
         }
     }
 
@@ -340,7 +329,7 @@ impl<W: World> Pool<W> {
         let shards = self.shards.borrow();
         let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
         let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);
-        let unmerged = next_unmerged(&shards, self.orders.merged.get());
+        let unmerged = next_unmerged(&shards, self.upkeep.merged.get());
         let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         let index_bytes = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
         let id_of =
@@ -352,9 +341,9 @@ impl<W: World> Pool<W> {
         let segments = self.segments.borrow();
         let (placeable, usable) = (segments.placeable(&drives), segments.usable_striped());
         let space_matters = placeable + usable <= marks.collect
-            || self.orders.room_wanted.get()
-            || self.orders.hosts_want_window.get()
-            || self.orders.moves_want_window.get();
+            || self.requests.room_wanted()
+            || self.requests.hosts_want_segment()
+            || self.requests.moves_want_segment();
         let reclaimable = if space_matters { segments.reclaimable_count(floor) } else { 0 };
         let unpurgeable = self.unpurgeable.borrow();
         let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
@@ -363,11 +352,11 @@ impl<W: World> Pool<W> {
         Situation {
             halted: self.halt.why().is_some(),
             faulty: self.faulty_drive(),
-            drive_lost: self.orders.drive_lost.get() || self.has_lost_a_drive(),
-            audit_wanted: !self.orders.audits_wanted.borrow().is_empty(),
-            checkpoint_wanted: !self.orders.checkpoints_wanted.borrow().is_empty(),
-            hosts_want_window: self.orders.hosts_want_window.get(),
-            moves_want_window: self.orders.moves_want_window.get(),
+            drive_lost: self.requests.drive_lost() || self.has_lost_a_drive(),
+            audit_wanted: !self.upkeep.audits_wanted.borrow().is_empty(),
+            checkpoint_wanted: self.requests.checkpoint_wanted(),
+            hosts_want_window: self.requests.hosts_want_segment(),
+            moves_want_window: self.requests.moves_want_segment(),
             window_low: segments.window_low() && placeable > 0,
             window_empty: segments.window_is_empty(),
             window_can_grow: placeable > 0,
@@ -385,8 +374,8 @@ impl<W: World> Pool<W> {
             reserve_mark: marks.reserve,
             collect_mark: marks.collect,
             reclaimable,
-            held_back: self.orders.hosts_want_window.get() && self.is_held_back(&segments, &drives),
-            room_wanted: self.orders.room_wanted.get(),
+            held_back: self.requests.hosts_want_segment() && self.is_held_back(&segments, &drives),
+            room_wanted: self.requests.room_wanted(),
             inexact: self.counts_are_inexact(),
             fullest_shard: fullest,
             spoiled_shard,
@@ -402,8 +391,8 @@ impl<W: World> Pool<W> {
                 && segments.most_free(&drives) > marks.reserve,
             scrub: self.scrub_is_ready(),
             rebalance: self.rebalance_is_ready(),
-            map_turn: self.orders.map_turn.get(),
-            rebuild_turn: self.orders.rebuild_turn.is_its(),
+            map_turn: self.upkeep.map_turn.get(),
+            rebuild_turn: self.upkeep.rebuild_turn.is_its(),
             victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },
         }
     }
@@ -423,7 +412,7 @@ impl<W: World> Pool<W> {
 
     /// The segment most worth collecting, if every batch below `floor` has been published.
     fn victim(&self, segments: &Segments, drives: &[DriveId], floor: Lsn) -> Option<SegmentId> {
-        if self.orders.fruitless.get() >= FRUITLESS_MAX {
+        if self.upkeep.fruitless.get() >= FRUITLESS_MAX {
             return None;
         }
         let view = PlacementView { floor, ..self.view(segments, drives) };

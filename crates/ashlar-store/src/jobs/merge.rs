@@ -115,8 +115,8 @@ impl<W: World> Pool<W> {
             Ok(updates) => {
                 let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
                 dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
-                self.orders.written(self.fresh_entries());
-                self.orders.compacted();
+                self.requests.written(self.fresh_entries());
+                self.upkeep.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }

@@ -84,7 +84,7 @@ impl<W: World> Pool<W> {
             self.ledger.forget(family);
         }
         // What the map still has of its blocks goes with the next sweep.
-        self.orders.content_changed(1, self.world.now());
-        self.orders.notify();
+        self.content_changed(1);
+        self.requests.notify();
     }
 }

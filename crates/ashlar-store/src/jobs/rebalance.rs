@@ -171,7 +171,7 @@ impl<W: World> Pool<W> {
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebalance_at_once(&self) {
         self.rebalance.share.at_once(self.world.now());
-        self.orders.notify();
+        self.requests.notify();
     }
 
     /// Does a part of it, and leaves the others their share of the time.

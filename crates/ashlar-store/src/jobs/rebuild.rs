@@ -314,7 +314,7 @@ impl<W: World> Pool<W> {
     pub fn rebuild_at_once(&self) {
         self.rebuild.share.at_once(self.world.now());
         self.rebuild.scan_backoff.at_once(self.world.now());
-        self.orders.notify();
+        self.requests.notify();
     }
 
     /// There is no room to rebuild to: it is looked again later.

@@ -264,7 +264,7 @@ impl<W: World> Pool<W> {
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn scrub_at_once(&self) {
         self.scrub.share.at_once(self.world.now());
-        self.orders.notify();
+        self.requests.notify();
     }
 
     // --- a step ----------------------------------------------------------------------------------

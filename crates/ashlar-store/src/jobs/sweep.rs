@@ -90,7 +90,7 @@ impl<W: World> Pool<W> {
             return None;
         }
         let goes_on = self.sweep.get().map(|_| Duration::ZERO);
-        goes_on.or_else(|| self.orders.sweep_waits(self.world.now(), self.quiet_sweep_bytes()))
+        goes_on.or_else(|| self.upkeep.sweep_waits(self.world.now(), self.quiet_sweep_bytes()))
     }
 
     /// What the two checkpoints of a sweep for which hosts are quiet write to each drive: the
@@ -101,7 +101,7 @@ impl<W: World> Pool<W> {
 
     /// Whether a sweep would find that less lives than is counted.
     pub fn counts_are_inexact(&self) -> bool {
-        let enough = self.orders.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
+        let enough = self.upkeep.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
         (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
     }
 
@@ -134,8 +134,8 @@ impl<W: World> Pool<W> {
     }
 
     async fn begin_sweep(&self) {
-        let is_quiet = self.orders.hosts_are_quiet(self.world.now(), self.quiet_sweep_bytes());
-        self.orders.counts_become_exact();
+        let is_quiet = self.upkeep.hosts_are_quiet(self.world.now(), self.quiet_sweep_bytes());
+        self.upkeep.counts_become_exact();
         let quarter = self.segments.borrow().numbers().sweep_due();
         self.sweep.set(Some(Sweep::new(quarter, is_quiet)));
         // Only what is in deltas can leave the buffer.
@@ -161,7 +161,7 @@ impl<W: World> Pool<W> {
 
     fn end_sweep(&self, sweep: Sweep) {
         tracing::debug!(sweep.quarter, "the sweep has ended");
-        self.orders.collecting_may_gain();
+        self.upkeep.collecting_may_gain();
         self.count(|counters| counters.sweeps += 1);
         if sweep.is_quiet && self.has_room_for_checkpoints() {
             self.checkpoint_soon();

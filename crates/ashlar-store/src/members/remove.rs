@@ -204,7 +204,7 @@ impl<W: World> Pool<W> {
         // it.
         let (free, kept) = (segments.free_on(&left), marks(segments.placeable_when_empty(&left).0).reserve);
         if free < kept {
-            self.orders.make_room();
+            self.requests.make_room();
             return Err(RemoveError::TooEarly { drive, free, kept });
         }
         Ok(())

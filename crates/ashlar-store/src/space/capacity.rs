@@ -281,13 +281,13 @@ impl<W: World> Pool<W> {
         let since = self.world.now();
         while self.room() < bytes {
             let waited = self.world.now().since(since);
-            if self.orders.room_is_exact() || waited >= self.options.space_wait {
+            if self.requests.room_is_exact() || waited >= self.options.space_wait {
                 let name = &self.name();
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));
             }
             self.halt.check()?;
-            self.orders.make_room();
+            self.requests.make_room();
             self.world.sleep(ROOM_POLL).await;
         }
         self.halt.check()
@@ -332,12 +332,12 @@ impl<W: World> Pool<W> {
     pub async fn wait_for_deltas(&self) {
         loop {
             let changed = self.roots.changes();
-            let few = self.orders.fresh_entries() < 2 * self.fresh_entries_max()
+            let few = self.requests.fresh_entries() < 2 * self.fresh_entries_max()
                 && self.replay_records() < 2 * self.replay_records_max();
             if few || self.halt.why().is_some() {
                 return;
             }
-            self.orders.notify();
+            self.requests.notify();
             changed.await;
         }
     }

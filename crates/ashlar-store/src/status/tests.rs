@@ -22,7 +22,7 @@ impl PoolScenario {
         PoolScenario { drives, pool }
     }
 
-    /// Does the work, and the checkpoints that it orders.
+    /// Does the work, and the checkpoints that it state.
     fn ordered<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
@@ -292,7 +292,7 @@ fn a_drive_is_refused_while_another_is_on_its_way_to_become_a_member() {
     let new = || TestDevice::new(pool.drives.devices[0].size_bytes());
     let mut first = pin!(pool.pool.add_drive(new(), None));
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    pool.pool.answer_checkpoints(Err(Cause::NotReady.into()));
+    pool.pool.requests.answer_checkpoints(&Err(Cause::NotReady.into()));
     let unsettled = pool.ordered(first);
     assert!(matches!(unsettled, Err(AddError::Unsettled { .. })), "{unsettled:?}");
     let refused = at_once(pool.pool.add_drive(new(), None));

@@ -60,8 +60,9 @@ impl<W: World> Store<W> {
         pool.commit.stopped().await;
         pool.finish_striping().await;
         pool.checkpoint_now().await?;
-        pool.orders.stop();
-        pool.orders.stopped().await;
+        pool.upkeep.stop();
+        pool.requests.notify();
+        pool.upkeep.stopped().await;
         pool.checkpoint(true).await
     }
 }

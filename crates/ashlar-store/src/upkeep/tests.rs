@@ -64,30 +64,30 @@ fn a_checkpoint_is_no_reason_for_the_next() {
 /// ever while hosts waited for a segment.
 #[test]
 fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
-    let orders = Orders::default();
+    let state = UpkeepState::default();
     let after_compaction = || {
-        orders.give_up_collecting();
-        orders.compacted();
-        orders.fruitless.get()
+        state.give_up_collecting();
+        state.compacted();
+        state.fruitless.get()
     };
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
-    orders.content_changed(1, Nanos(0));
+    state.content_changed(1, Nanos(0));
     assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
 }
 
 /// What was overwritten or trimmed last stayed counted as living until hosts wrote more.
 #[test]
 fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
-    let orders = Orders::default();
+    let state = UpkeepState::default();
     let second = |number: u64| Nanos(number * 1_000_000_000);
-    let waits = |now| orders.sweep_waits(now, 100 << 10);
+    let waits = |now| state.sweep_waits(now, 100 << 10);
     assert_eq!(waits(second(100)), None, "nothing has changed");
-    orders.content_changed(3, second(100));
+    state.content_changed(3, second(100));
     assert_eq!(waits(second(100)), Some(Duration::from_secs(30)));
-    orders.content_changed(3, second(120));
+    state.content_changed(3, second(120));
     assert_eq!(waits(second(130)), Some(Duration::from_secs(20)));
     assert_eq!(waits(second(150)), Some(Duration::ZERO));
-    orders.counts_become_exact();
+    state.counts_become_exact();
     assert_eq!(waits(second(200)), None);
 }
 
@@ -95,13 +95,13 @@ fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
 /// times a day.
 #[test]
 fn the_more_a_sweep_writes_the_longer_hosts_have_to_be_quiet_before_it() {
-    let orders = Orders::default();
-    orders.content_changed(1, Nanos(0));
-    let waits = |sweep_bytes| orders.sweep_waits(Nanos(0), sweep_bytes).expect("something has changed");
+    let state = UpkeepState::default();
+    state.content_changed(1, Nanos(0));
+    let waits = |sweep_bytes| state.sweep_waits(Nanos(0), sweep_bytes).expect("something has changed");
     assert_eq!(waits(1 << 20), Duration::from_secs(30));
     assert_eq!(waits(40 << 20), Duration::from_secs(640));
-    assert!(!orders.hosts_are_quiet(Nanos(600_000_000_000), 40 << 20));
-    assert!(orders.hosts_are_quiet(Nanos(640_000_000_000), 40 << 20));
+    assert!(!state.hosts_are_quiet(Nanos(600_000_000_000), 40 << 20));
+    assert!(state.hosts_are_quiet(Nanos(640_000_000_000), 40 << 20));
 }
 
 /// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was
@@ -124,7 +124,7 @@ fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
     let pool = Drives::new(Level::RAID5, 3).open();
     let slow = pool.lsns.begin(1);
     (0..64).for_each(|_| write_block(&pool, 0));
-    pool.orders.want_window(Claim::Host);
+    pool.want_segment(Claim::Host);
     let now = pool.situation();
     assert!(now.held_back && now.reclaimable == 0, "{now:?}");
     pool.published(slow);

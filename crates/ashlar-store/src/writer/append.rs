@@ -166,7 +166,7 @@ impl<W: World> Pool<W> {
                     if self.commit.is_stopping() {
                         return None;
                     }
-                    self.orders.want_window(claim);
+                    self.want_segment(claim);
                     window_formed.await;
                 }
             }
@@ -209,7 +209,7 @@ impl<W: World> Pool<W> {
                 self.segments.borrow_mut().set_hot(id);
             }
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
-            self.orders.window_used();
+            self.requests.notify();
         }
     }
 
@@ -262,9 +262,19 @@ impl<W: World> Pool<W> {
         let few = self.replay_records() <= self.replay_records_max();
         let lsn = self.lsns.begin(records);
         if few && self.replay_records() > self.replay_records_max() {
-            self.orders.notify();
+            self.requests.notify();
         }
         lsn
+    }
+
+    /// A stream waits for a segment.
+    pub fn want_segment(&self, claim: Claim) {
+        match claim {
+            Claim::Host => self.requests.want_segment_for_hosts(),
+            Claim::Upkeep | Claim::LastResort | Claim::Checkpoint | Claim::Last => {
+                self.requests.want_segment_for_moves()
+            }
+        }
     }
 
     fn seal_open(&self, stream: StreamId) {
@@ -319,7 +329,7 @@ impl<W: World> Pool<W> {
                 break;
             }
             self.halt.check().ok()?;
-            self.orders.drive_lost();
+            self.requests.lose_drive();
             changed.await;
         }
         self.halt.check().ok()?;

@@ -159,7 +159,7 @@ impl<W: World> Pool<W> {
                 return None;
             }
             self.halt.check().ok()?;
-            self.orders.want_window(claim);
+            self.want_segment(claim);
             select(pin!(window_formed), pin!(refused)).await;
         }
     }
@@ -212,7 +212,7 @@ impl<W: World> Pool<W> {
             self.publish_item(item, None);
         }
         let records = waiting.iter().map(|unit| unit.items.len()).sum();
-        self.orders.content_changed(records, self.world.now());
+        self.content_changed(records);
         let done = self.checkpoint_now().await;
         self.commit.zeroing.set(false);
         waiting.iter().for_each(|unit| self.commit.answers.answer(unit.ticket, done.clone()));
@@ -261,10 +261,10 @@ impl<W: World> Pool<W> {
             }
         }
         self.published(done.lsn);
-        self.orders.content_changed(records, self.world.now());
+        self.content_changed(records);
         batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();
-        self.orders.written(self.fresh_entries());
+        self.requests.written(self.fresh_entries());
     }
 
     /// The maps take what a record of a host says.
@@ -288,7 +288,7 @@ impl<W: World> Pool<W> {
             let shard = ShardId::of(key.family, Lba((ranges.start + nth) * RANGE_BLOCKS));
             self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.ledger));
         }
-        self.orders.notify();
+        self.requests.notify();
     }
 }
 

@@ -34,7 +34,7 @@ impl<W: World> Pool<W> {
             }
         }
         self.published(appended.lsn);
-        self.orders.written(self.fresh_entries());
+        self.requests.written(self.fresh_entries());
         Some(moved)
     }
 

@@ -73,7 +73,7 @@ impl<W: World> Pool<W> {
             && is_working()
             && self.scrub.heal_queue.add((location.segment(), location.sectors().start))
         {
-            self.orders.notify();
+            self.requests.notify();
         }
     }
 

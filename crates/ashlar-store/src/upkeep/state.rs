@@ -1,4 +1,4 @@
-//! What others want of upkeep, and what it has come to.
+//! What upkeep has come to.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -7,11 +7,9 @@ use ashlar_block::{IoError, Nanos};
 use ashlar_format::ids::{GroupKey, ShardId};
 use tokio::sync::{Notify, oneshot};
 
-use super::Answer;
 use super::activity::Activity;
 use super::turn::RebuildTurn;
 use crate::jobs::audit::Audit;
-use crate::space::segments::Claim;
 
 /// Segments that are collected without there being more free ones in the end, until it is given up:
 /// what is left of garbage takes as much to collect as it gains.
@@ -25,23 +23,14 @@ const QUIET_MIN: Duration = Duration::from_secs(30);
 /// are quiet before it. A host that writes a block each minute would have them go on for ever.
 const QUIET_BYTES_PER_SECOND: u64 = 64 << 10;
 
-/// What others want of upkeep.
+/// What upkeep knows from what it has done, and from what hosts have changed since.
 #[derive(Default)]
-pub(crate) struct Orders {
-    pub(super) notify: Notify,
-    /// Notified when a write waits for a drive's absence to become durable.
-    pub(super) lost: Notify,
-    pub(super) drive_lost: Cell<bool>,
-    pub(super) hosts_want_window: Cell<bool>,
-    pub(super) moves_want_window: Cell<bool>,
+pub(crate) struct UpkeepState {
     /// Collection has had its turn since the map's own upkeep had one.
     pub(super) map_turn: Cell<bool>,
     pub(super) rebuild_turn: RebuildTurn,
-    pub(super) room_wanted: Cell<bool>,
-    pub(super) room_exact: Cell<bool>,
     /// The group that was merged last: all have their turn.
     pub(super) merged: Cell<(ShardId, GroupKey)>,
-    pub(super) fresh_entries: Cell<usize>,
     /// Records since the last sweep began, if there was one. What they replaced may be counted as
     /// living.
     pub(super) inexact_records: Cell<Option<u64>>,
@@ -54,7 +43,6 @@ pub(crate) struct Orders {
     pub(super) most_free: Cell<u64>,
     /// Deltas have been compacted since hosts changed something.
     pub(super) compacted: Cell<bool>,
-    pub(super) checkpoints_wanted: RefCell<Vec<oneshot::Sender<Answer>>>,
     pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Audited>>>,
     pub(super) stop: Cell<bool>,
     pub(super) stopped: Cell<bool>,
@@ -67,23 +55,7 @@ pub(crate) struct Orders {
 /// `None`: something went on meanwhile.
 pub(super) type Audited = Result<Option<Audit>, IoError>;
 
-impl Orders {
-    /// Something may be to be done.
-    pub fn notify(&self) {
-        self.notify.notify_one();
-    }
-
-    /// A stream waits for a segment.
-    pub fn want_window(&self, claim: Claim) {
-        match claim {
-            Claim::Host => self.hosts_want_window.set(true),
-            Claim::Upkeep | Claim::LastResort | Claim::Checkpoint | Claim::Last => {
-                self.moves_want_window.set(true)
-            }
-        }
-        self.notify();
-    }
-
+impl UpkeepState {
     /// More is known to be garbage: collecting may gain something again.
     pub fn collecting_may_gain(&self) {
         self.fruitless.set(0);
@@ -102,16 +74,14 @@ impl Orders {
         self.fruitless.set(FRUITLESS_MAX);
     }
 
-    /// Hosts have changed what lives, by so many records.
-    pub fn content_changed(&self, records: usize, now: Nanos) {
+    /// Hosts have changed what lives, by so many records. Returns whether upkeep has to look: it
+    /// rests then until hosts may have become quiet.
+    pub fn content_changed(&self, records: usize, now: Nanos) -> bool {
         self.collecting_may_gain();
         self.changed_at.set(now);
-        // Once: upkeep wakes then, and rests until hosts may have become quiet.
-        if self.unswept_records.replace(self.unswept_records.get() + records as u64) == 0 {
-            self.notify();
-        }
         self.compacted.set(false);
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
+        self.unswept_records.replace(self.unswept_records.get() + records as u64) == 0
     }
 
     /// A sweep begins.
@@ -142,44 +112,6 @@ impl Orders {
         quiet_min(sweep_bytes).saturating_sub(now.since(self.changed_at.get()))
     }
 
-    /// A segment has been opened.
-    pub fn window_used(&self) {
-        self.notify();
-    }
-
-    /// A write waits for a drive's absence to become durable.
-    pub fn drive_lost(&self) {
-        self.drive_lost.set(true);
-        self.lost.notify_one();
-        self.notify();
-    }
-
-    /// The maps have changed; this many entries are not in deltas yet.
-    pub fn written(&self, fresh_entries: usize) {
-        self.room_exact.set(false);
-        let before = self.fresh_entries.replace(fresh_entries);
-        // Once in a while is enough: the limits are far apart.
-        if before >> 10 != fresh_entries >> 10 {
-            self.notify();
-        }
-    }
-
-    /// Entries that are not in deltas yet.
-    pub fn fresh_entries(&self) -> usize {
-        self.fresh_entries.get()
-    }
-
-    /// A write waits for space.
-    pub fn make_room(&self) {
-        self.room_wanted.set(true);
-        self.notify();
-    }
-
-    /// There is no more room to be made.
-    pub fn room_is_exact(&self) -> bool {
-        self.room_exact.get()
-    }
-
     /// Returns when the task has ended.
     pub async fn stopped(&self) {
         while !self.stopped.get() {
@@ -187,10 +119,9 @@ impl Orders {
         }
     }
 
-    /// Ends the task when what it does now is done.
+    /// Ends the task when what it does now is done, once it is woken.
     pub fn stop(&self) {
         self.stop.set(true);
-        self.notify();
     }
 
     /// What upkeep does now.
