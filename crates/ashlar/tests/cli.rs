@@ -317,21 +317,21 @@ fn damaged_superblocks_on_all_drives_and_those_of_a_newer_format_are_told_apart(
     let _daemon = place.start();
     let pools = place.json(&["pool", "list"]);
     assert_says(&pools[0]["problem"].to_string(), &["damaged", "checksum"]);
-    assert_says(&pools[1]["problem"].to_string(), &["format 3.0", "newer Ashlar"]);
+    assert_says(&pools[1]["problem"].to_string(), &["format 4.0", "newer Ashlar"]);
     let (one, two, three) = (place.file(3), place.drive(6), place.drive(7));
     let drives = ["--drive", &one, "--drive", &two, "--drive", &three];
     let said = place.refused(&[&["pool", "create", "other", "--level", "5"], &drives[..]].concat());
     assert_says(&said, &["an Ashlar pool of another format"]);
 }
 
-/// Makes both copies of a superblock those of format 3.0.
+/// Makes both copies of a superblock those of format 4.0.
 fn make_newer(image: &std::path::Path) {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::options().read(true).write(true).open(image).unwrap();
     for offset in [0, (48 << 20) - 4096] {
         let mut sector = vec![0; 4096];
         file.read_exact_at(&mut sector, offset).unwrap();
-        sector[8] = 3;
+        sector[8] = 4;
         sector[12..16].fill(0);
         let crc = ashlar_store::format::codec::crc32c(&sector);
         sector[12..16].copy_from_slice(&crc.to_le_bytes());
