@@ -119,11 +119,13 @@ impl Catalog {
         }
     }
 
-    /// Usages in the order of their families, by the number of their item.
+    /// Usages in the order of their families, by the number of their item. What stores nothing has
+    /// none.
     fn usages_by_item(&self) -> BTreeMap<u32, Vec<(Family, Usage)>> {
         let kept = self.kept.0.keys().filter(|(tag, _)| *tag == USAGE);
         let mut items: BTreeMap<u32, Vec<_>> = kept.map(|(_, number)| (*number, Vec::new())).collect();
-        for (family, usage) in &self.usages {
+        let used = self.usages.iter().filter(|(_, usage)| **usage != Usage::default());
+        for (family, usage) in used {
             items.entry(family.0 / FAMILIES_PER_ITEM).or_default().push((*family, *usage));
         }
         items
@@ -265,7 +267,10 @@ fn take_usages(
         return Ok(false);
     }
     while !r.rest().is_empty() {
-        usages.insert(Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? });
+        let (family, usage) = (Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? });
+        if usage != Usage::default() {
+            usages.insert(family, usage);
+        }
     }
     Ok(true)
 }

@@ -82,6 +82,14 @@ fn the_usage_of_many_families_reads_back() {
     assert_eq!(Catalog::decode(&many.encode()), Ok(many));
 }
 
+/// An emptied pool had more in use than a new one.
+#[test]
+fn a_family_that_stores_nothing_takes_nothing() {
+    let mut emptied = catalog();
+    emptied.usages.insert(Family(900), Usage::default());
+    assert_eq!(emptied.encode(), catalog().encode());
+}
+
 #[test]
 fn what_a_newer_version_has_added_is_written_again() {
     let known = catalog().encode();
