@@ -156,12 +156,12 @@ pub(crate) struct Pool<W: World> {
     /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
     pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
     /// Drives that work and that are to be members no more: nothing new goes to them. See
-    /// `leave.rs`.
+    /// `members/remove.rs`.
     pub leaving: RefCell<BTreeSet<DriveId>>,
     /// Identities that drives were to come back under, with those that they had: they may have them
     /// although they did not come back.
     pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
-    /// Drives that were lost because they were away. See `leave.rs`.
+    /// Drives that were lost because they were away. See `members/remove.rs`.
     pub gone: RefCell<BTreeSet<DriveId>>,
     /// Drives that the pool has let go of, until their owner asks for them.
     pub departed: RefCell<Vec<DriveUuid>>,

@@ -310,7 +310,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// UpkeepState a checkpoint that nobody waits for.
+    /// Asks for a checkpoint that nobody waits for.
     pub fn checkpoint_soon(&self) {
         drop(self.requests.checkpoint());
     }

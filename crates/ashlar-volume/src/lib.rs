@@ -9,7 +9,7 @@
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
-//! | `provider`, `dispatcher` | what a node needs from outside: drives, and a way between reactors |
+//! | `drive_provider`, `dispatcher` | from outside: drives, a way between reactors |
 //!
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows
 //! (what is below the store).

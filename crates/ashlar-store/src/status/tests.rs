@@ -22,7 +22,7 @@ impl PoolScenario {
         PoolScenario { drives, pool }
     }
 
-    /// Does the work, and the checkpoints that it state.
+    /// Does the work, and the checkpoints that it asks for.
     fn ordered<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {

@@ -22,7 +22,7 @@ const CLASSES: u64 = 64;
 /// younger.
 const CANDIDATES_MAX: usize = 16;
 
-/// Where a segment stands in the state. It changes far more seldom than what lives in it.
+/// Where a segment stands in the orders. It changes far more seldom than what lives in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Standing {
     lives: bool,
