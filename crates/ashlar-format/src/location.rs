@@ -168,8 +168,13 @@ pub fn put_pointer(writer: &mut Writer, pointer: Option<Pointer>) {
 /// Takes a pointer, or none.
 pub fn take_pointer(reader: &mut Reader<'_>) -> Result<Option<Pointer>, Malformed> {
     let (bits, crc) = (reader.u64()?, reader.u32()?);
-    if bits == 0 || bits == ZERO_HERE {
-        return Ok(None);
+    if bits == ZERO_HERE { Err(Malformed { what: "pointer" }) } else { value(bits, crc) }
+}
+
+/// What a value of the map says: where the block is, or that it is nowhere.
+pub fn value(bits: u64, crc: u32) -> Result<Option<Pointer>, Malformed> {
+    match bits {
+        0 | ZERO_HERE => Ok(None),
+        bits => Ok(Some(Pointer { location: Location::from_bits(bits)?, crc })),
     }
-    Ok(Some(Pointer { location: Location::from_bits(bits)?, crc }))
 }

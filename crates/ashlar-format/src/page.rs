@@ -4,7 +4,7 @@ use ashlar_block::{BLOCK_BYTES, Lba};
 use smallvec::SmallVec;
 
 use super::codec::{Malformed, Reader, Writer};
-use super::location::{Location, Pointer, ZERO_HERE, put_pointer, take_pointer};
+use super::location::{Pointer, put_pointer, take_pointer, value};
 use crate::ids::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 /// What the map says of a block. `None`: nothing is stored, it reads as zeros.
@@ -72,11 +72,7 @@ pub fn decode_map_page(bytes: &[u8]) -> Result<Vec<PageEntry>, Malformed> {
         .map(|_| {
             let (word, location, crc) = (blocks.u32()?, locations.u64()?, crcs.u32()?);
             let layer = *layers.get((word >> 24) as usize).ok_or(blocks.malformed())?;
-            let value = match location {
-                0 | ZERO_HERE => None,
-                bits => Some(Pointer { location: Location::from_bits(bits)?, crc }),
-            };
-            Ok(PageEntry { block: word & 0xff_ffff, layer, value })
+            Ok(PageEntry { block: word & 0xff_ffff, layer, value: value(location, crc)? })
         })
         .collect()
 }
@@ -317,7 +313,7 @@ pub fn decode_delta(bytes: &[u8]) -> Result<Vec<(Key, Value)>, Malformed> {
     (0..r.u16()?)
         .map(|_| {
             let (family, layer, lba) = (Family(r.u32()?), Layer(r.u32()?), Lba(r.u64()?));
-            Ok((Key { family, lba, layer }, take_pointer(&mut r)?))
+            Ok((Key { family, lba, layer }, value(r.u64()?, r.u32()?)?))
         })
         .collect()
 }

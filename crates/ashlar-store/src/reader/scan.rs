@@ -114,10 +114,11 @@ impl<'a, W: World> Image<'a, W> {
     fn header(&self, expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
         let ways = self.header_ways(row..row + 1);
         // Mostly it is there as it was written.
-        let found = ways.first_sector(BatchHeader::MAGIC).and_then(|it| self.header_from(it, expected, row));
-        found.or_else(|| {
+        let as_it_is = ways.first_sector(BatchHeader::MAGIC);
+        as_it_is.and_then(|first| self.header_from(first, expected, row)).or_else(|| {
             let firsts = ways.first_sectors(BatchHeader::MAGIC);
-            firsts.iter().find_map(|first| self.header_from(first, expected, row))
+            let mut others = firsts.iter().filter(|first| Some(first.as_slice()) != as_it_is);
+            others.find_map(|first| self.header_from(first, expected, row))
         })
     }
 
