@@ -16,7 +16,9 @@ use ashlar_format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, Pa
 use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
 use ashlar_format::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use ashlar_format::table::{
-    Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
+    FirstTable, Listed, Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry, TreeTop,
+    decode_count_leaf, decode_first_table, decode_table_leaf, decode_tree_node, encode_count_leaf,
+    encode_first_table, encode_table_leaf, encode_tree_node,
 };
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::{
@@ -72,7 +74,6 @@ pub fn superblock_seeds() -> Vec<Seed> {
         member_count: 5,
         drive_bytes: 4 << 30,
         layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 4094 },
-        table_bytes: 8 << 12,
         secret: SECRET,
         made_at: 1_700_000_000,
         segment_numbers: 1 << 12,
@@ -156,7 +157,8 @@ pub fn root_seeds() -> Vec<Seed> {
         clean: true,
         written_at: 1,
         unclean_starts: 2,
-        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
+        table: TableRoot { area: 1, bytes: 100, crc: 3 },
+        parity_used: 1,
         members: vec![
             member(0, MemberState::Present),
             member(1, MemberState::Absent),
@@ -181,28 +183,40 @@ fn member(number: u16, state: MemberState) -> MemberRecord {
         made_good,
         given_up: made_good,
         since: RootGeneration(70),
+        parity_used: 0,
     }
 }
 
 // --- segment table -------------------------------------------------------------------------------
 
-/// Reads a segment table. Its counts come from the root: here from the first four bytes.
+/// Reads a first table, and pages of the table's trees. Their number comes from the tree: here from
+/// the first four bytes.
 pub fn segment_table(input: &[u8]) {
-    let Some(([e0, e1, r0, r1], bytes)) = input.split_first_chunk::<4>() else { return };
-    let (entries, resting) = (u16::from_le_bytes([*e0, *e1]).into(), u16::from_le_bytes([*r0, *r1]).into());
-    let Ok(table) = decode_table(bytes, entries, resting) else { return };
-    assert!(table.entries.len() * 46 <= bytes.len(), "more entries than there are bytes for");
-    let (entries, resting) = (table.entries.len() as u32, table.resting.len() as u32);
-    assert_eq!(decode_table(&encode_table(&table), entries, resting), Ok(table));
+    let Some((number, bytes)) = input.split_first_chunk::<4>() else { return };
+    let number = u32::from_le_bytes(*number);
+    if let Ok(table) = decode_first_table(bytes) {
+        assert!(table.segments.len() * 58 <= bytes.len(), "more entries than there are bytes for");
+        assert_eq!(decode_first_table(&encode_first_table(&table)), Ok(table));
+    }
+    if let Ok(listed) = decode_table_leaf(bytes, number) {
+        assert_eq!(decode_table_leaf(&encode_table_leaf(&listed), number), Ok(listed));
+    }
+    if let Ok(counts) = decode_count_leaf(bytes, number) {
+        assert_eq!(decode_count_leaf(&encode_count_leaf(&counts), number), Ok(counts));
+    }
+    if let Ok(children) = decode_tree_node(bytes, number) {
+        assert_eq!(decode_tree_node(&encode_tree_node(&children), number), Ok(children));
+    }
 }
 
-/// Tables with and without segments.
+/// A first table with and without segments, a leaf of each tree, and a node.
 pub fn segment_table_seeds() -> Vec<Seed> {
     let entry = TableEntry {
         id: SegmentId(12),
         state: SegmentState::Sealed,
         kind: SegmentKind::Journal,
         geometry: Rc::new(geometry()),
+        placed_lsn: Lsn(63),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
         live: Occupancy { slots: 1000, fragments: 90 },
@@ -212,8 +226,21 @@ pub fn segment_table_seeds() -> Vec<Seed> {
     };
     let open =
         TableEntry { state: SegmentState::Open, kind: SegmentKind::Data, accepted: vec![], ..entry.clone() };
-    let table = Table { entries: vec![entry, open], resting: [SegmentId(3), SegmentId(900)].into() };
-    vec![("two", [&[2, 0, 2, 0][..], &encode_table(&table)].concat()), ("none", vec![0; 4])]
+    let top = TreeTop { height: 1, pages: vec![(3, pointer())] };
+    let uncounted = TableEntry { live: Occupancy::default(), ..entry.clone() };
+    let listed = [Listed::Segment(uncounted), Listed::Resting(SegmentId(13))];
+    let segments = vec![entry.clone(), open];
+    let counted = [(SegmentId(12), entry.live)];
+    let (leaves, count_leaves) = (vec![(0, listed.to_vec())], vec![(0, counted.to_vec())]);
+    let two = FirstTable { entries: top.clone(), counts: top, segments, leaves, count_leaves };
+    let numbered = |bytes: Vec<u8>| [&[0; 4][..], &bytes].concat();
+    vec![
+        ("two", numbered(encode_first_table(&two))),
+        ("none", numbered(encode_first_table(&FirstTable::default()))),
+        ("leaf", numbered(encode_table_leaf(&listed))),
+        ("counts", numbered(encode_count_leaf(&counted))),
+        ("node", numbered(encode_tree_node(&[(5, pointer())]))),
+    ]
 }
 
 fn geometry() -> Geometry {

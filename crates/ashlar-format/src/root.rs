@@ -72,6 +72,9 @@ pub struct MemberRecord {
     pub given_up: bool,
     /// The root that said first that it takes part, or that it does not any more.
     pub since: RootGeneration,
+    /// Columns of parity that are used up, in the segment that lies on it of which most are. See
+    /// [`Root::parity_used`].
+    pub parity_used: u8,
 }
 
 /// Where the maps of one shard begin.
@@ -85,7 +88,7 @@ pub struct ShardRoot {
     pub deltas: Option<Pointer>,
 }
 
-/// Where the segment table is and what it must look like.
+/// Where the first table is and what it must look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TableRoot {
     /// Which of the two areas.
@@ -94,10 +97,6 @@ pub struct TableRoot {
     pub bytes: u64,
     /// Their CRC.
     pub crc: u32,
-    /// Entries in it.
-    pub entries: u32,
-    /// Segment numbers that rest, after them.
-    pub resting: u32,
 }
 
 /// A root record; `docs/format.md` has its bytes.
@@ -123,6 +122,9 @@ pub struct Root {
     pub unclean_starts: u64,
     /// The segment table.
     pub table: TableRoot,
+    /// Columns of parity that are used up, in the segment of which most are: by columns that it
+    /// lacks, and by those that lie on absent members.
+    pub parity_used: u8,
     /// All drives that belong to the pool.
     pub members: Vec<MemberRecord>,
     /// This incarnation and those before it, newest first, with the generation of each one's first
@@ -141,18 +143,14 @@ impl Root {
         w.bytes(MAGIC).u32(0).u32(0).bytes(&self.pool.0).u64(self.generation.0);
         w.u64(self.segment_ordinal).u64(self.segment_swept);
         w.u64(if self.clean { FLAG_CLEAN } else { 0 }).u64(self.written_at).u64(self.unclean_starts);
-        w.u8(self.table.area)
-            .zeros(3)
-            .u32(self.table.resting)
-            .u64(self.table.bytes)
-            .u32(self.table.crc)
-            .u32(self.table.entries);
+        w.u8(self.table.area).u8(self.parity_used).zeros(2);
+        w.u32(self.table.crc).u64(self.table.bytes);
         // One reactor writes the batches of a pool.
         w.u8(1).u8(REACTOR).u64(self.next_lsn.0).u64(self.replay_floor.0);
         w.u16(self.members.len() as u16);
         for member in &self.members {
             w.u16(member.drive.0).bytes(&member.uuid.0);
-            w.u8(member.state.code()).u64(member.since.0 | flags(member));
+            w.u8(member.state.code()).u64(member.since.0 | flags(member)).u8(member.parity_used);
         }
         w.u16(self.line.len() as u16);
         for (incarnation, first) in &self.line {
@@ -186,7 +184,7 @@ impl Root {
         let (pool, generation) = (PoolUuid(r.array()?), RootGeneration(r.u64()?));
         let (segment_ordinal, segment_swept) = (r.u64()?, r.u64()?);
         let (flags, written_at, unclean_starts) = (r.u64()?, r.u64()?, r.u64()?);
-        let table = take_table(&mut r)?;
+        let (table, parity_used) = take_table(&mut r)?;
         let (next_lsn, replay_floor) = take_lsns(&mut r)?;
         let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
         let take_start = |r: &mut Reader<'_>| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?)));
@@ -207,6 +205,7 @@ impl Root {
             written_at,
             unclean_starts,
             table,
+            parity_used,
             members,
             line,
             catalog,
@@ -252,11 +251,11 @@ fn take_lsns(r: &mut Reader<'_>) -> Result<(Lsn, Lsn), Malformed> {
     Ok((Lsn(r.u64()?), Lsn(r.u64()?)))
 }
 
-fn take_table(r: &mut Reader<'_>) -> Result<TableRoot, Malformed> {
-    let area = r.u8()? & 1;
-    r.bytes(3)?;
-    let resting = r.u32()?;
-    Ok(TableRoot { area, bytes: r.u64()?, crc: r.u32()?, entries: r.u32()?, resting })
+/// The table's root, and how much parity is used up.
+fn take_table(r: &mut Reader<'_>) -> Result<(TableRoot, u8), Malformed> {
+    let (area, parity_used) = (r.u8()? & 1, r.u8()?);
+    r.bytes(2)?;
+    Ok((TableRoot { area, crc: r.u32()?, bytes: r.u64()? }, parity_used))
 }
 
 fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
@@ -274,7 +273,7 @@ fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
         return Err(r.malformed());
     }
     let since = RootGeneration(since & !(FLAG_MADE_GOOD | FLAG_GIVEN_UP));
-    Ok(MemberRecord { drive, uuid, state, made_good, given_up, since })
+    Ok(MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: r.u8()? })
 }
 
 fn flags(member: &MemberRecord) -> u64 {

@@ -6,6 +6,7 @@ use ashlar_raid::{DriveLayout, Level};
 use super::codec::{Malformed, Reader, Writer, crc32c};
 use super::features::{FEATURES_BYTES_MAX, Feature, FeatureKind, Features};
 use super::location::{CHUNK_BYTES_MAX, SegmentId};
+use super::table::TABLE_AREA_BYTES;
 use super::{FORMAT_MAJOR, FORMAT_MINOR, root};
 
 const MAGIC: &[u8; 8] = b"ASHLARSB";
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Secret {
 /// | 72 | 4 | chunk bytes |
 /// | 76 | 4 | chunk count |
 /// | 80 | 8 | chunks start |
-/// | 88 | 8 | table area bytes |
+/// | 88 | 8 | zero |
 /// | 96 | 32 | secret |
 /// | 128 | 8 | made at |
 /// | 136 | 4 | segment numbers |
@@ -75,8 +76,6 @@ pub struct Superblock {
     pub drive_bytes: u64,
     /// Where the chunks lie.
     pub layout: DriveLayout,
-    /// Bytes of each of the two segment-table areas.
-    pub table_bytes: u64,
     /// Key of the header MAC.
     pub secret: Secret,
     /// Unix seconds.
@@ -161,7 +160,15 @@ impl From<Malformed> for SuperblockError {
     }
 }
 
+const _: () = assert!(
+    Superblock::table_offset(2) + SECTOR_BYTES as u64 <= Superblock::CHUNKS_START,
+    "the areas end before the chunks"
+);
+
 impl Superblock {
+    /// Where the first chunk is, on every drive.
+    pub const CHUNKS_START: u64 = 1 << 20;
+
     /// Where the first copy is.
     pub const FIRST_OFFSET: u64 = 0;
 
@@ -176,13 +183,8 @@ impl Superblock {
     }
 
     /// Offset of segment-table area 0 or 1.
-    pub const fn table_offset(&self, area: u8) -> u64 {
-        Self::tables_start() + area as u64 * self.table_bytes
-    }
-
-    /// Where the segment-table areas begin.
-    pub const fn tables_start() -> u64 {
-        ROOTS_START + root::SLOT_COUNT * root::SLOT_BYTES as u64
+    pub const fn table_offset(area: u8) -> u64 {
+        ROOTS_START + root::SLOT_COUNT * root::SLOT_BYTES as u64 + area as u64 * TABLE_AREA_BYTES
     }
 
     /// Whether segment numbers can form a circle of that many.
@@ -197,7 +199,7 @@ impl Superblock {
         w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(self.class as u8).u8(TIER);
         w.u8(self.parity).u8(self.data).u16(self.member_count).u64(self.drive_bytes);
         w.u32(self.layout.chunk_bytes).u32(self.layout.chunk_count).u64(self.layout.chunks_start);
-        w.u64(self.table_bytes).bytes(&self.secret.0).u64(self.made_at).u32(self.segment_numbers);
+        w.zeros(8).bytes(&self.secret.0).u64(self.made_at).u32(self.segment_numbers);
         self.features.encode(&mut w);
         w.zeros(POOL_NAME_AT - w.0.len()).u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
         w.zeros(SECTOR_BYTES - w.0.len());
@@ -244,8 +246,6 @@ impl Superblock {
     /// What of it cannot be, if anything: whoever uses the fields calculates with them.
     fn impossible(&self) -> Option<&'static str> {
         let (layout, members) = (&self.layout, usize::from(self.member_count));
-        let tables_end =
-            self.table_bytes.checked_mul(2).and_then(|both| both.checked_add(Self::tables_start()));
         let chunks = u64::from(layout.chunk_bytes) * u64::from(layout.chunk_count);
         let chunks_end = layout.chunks_start.checked_add(chunks);
         let second_copy = Self::second_offset(self.drive_bytes.max(SECTOR_BYTES as u64));
@@ -254,8 +254,7 @@ impl Superblock {
             (self.level_if_one().is_some_and(|level| level.data_columns(members).is_ok()), "level"),
             (sectors(u64::from(layout.chunk_bytes)), "chunk size"),
             (u64::from(layout.chunk_bytes) <= CHUNK_BYTES_MAX, "chunk size"),
-            (sectors(self.table_bytes), "segment table's size"),
-            (tables_end.is_some_and(|end| end <= layout.chunks_start), "chunks' start"),
+            (layout.chunks_start == Self::CHUNKS_START, "chunks' start"),
             (self.drive_bytes >= 2 * SECTOR_BYTES as u64, "drive's size"),
             (chunks_end.is_some_and(|end| end <= second_copy), "number of chunks"),
             (Self::numbers_fit(self.segment_numbers), "segment numbers"),
@@ -271,8 +270,8 @@ impl Superblock {
         let (parity, data) = (r.u8()?, r.u8()?);
         let (member_count, drive_bytes) = (r.u16()?, r.u64()?);
         let (chunk_bytes, chunk_count, chunks_start) = (r.u32()?, r.u32()?, r.u64()?);
-        let (table_bytes, secret, made_at) = (r.u64()?, Secret(r.array()?), r.u64()?);
-        let segment_numbers = r.u32()?;
+        r.bytes(8)?;
+        let (secret, made_at, segment_numbers) = (Secret(r.array()?), r.u64()?, r.u32()?);
         let features = Features::decode(r)?;
         let r = &mut Reader::new("superblock", sector.get(POOL_NAME_AT..).ok_or(r.malformed())?);
         let name_bytes = usize::from(r.u8()?);
@@ -288,7 +287,6 @@ impl Superblock {
             member_count,
             drive_bytes,
             layout: DriveLayout { chunks_start, chunk_bytes, chunk_count },
-            table_bytes,
             secret,
             made_at,
             segment_numbers,

@@ -14,7 +14,9 @@ use super::page::{Directory, Filter, PageEntry, PageRef, Run};
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use super::table::{
-    Occupancy, RowExtent, SegmentKind, SegmentState, Table, TableEntry, decode_table, encode_table,
+    FirstTable, LEAF_NUMBERS, Listed, Occupancy, RowExtent, SegmentKind, SegmentState, TREE_HEIGHT_MAX,
+    TableEntry, TreeTop, decode_count_leaf, decode_first_table, decode_table_leaf, decode_tree_node,
+    encode_count_leaf, encode_first_table, encode_table_leaf, encode_tree_node,
 };
 use super::{header, location, page};
 use crate::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
@@ -36,7 +38,6 @@ fn superblock() -> Superblock {
         member_count: 5,
         drive_bytes: 4 << 30,
         layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 4094 },
-        table_bytes: 8 << 12,
         secret: Secret([9; 32]),
         made_at: 1_700_000_000,
         segment_numbers: 1 << 12,
@@ -57,7 +58,8 @@ fn root() -> Root {
         clean: true,
         written_at: 1,
         unclean_starts: 2,
-        table: TableRoot { area: 1, bytes: 100, crc: 3, entries: 2, resting: 1 },
+        table: TableRoot { area: 1, bytes: 100, crc: 3 },
+        parity_used: 1,
         members: vec![MemberRecord {
             drive: DriveId(0),
             uuid: DriveUuid([3; 16]),
@@ -65,6 +67,7 @@ fn root() -> Root {
             made_good: true,
             given_up: true,
             since: RootGeneration(70),
+            parity_used: 0,
         }],
         line: vec![(Incarnation(5), RootGeneration(60)), (Incarnation(4), RootGeneration(10))],
         catalog: Some(pointer),
@@ -121,10 +124,9 @@ fn a_whole_superblock_that_says_what_cannot_be_is_refused_and_the_field_named() 
     refused("chunk size", &|superblock| superblock.layout.chunk_bytes = 128 << 20);
     refused("number of chunks", &|superblock| superblock.layout.chunk_count = u32::MAX);
     refused("chunks' start", &|superblock| superblock.layout.chunks_start = 0);
-    refused("number of chunks", &|superblock| superblock.layout.chunks_start = u64::MAX);
+    refused("chunks' start", &|superblock| superblock.layout.chunks_start = u64::MAX);
     refused("drive's size", &|superblock| superblock.drive_bytes = 0);
-    refused("segment table's size", &|superblock| superblock.table_bytes = 1);
-    refused("chunks' start", &|superblock| superblock.table_bytes = 1 << 63);
+    refused("chunks' start", &|superblock| superblock.layout.chunks_start = 2 << 20);
     refused("segment numbers", &|superblock| superblock.segment_numbers = 3);
     refused("pool's name", &|superblock| superblock.pool_name = "x".repeat(65));
 }
@@ -190,7 +192,7 @@ fn zero_here_is_a_value_and_no_location() {
 fn a_root_of_batches_of_several_reactors_is_refused() {
     let mut bytes = root().encode();
     // Their count is behind the table's root.
-    let at = 104;
+    let at = 96;
     assert_eq!(bytes[at..at + 2], [1, 0]);
     bytes[at] = 2;
     let crc = super::codec::crc32c(&bytes[12..]);
@@ -234,25 +236,106 @@ fn a_full_root_of_the_largest_pool_fits_its_slot() {
     assert!(largest.encode().len() <= super::root::SLOT_BYTES);
 }
 
-#[test]
-fn the_segment_table_reads_back() {
-    let entry = TableEntry {
-        id: SegmentId(12),
+fn entry(id: u32) -> TableEntry {
+    TableEntry {
+        id: SegmentId(id),
         state: SegmentState::Sealed,
         kind: SegmentKind::Journal,
         geometry: Rc::new(geometry()),
+        placed_lsn: Lsn(63),
         first_lsn: Lsn(64),
         last_lsn: Lsn(128),
         live: Occupancy { slots: 1000, fragments: 90 },
         sealed_at: 5,
         rows: 200,
         accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],
+    }
+}
+
+fn uncounted(id: u32) -> TableEntry {
+    TableEntry { live: Occupancy::default(), ..entry(id) }
+}
+
+fn page(id: u32) -> Pointer {
+    Pointer { location: Location::new(SegmentId(id), 2, 99, 1000, Codec::Lz4), crc: 5 }
+}
+
+#[test]
+fn the_first_table_reads_back_and_nothing_that_is_cut_short() {
+    let top = |height| TreeTop { height, pages: vec![(3, page(7)), (900, page(8))] };
+    let segments = vec![entry(12), TableEntry { kind: SegmentKind::Table, accepted: vec![], ..entry(13) }];
+    let listed = vec![Listed::Resting(SegmentId(33)), Listed::Segment(uncounted(34))];
+    let counted = vec![(SegmentId(34), Occupancy { slots: 2, fragments: 1 })];
+    let table = FirstTable {
+        entries: top(1),
+        counts: top(0),
+        segments,
+        leaves: vec![(2, listed), (4, vec![])],
+        count_leaves: vec![(0, counted)],
     };
-    let table = Table { entries: vec![entry.clone(), entry], resting: [SegmentId(3), SegmentId(900)].into() };
-    let bytes = encode_table(&table);
-    assert_eq!(decode_table(&bytes, 2, 2), Ok(table));
-    assert!(decode_table(&bytes, 3, 2).is_err());
-    assert!(decode_table(&bytes, 2, 3).is_err());
+    let bytes = encode_first_table(&table);
+    assert_eq!(decode_first_table(&bytes), Ok(table));
+    for length in 0..bytes.len() {
+        assert!(decode_first_table(&bytes[..length]).is_err(), "{length}");
+    }
+    let high = FirstTable {
+        entries: TreeTop { height: TREE_HEIGHT_MAX + 1, pages: vec![] },
+        ..FirstTable::default()
+    };
+    assert!(decode_first_table(&encode_first_table(&high)).is_err());
+}
+
+#[test]
+fn pages_of_the_segment_table_read_back_as_those_of_their_number() {
+    let listed = vec![
+        Listed::Segment(uncounted(160)),
+        Listed::Resting(SegmentId(161)),
+        Listed::Segment(uncounted(175)),
+    ];
+    assert_eq!(decode_table_leaf(&encode_table_leaf(&listed), 10), Ok(listed.clone()));
+    let elsewhere = decode_table_leaf(&encode_table_leaf(&listed[1..2]), 11);
+    assert_eq!(elsewhere, Ok(vec![Listed::Resting(SegmentId(177))]));
+    let counts =
+        vec![(SegmentId(256), entry(1).live), (SegmentId(511), Occupancy { slots: 1, fragments: 1 })];
+    assert_eq!(decode_count_leaf(&encode_count_leaf(&counts), 1), Ok(counts));
+    let children = vec![(128, page(7)), (255, page(8))];
+    assert_eq!(decode_tree_node(&encode_tree_node(&children), 1), Ok(children));
+}
+
+#[test]
+fn a_page_of_the_segment_table_that_names_no_segment_is_refused() {
+    let resting = encode_table_leaf(&[Listed::Resting(SegmentId(3))]);
+    let last = SegmentId::COUNT as u32 / LEAF_NUMBERS;
+    assert!(decode_table_leaf(&resting, last).is_ok());
+    for leaf in [last + 1, u32::MAX] {
+        assert!(decode_table_leaf(&resting, leaf).is_err(), "{leaf}");
+    }
+    let zeroth = encode_table_leaf(&[Listed::Resting(SegmentId(16))]);
+    assert!(decode_table_leaf(&zeroth, 0).is_err(), "there is no segment 0");
+    let twice = encode_table_leaf(&[Listed::Resting(SegmentId(3)), Listed::Resting(SegmentId(3))]);
+    assert!(decode_table_leaf(&twice, 0).is_err(), "one number twice");
+    let mut beyond = resting;
+    beyond[1] = LEAF_NUMBERS as u8;
+    assert!(decode_table_leaf(&beyond, 1).is_err());
+    let mut nowhere = encode_tree_node(&[(0, page(7))]);
+    nowhere[2..].fill(0);
+    assert!(decode_tree_node(&nowhere, 0).is_err(), "a child that is nowhere");
+}
+
+#[test]
+fn the_fullest_leaf_is_a_page() {
+    let columns: Vec<ChunkAddr> =
+        (0..24).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: u32::MAX }).collect();
+    let accepted = vec![RowExtent { row: 16_383, rows: 16_384 }; 17];
+    let full = |id| TableEntry {
+        geometry: Rc::new(Geometry::new(columns.clone().into(), 4)),
+        accepted: accepted.clone(),
+        rows: 16_384,
+        live: Occupancy::default(),
+        ..entry(id)
+    };
+    let listed: Vec<Listed> = (16..32).map(|id| Listed::Segment(full(id))).collect();
+    assert_eq!(decode_table_leaf(&encode_table_leaf(&listed), 1), Ok(listed));
 }
 
 #[test]
@@ -375,7 +458,10 @@ proptest! {
     fn no_parser_panics_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = Superblock::decode(&bytes);
         let _ = Root::decode(&bytes);
-        let _ = decode_table(&bytes, 3, 1);
+        let _ = decode_first_table(&bytes);
+        let _ = decode_table_leaf(&bytes, 3);
+        let _ = decode_count_leaf(&bytes, 3);
+        let _ = decode_tree_node(&bytes, 3);
         let _ = BatchHeader::decode(&Secret([9; 32]), &bytes);
         let _ = BatchHeader::prelude(&bytes);
         let _ = page::decode_map_page(&bytes);

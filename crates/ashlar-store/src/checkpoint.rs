@@ -5,8 +5,10 @@
 
 pub(crate) mod catalog_pages;
 mod maps;
+pub(crate) mod page_tree;
+pub(crate) mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ashlar_block::{
     AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, counted_are,
@@ -16,14 +18,14 @@ use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId}
 use ashlar_format::location::SegmentId;
 use ashlar_format::root::{MemberRecord, MemberState, Root, TableRoot};
 use ashlar_format::superblock::Superblock;
-use ashlar_format::table::{SegmentKind, Table, TableEntry, encode_table};
+use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, encode_first_table};
 use futures_util::future::join_all;
 
 use crate::map::shard::Shard;
 use crate::members::add::Joining;
-use crate::members::{Loss, losses};
+use crate::members::{Loss, losses_by_root};
 use crate::pool::Pool;
-use crate::space::segments::{Claim, Segment, Segments, Shape};
+use crate::space::segments::{Claim, Redundancy, Segments, Shape};
 use crate::space::window::Window;
 use crate::upkeep::activity::Activity;
 use crate::writer::pages::AppendError;
@@ -34,7 +36,6 @@ struct Noted {
     drives: Vec<DriveId>,
     /// Those of them that new segments may lie on.
     homes: Vec<DriveId>,
-    table: BTreeMap<SegmentId, TableEntry>,
     reclaimable: BTreeSet<SegmentId>,
     catalog: Vec<u8>,
     generation: RootGeneration,
@@ -45,13 +46,11 @@ struct Noted {
     relocated_columns: usize,
 }
 
-/// What a root that frees `reclaimable` keeps of the table. What is lost of the others loses
-/// nothing.
-fn kept<'a>(
-    table: &'a BTreeMap<SegmentId, TableEntry>,
-    reclaimable: &'a BTreeSet<SegmentId>,
-) -> impl Iterator<Item = &'a TableEntry> + Clone {
-    table.iter().filter(|(id, _)| !reclaimable.contains(id)).map(|(_, entry)| entry)
+/// Who belongs to the pool by a root.
+struct Members {
+    records: Vec<MemberRecord>,
+    /// Columns of parity that are used up, in the segment of which most are.
+    parity_used: usize,
 }
 
 /// More than the pool can go on without.
@@ -101,13 +100,13 @@ impl<W: World> Pool<W> {
         let before = self.upkeep.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted.catalog).await?;
         self.upkeep.now_does(Activity::WriteTable);
-        let (table, window) = self.form_table(&noted);
+        let window = self.free_and_reserve(&noted);
+        let table = self.form_table().await?;
         self.world.yield_now().await;
-        let root = self.write_table(&noted, &table).await?;
+        let root = self.write_first_table(&noted, &table).await?;
         self.world.yield_now().await;
         self.upkeep.now_does(Activity::WriteRoot);
-        let root = Root { catalog, shards, clean, ..root };
-        self.write_root(&noted, &root).await?;
+        let root = self.write_root(&noted, Root { catalog, shards, clean, ..root }).await?;
         self.upkeep.now_does(before);
         self.install(noted, root, window);
         // What it has itself written may lie on a drive that is to take nothing new: in an idle
@@ -126,10 +125,10 @@ impl<W: World> Pool<W> {
         self.keep_reserve_again();
         let floor = self.lsns.floor();
         self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
+        self.segments.borrow_mut().note();
+        let (homes, reclaimable) = (self.allocation_targets(), self.segments.borrow().reclaimable(floor));
+        self.members(generation, &reclaimable)?;
         let segments = self.segments.borrow();
-        let table = segments.table();
-        let (homes, reclaimable) = (self.allocation_targets(), segments.reclaimable(floor));
-        self.members(generation, kept(&table, &reclaimable))?;
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
         catalog.scrub_progress = self.scrub.progress();
@@ -140,7 +139,6 @@ impl<W: World> Pool<W> {
             floor,
             drives,
             homes,
-            table,
             reclaimable,
             catalog: catalog.encode(),
             generation,
@@ -163,22 +161,33 @@ impl<W: World> Pool<W> {
     }
 
     /// The members as they are now; those that have become absent, since this root. Those that no
-    /// segment of the root's table counts on are released: of the others no more may be lost than
+    /// segment but the `freed` ones counts on are released: of the others no more may be lost than
     /// the level survives.
-    fn members<'a>(
+    fn members(
         &self,
         generation: RootGeneration,
-        table: impl Iterator<Item = &'a TableEntry> + Clone,
-    ) -> Result<Vec<MemberRecord>, CheckpointError> {
-        let mut members = self.members_now(generation);
+        freed: &BTreeSet<SegmentId>,
+    ) -> Result<Members, CheckpointError> {
+        let mut records = self.members_now(generation);
         let parity = self.segments.borrow().stripe().parity;
+        let is_absent = |member: &&MemberRecord| member.state == MemberState::Absent;
+        let away = records.iter().filter(is_absent).map(|member| member.drive).collect();
+        let redundancy = self.segments.borrow_mut().redundancy(away, freed);
         if self.could_restore() {
-            members = released(members, &self.leaving.borrow(), parity, table.clone(), generation);
+            records = released(records, &self.leaving.borrow(), &redundancy, generation);
         }
-        let absent = members.iter().filter(|member| member.state == MemberState::Absent);
+        for member in &mut records {
+            member.parity_used = redundancy.parity_used_on(member.drive) as u8;
+        }
+        let absent = records.iter().filter(is_absent);
         let loss = Loss::of(absent.map(|member| (member, member.since == generation)));
-        let lost = loss.as_level_counts(table.map(|entry| &*entry.geometry), parity);
-        if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(members) }
+        let parity_used = redundancy.parity_used;
+        let lost = loss.as_level_counts(parity_used <= parity, parity);
+        if lost > parity {
+            Err(TooManyLost { lost, parity }.into())
+        } else {
+            Ok(Members { records, parity_used })
+        }
     }
 
     fn members_now(&self, generation: RootGeneration) -> Vec<MemberRecord> {
@@ -210,8 +219,8 @@ impl<W: World> Pool<W> {
 
     // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
 
-    /// The table of the new root, and the segments that it adds to the windows.
-    fn form_table(&self, noted: &Noted) -> (Table, Window) {
+    /// Frees what the new root does not need, and reserves what it adds to the windows.
+    fn free_and_reserve(&self, noted: &Noted) -> Window {
         let mut segments = self.segments.borrow_mut();
         for id in &noted.reclaimable {
             // A start that had no other room has taken it already.
@@ -220,33 +229,23 @@ impl<W: World> Pool<W> {
                 self.heat.hot_segment_lived(freed.last_lsn, self.lsns.next());
             }
         }
-        let window = self.form_windows(&mut segments, &noted.homes);
-        let entries = segments.iter().map(|(id, now)| noted.entry(id, now)).collect();
-        let resting = segments.numbers().resting().collect();
-        (Table { entries, resting }, window)
+        self.form_windows(&mut segments, &noted.homes)
     }
 
-    async fn write_table(&self, noted: &Noted, table: &Table) -> Result<Root, CheckpointError> {
-        let encoded = encode_table(table);
-        self.world.yield_now().await;
-        let (bytes, room) = (encoded.len() as u64, self.identity.table_bytes);
+    async fn write_first_table(&self, noted: &Noted, table: &FirstTable) -> Result<Root, CheckpointError> {
+        let encoded = encode_first_table(table);
+        let (bytes, room) = (encoded.len() as u64, TABLE_AREA_BYTES);
         if bytes > room {
             return Err(CheckpointError::TableTooLarge { bytes, room });
         }
         let before = self.roots.newest().clone();
         let area = 1 - before.table.area;
-        let offset = Superblock::tables_start() + u64::from(area) * room;
+        let offset = Superblock::table_offset(area);
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
         self.flush_everywhere(&noted.drives).await;
         // Not before: a drive that has failed since the note lacks pages that this root names.
-        let members = self.members(noted.generation, table.entries.iter())?;
-        let table = TableRoot {
-            area,
-            bytes,
-            crc: crc32c(&encoded),
-            entries: table.entries.len() as u32,
-            resting: table.resting.len() as u32,
-        };
+        let Members { records, parity_used } = self.members(noted.generation, &BTreeSet::new())?;
+        let table = TableRoot { area, bytes, crc: crc32c(&encoded) };
         let segments = self.segments.borrow();
         Ok(Root {
             generation: noted.generation,
@@ -256,7 +255,8 @@ impl<W: World> Pool<W> {
             segment_swept: segments.numbers().swept(),
             written_at: self.world.unix_seconds(),
             table,
-            members,
+            parity_used: parity_used as u8,
+            members: records,
             line: self.line(&before, noted.generation),
             ..before
         })
@@ -275,16 +275,22 @@ impl<W: World> Pool<W> {
     // --- steps 4 and 5 ---------------------------------------------------------------------------
 
     /// Writes the root to every drive that works. One that fails is given up; the next root will
-    /// say so.
-    async fn write_root(&self, noted: &Noted, root: &Root) -> Result<(), CheckpointError> {
-        let offset = Superblock::root_offset(root.generation.0);
-        self.roots.begin(root.clone());
-        self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
-        let is_gone = |drive: DriveId| self.array.working(drive).is_none();
-        let parity = self.segments.borrow().stripe().parity;
-        let kept = kept(&noted.table, &noted.reclaimable);
-        let lost = losses(root, is_gone, kept.map(|entry| &*entry.geometry), parity);
-        if lost > parity { Err(TooManyLost { lost, parity }.into()) } else { Ok(()) }
+    /// say so. If a start could not tell from this root that the pool has all that it needs without
+    /// the drives that have failed, that next root comes at once. Returns the last one.
+    async fn write_root(&self, noted: &Noted, mut root: Root) -> Result<Root, CheckpointError> {
+        loop {
+            let offset = Superblock::root_offset(root.generation.0);
+            self.roots.begin(root.clone());
+            self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
+            let is_gone = |drive: DriveId| self.array.working(drive).is_none();
+            let parity = self.segments.borrow().stripe().parity;
+            if losses_by_root(&root, is_gone, parity) <= parity {
+                return Ok(root);
+            }
+            let generation = RootGeneration(root.generation.0 + 1);
+            let Members { records, parity_used } = self.members(generation, &BTreeSet::new())?;
+            root = Root { generation, members: records, parity_used: parity_used as u8, ..root };
+        }
     }
 
     /// Writes the pool's root to drives that do not have it: the power failed before it came to
@@ -313,7 +319,11 @@ impl<W: World> Pool<W> {
         let before = self.roots.install(root).members;
         self.settle_awaiting_root();
         self.relocation.settled(noted.relocated_columns);
-        let is_named = |joining: Joining| self.roots.newest().members.contains(&joining.record);
+        let is_it = |member: &MemberRecord, joined: MemberRecord| {
+            (member.drive, member.uuid) == (joined.drive, joined.uuid)
+        };
+        let members = || self.roots.newest().members.clone();
+        let is_named = |joining: Joining| members().iter().any(|member| is_it(member, joining.record));
         if self.joining.get().is_some_and(is_named) {
             self.joining.set(None);
         }
@@ -348,49 +358,28 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The members, if no segment of the root's table counts on them, and none has fewer than `parity`
-/// columns of parity, which would make it count on others more than it should: who is lost is
-/// released; who is `leaving`, or came back under another number, is none any more. What the root
-/// says is as of its note, its table included.
-fn released<'a>(
+/// The members, if no segment counts on them, and none has fewer columns of parity than the level,
+/// which would make it count on others more than it should: who is lost is released; who is
+/// `leaving`, or came back under another number, is none any more.
+fn released(
     members: Vec<MemberRecord>,
     leaving: &BTreeSet<DriveId>,
-    parity: usize,
-    table: impl Iterator<Item = &'a TableEntry>,
+    redundancy: &Redundancy,
     since: RootGeneration,
 ) -> Vec<MemberRecord> {
-    // A pool may have a million segments.
-    if members.iter().all(|member| member.state == MemberState::Present) {
+    if redundancy.has_thin {
         return members;
-    }
-    let mut used: BTreeSet<DriveId> = BTreeSet::new();
-    for entry in table {
-        if entry.geometry.parity() < parity {
-            return members;
-        }
-        used.extend(entry.geometry.columns.iter().map(|column| column.drive));
     }
     let came_back: BTreeSet<DriveUuid> =
         members.iter().filter(|member| member.state.takes_part()).map(|member| member.uuid).collect();
     let kept = |member: MemberRecord| match member.state {
-        _ if used.contains(&member.drive) => Some(member),
+        _ if redundancy.uses(member.drive) => Some(member),
         MemberState::Absent | MemberState::Released if came_back.contains(&member.uuid) => None,
         MemberState::Absent => Some(MemberRecord { state: MemberState::Released, since, ..member }),
         MemberState::Leaving | MemberState::Released if leaving.contains(&member.drive) => None,
         _ => Some(member),
     };
     members.into_iter().filter_map(kept).collect()
-}
-
-impl Noted {
-    /// What the root says of a segment. What hosts and moves have done since the note is not in it,
-    /// except that pages of the maps, which upkeep alone writes, are in it as they are now.
-    fn entry(&self, id: SegmentId, now: &Segment) -> TableEntry {
-        match self.table.get(&id) {
-            Some(noted) if now.kind != SegmentKind::Metadata => noted.clone(),
-            _ => now.table_entry(id),
-        }
-    }
 }
 
 fn shard_ids() -> impl Iterator<Item = ShardId> {

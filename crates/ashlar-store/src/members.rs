@@ -15,7 +15,7 @@ use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, with
 use ashlar_format::codec::{Malformed, crc32c};
 use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES as ROOT_BYTES, SLOT_COUNT};
 use ashlar_format::superblock::Superblock;
-use ashlar_format::table::{Table, decode_table};
+use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, decode_first_table};
 use ashlar_raid::Geometry;
 use futures_util::future::join_all;
 
@@ -121,18 +121,17 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 /// Whether the line of `own` could have opened the pool with `others`, none of which is on the
 /// newest root's line. If it could not, nothing was ever acknowledged on it: its root came to few
 /// drives, and the power failed before it came to the others. A drive that `own` names absent was
-/// never on its line again. Without its table anything may be.
-fn could_have_opened(own: &Root, table: Option<&Table>, others: &[DriveId], parity: usize) -> bool {
+/// never on its line again.
+fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
     let is_lost = |drive: DriveId| !(others.contains(&drive) && takes_part_in(own, drive));
-    let geometries = table.iter().flat_map(|table| &table.entries).map(|entry| &*entry.geometry);
-    losses(own, is_lost, geometries, parity) <= parity
+    losses_by_root(own, is_lost, parity) <= parity
 }
 
 /// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged
-/// something under `own`, whose table this is if it is known.
-pub(crate) fn has_gone_another_way(own: &Root, table: Option<&Table>, root: &Root, parity: usize) -> bool {
+/// something under `own`.
+pub(crate) fn has_gone_another_way(own: &Root, root: &Root, parity: usize) -> bool {
     let elsewhere: Vec<DriveId> = own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
-    went_on_without(own, root) && could_have_opened(own, table, &elsewhere, parity)
+    went_on_without(own, root) && could_have_opened(own, &elsewhere, parity)
 }
 
 /// How many drives a pool with this root and such segments has lost as far as its level counts, to
@@ -140,12 +139,24 @@ pub(crate) fn has_gone_another_way(own: &Root, table: Option<&Table>, root: &Roo
 pub(crate) fn losses<'a>(
     root: &Root,
     is_lost: impl Fn(DriveId) -> bool,
-    geometries: impl Iterator<Item = &'a Geometry>,
+    mut geometries: impl Iterator<Item = &'a Geometry>,
     parity: usize,
 ) -> usize {
-    let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
-    let lost = counted.filter(|member| is_lost(member.drive));
-    Loss::of(lost.map(|member| (member, member.state.takes_part()))).as_level_counts(geometries, parity)
+    let loss = Loss::by(root, is_lost);
+    let could_be_fewer = loss.could_be_fewer(parity);
+    let is_left = could_be_fewer && geometries.all(|geometry| is_left(geometry, &loss.numbers));
+    loss.as_level_counts(is_left, parity)
+}
+
+/// The same, by what the root says of its segments: those that lie on drives that are lost now may
+/// all be one that lies on all of these. No pool is opened, and no root counts, where that is more
+/// than the level survives: so it is certain which roots a pool can have gone on from.
+pub(crate) fn losses_by_root(root: &Root, is_lost: impl Fn(DriveId) -> bool, parity: usize) -> usize {
+    let is_missed = |member: &&MemberRecord| member.state.takes_part() && is_lost(member.drive);
+    let missed: Vec<u8> = root.members.iter().filter(is_missed).map(|member| member.parity_used).collect();
+    let on_missed = missed.iter().max().map_or(0, |used| usize::from(*used) + missed.len());
+    let is_left = on_missed.max(root.parity_used.into()) <= parity;
+    Loss::by(root, is_lost).as_level_counts(is_left, parity)
 }
 
 /// Drives that are lost.
@@ -168,21 +179,23 @@ impl Loss {
         }
     }
 
-    /// More than the level survives are no more than that if every segment has as many columns left
-    /// as it needs: they were lost one after the other, each once what the one before had was on
-    /// others. Not if so many are missed: they might have gone on as the pool by themselves.
-    pub fn as_level_counts<'a>(
-        &self,
-        mut geometries: impl Iterator<Item = &'a Geometry>,
-        parity: usize,
-    ) -> usize {
-        let all = self.drives.len();
-        let could_be_fewer = all > parity && self.missed.len() <= parity;
-        if could_be_fewer && geometries.all(|geometry| is_left(geometry, &self.numbers)) {
-            parity
-        } else {
-            all
-        }
+    /// Those members of a root that are lost and that it counts on.
+    fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
+        let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
+        let lost = counted.filter(|member| is_lost(member.drive));
+        Self::of(lost.map(|member| (member, member.state.takes_part())))
+    }
+
+    /// More than the level survives are no more than that if `is_left`, every segment has as many
+    /// columns left as it needs: they were lost one after the other, each once what the one before
+    /// had was on others. Not if so many are missed: they might have gone on as the pool by
+    /// themselves.
+    pub fn as_level_counts(&self, is_left: bool, parity: usize) -> usize {
+        if self.could_be_fewer(parity) && is_left { parity } else { self.drives.len() }
+    }
+
+    fn could_be_fewer(&self, parity: usize) -> bool {
+        self.drives.len() > parity && self.missed.len() <= parity
     }
 }
 
@@ -204,13 +217,13 @@ pub(crate) struct Chosen<D> {
     pub missing: Vec<DriveId>,
 }
 
-/// Finds the newest root with its table, and who belongs to it. A drive that does not answer is as
-/// good as not given.
+/// Finds the newest root with its first table, and who belongs to it. A drive that does not answer
+/// is as good as not given.
 pub(crate) async fn choose<D: Device>(
     clock: &impl Clock,
     drives: Vec<FoundDrive<D>>,
     policy: OpenPolicy,
-) -> Result<(Chosen<D>, Table), OpenError> {
+) -> Result<(Chosen<D>, FirstTable), OpenError> {
     let pools: BTreeSet<PoolUuid> = drives.iter().map(|drive| drive.superblock.pool).collect();
     let Some(pool) = pools.first().copied().filter(|_| pools.len() == 1) else {
         return Err(OpenError::NotOnePool(pools.len()));
@@ -231,22 +244,10 @@ pub(crate) async fn choose<D: Device>(
         join_all(drives.into_iter().map(read)).await.into_iter().flatten().unzip();
     let root = newest_root(&own_roots(&drives, &roots)).ok_or(OpenError::NoRoot)?.clone();
     let (mut chosen, diverged) = sort_out(drives, &roots, root);
-    let table = read_table(clock, &chosen).await;
-    let with_table = |(drive, root)| async move {
-        let table = table_on(clock, &drive, root).await.and_then(Result::ok);
-        Line { drive: drive.superblock.drive, root, table }
-    };
-    let lines = join_all(diverged.into_iter().map(with_table)).await;
-    agree(&chosen, table.as_ref().ok(), &lines, parity, policy)?;
-    chosen.stale.extend(lines.iter().map(|line| line.drive));
-    Ok((chosen, table?))
-}
-
-/// A drive that may have gone another way, with its own newest root and the table of that.
-struct Line<'a> {
-    drive: DriveId,
-    root: &'a Root,
-    table: Option<Table>,
+    agree(&chosen, &diverged, parity, policy)?;
+    chosen.stale.extend(diverged.iter().map(|(drive, _)| *drive));
+    let table = read_first_table(clock, &chosen).await?;
+    Ok((chosen, table))
 }
 
 /// A drive and its own newest root.
@@ -272,11 +273,7 @@ fn newest_root<'a>(own_roots: &[OwnRoot<'a>]) -> Option<&'a Root> {
 }
 
 /// Whom the newest root believes; and the drives of other lines, each with its own newest root.
-fn sort_out<D>(
-    drives: Vec<FoundDrive<D>>,
-    roots: &[Vec<Root>],
-    root: Root,
-) -> (Chosen<D>, Vec<(FoundDrive<D>, &Root)>) {
+fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<OwnRoot<'_>>) {
     let mut chosen =
         Chosen { root, members: Vec::new(), behind: Vec::new(), stale: Vec::new(), missing: Vec::new() };
     let mut diverged = Vec::new();
@@ -289,7 +286,7 @@ fn sort_out<D>(
                 }
                 chosen.members.push(drive);
             }
-            (MemberVerdict::Diverged, Some(own)) => diverged.push((drive, own)),
+            (MemberVerdict::Diverged, Some(own)) => diverged.push((drive.superblock.drive, own)),
             _ => chosen.stale.push(drive.superblock.drive),
         }
     }
@@ -301,8 +298,7 @@ fn sort_out<D>(
 /// Whether the pool may be opened with those that were chosen.
 fn agree<D>(
     chosen: &Chosen<D>,
-    table: Option<&Table>,
-    lines: &[Line<'_>],
+    lines: &[OwnRoot<'_>],
     parity: usize,
     policy: OpenPolicy,
 ) -> Result<(), OpenError> {
@@ -315,15 +311,15 @@ fn agree<D>(
     // Neither on the newest root's line nor stale: of another line, or not given.
     let elsewhere: Vec<DriveId> =
         chosen.missing.iter().copied().filter(|drive| !chosen.stale.contains(drive)).collect();
-    let too_many = chosen.losses(table, parity) > parity;
+    let is_missing = |drive: DriveId| chosen.missing.contains(&drive);
+    let too_many = losses_by_root(&chosen.root, is_missing, parity) > parity;
     // What lines there are is certain once all drives are given; nobody is to give up one of them
     // before.
     if too_many && elsewhere.len() > lines.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
-    let could_have = |line: &&Line<'_>| could_have_opened(line.root, line.table.as_ref(), &elsewhere, parity);
-    if let Some(line) = lines.iter().find(could_have) {
-        return Err(OpenError::Diverged { drive: line.drive });
+    if let Some((drive, _)) = lines.iter().find(|(_, own)| could_have_opened(own, &elsewhere, parity)) {
+        return Err(OpenError::Diverged { drive: *drive });
     }
     if too_many {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
@@ -340,14 +336,6 @@ fn agree<D>(
 }
 
 impl<D> Chosen<D> {
-    /// What the pool is without. Where no drive has the table, every drive that is missing may be
-    /// of one segment.
-    fn losses(&self, table: Option<&Table>, parity: usize) -> usize {
-        let is_missing = |drive: DriveId| self.missing.contains(&drive);
-        let Some(table) = table else { return self.root.identities(self.missing.iter().copied()) };
-        losses(&self.root, is_missing, table.entries.iter().map(|entry| &*entry.geometry), parity)
-    }
-
     /// Whether a drive is missing; not only a number of one that is there under another.
     fn lacks_a_drive(&self) -> bool {
         let there = || self.members.iter().map(|member| member.superblock.drive);
@@ -363,33 +351,36 @@ impl<D> Chosen<D> {
     }
 }
 
-/// The segment table of the root.
-async fn read_table<D: Device>(clock: &impl Clock, chosen: &Chosen<D>) -> Result<Table, OpenError> {
+/// The first table of the root.
+async fn read_first_table<D: Device>(
+    clock: &impl Clock,
+    chosen: &Chosen<D>,
+) -> Result<FirstTable, OpenError> {
     for drive in &chosen.members {
-        if let Some(table) = table_on(clock, drive, &chosen.root).await {
+        if let Some(table) = first_table_on(clock, drive, &chosen.root).await {
             return Ok(table?);
         }
     }
     Err(OpenError::NoTable(chosen.root.generation))
 }
 
-/// The segment table of a root, if this drive has it.
-pub(crate) async fn table_on<D: Device>(
+/// The first table of a root, if this drive has it.
+async fn first_table_on<D: Device>(
     clock: &impl Clock,
     drive: &FoundDrive<D>,
     root: &Root,
-) -> Option<Result<Table, Malformed>> {
+) -> Option<Result<FirstTable, Malformed>> {
     let table = root.table;
-    if table.bytes > drive.superblock.table_bytes {
+    if table.bytes > TABLE_AREA_BYTES {
         return None;
     }
     let bytes = (table.bytes as usize).next_multiple_of(ashlar_block::SECTOR_BYTES);
-    let offset = drive.superblock.table_offset(table.area);
+    let offset = Superblock::table_offset(table.area);
     let (read, buf) =
         within(clock, OPEN_ANSWER_MAX, drive.device.read(offset, AlignedBuf::stale(bytes))).await?;
     let content = &buf[..table.bytes as usize];
     let is_it = read.is_ok() && crc32c(content) == table.crc;
-    is_it.then(|| decode_table(content, table.entries, table.resting))
+    is_it.then(|| decode_first_table(content))
 }
 
 #[cfg(test)]

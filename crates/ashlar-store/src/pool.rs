@@ -22,6 +22,7 @@ use crate::base::recycle::Recycler;
 use crate::base::requests::Requests;
 use crate::base::root_watch::RootWatch;
 use crate::checkpoint::catalog_pages::CatalogPages;
+use crate::checkpoint::table::TableTrees;
 use crate::jobs::purge::Purge;
 use crate::jobs::rebalance::Rebalance;
 use crate::jobs::rebuild::Rebuild;
@@ -55,8 +56,6 @@ pub(crate) struct Identity {
     pub level: Level,
     /// Rows of every segment.
     pub segment_rows: u32,
-    /// Bytes of a segment-table area.
-    pub table_bytes: u64,
     /// Numbers that segments are named from.
     pub segment_numbers: u32,
     pub features: Features,
@@ -76,7 +75,6 @@ impl Identity {
             secret: superblock.secret.clone(),
             level: superblock.level(),
             segment_rows: superblock.layout.rows(),
-            table_bytes: superblock.table_bytes,
             segment_numbers: superblock.segment_numbers,
             features: superblock.features.clone(),
         }
@@ -195,6 +193,8 @@ pub(crate) struct Pool<W: World> {
     pub purge: Cell<Option<Purge>>,
     /// The catalog's pages, as the root has them.
     pub catalog_pages: RefCell<CatalogPages>,
+    /// The segment table's pages, as the root has them.
+    pub table: RefCell<TableTrees>,
     /// [`Counters::bytes_to_drives`] when the last checkpoint began.
     pub checkpointed_bytes: Cell<u64>,
     /// [`LsnTracker::records`] then.
@@ -211,6 +211,7 @@ pub(crate) struct Parts<W: World> {
     pub incarnation: Incarnation,
     pub array: Rc<Array<W::Device>>,
     pub segments: Segments,
+    pub table: TableTrees,
     pub shards: Vec<Shard>,
     pub lsns: LsnTracker,
     pub catalog: Catalog,
@@ -277,6 +278,7 @@ impl<W: World> Pool<W> {
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::default(),
+            table: RefCell::new(parts.table),
             checkpointed_bytes: Cell::new(0),
             checkpointed_records: Cell::new(0),
             counters: Cell::default(),

@@ -5,6 +5,7 @@
 
 mod judge;
 mod load;
+mod load_table;
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -16,11 +17,12 @@ use ashlar_format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, Reco
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use ashlar_format::root::Root;
-use ashlar_format::table::{SegmentState, Table};
+use ashlar_format::table::{FirstTable, SegmentState};
 use ashlar_raid::{Array, Geometry, Member};
 use futures_util::future::{Either, join_all, select};
 
 use crate::base::options::{Options, REPLAY_RECORD_BYTES};
+use crate::checkpoint::table::TableTrees;
 use crate::map::shard::Shard;
 use crate::members::lease::{Loss, take};
 use crate::members::naming::newest_label;
@@ -167,7 +169,7 @@ pub(crate) async fn open<W: World>(
     policy: OpenPolicy,
 ) -> Result<(Rc<Pool<W>>, Opened), OpenError> {
     let parity = drives.first().map_or(0, |drive| drive.superblock.level().parity());
-    let (chosen, table) = choose(world, drives, policy).await?;
+    let (chosen, mut table) = choose(world, drives, policy).await?;
     let taken = match &options.holder {
         Some(holder) => Some(take(world, holder, &chosen, parity).await?),
         None => None,
@@ -179,21 +181,22 @@ pub(crate) async fn open<W: World>(
         ..Opened::default()
     };
     let behind = chosen.behind.clone();
-    let pool = assemble(world, chosen, table, options);
+    let pool = assemble(world, chosen, &mut table, options);
     if let Some(taken) = taken {
         pool.begin_lease(taken);
         pool.spawn(pool.clone().beat_loop());
     }
-    match pool.recover_if_possible(&behind, &mut opened).await {
-        Ok(()) => Ok((pool, opened)),
-        Err(error) => {
-            pool.close();
-            Err(error)
-        }
-    }
+    let recovered = pool.recover_if_possible(table, &behind, &mut opened).await;
+    recovered.inspect_err(|_| pool.close()).map(|()| (pool.clone(), opened))
 }
 
-fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, options: Options) -> Rc<Pool<W>> {
+/// The pool as far as the first table tells.
+fn assemble<W: World>(
+    world: &W,
+    chosen: Chosen<W::Device>,
+    table: &mut FirstTable,
+    options: Options,
+) -> Rc<Pool<W>> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
     let stripe = Stripe::of(first.level(), root.identities(root.counted()));
@@ -201,9 +204,9 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
     let identity = Identity::of(newest.unwrap_or(first));
     let chunks: Vec<(DriveId, u32)> =
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
-    let numbers = Numbers::loaded(first.segment_numbers, &root, table.resting);
+    let numbers = Numbers::loaded(first.segment_numbers, &root);
     let mut segments = Segments::new(stripe, first.layout.rows(), chunks.into_iter(), numbers);
-    segments.load(table.entries);
+    segments.load(std::mem::take(&mut table.segments));
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
     let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();
     for FoundDrive { superblock, device } in members {
@@ -216,6 +219,7 @@ fn assemble<W: World>(world: &W, chosen: Chosen<W::Device>, table: Table, option
         incarnation: Incarnation(world.random_u64()),
         array: Rc::new(Array::new(array).with_clock(clock_of(world))),
         segments,
+        table: TableTrees::of(table),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         lsns: LsnTracker::new(root.next_lsn),
         catalog: Catalog::default(),
@@ -248,8 +252,13 @@ impl Replay {
 impl<W: World> Pool<W> {
     /// A start that stops here has decided nothing but that its root is the newest. Its drives stay
     /// locked until what it had begun to write is done.
-    async fn recover_if_possible(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
-        let recovered = pin!(self.watching_drives(self.recover(behind, opened)));
+    async fn recover_if_possible(
+        &self,
+        table: FirstTable,
+        behind: &[DriveId],
+        opened: &mut Opened,
+    ) -> Result<(), OpenError> {
+        let recovered = pin!(self.watching_drives(self.recover(table, behind, opened)));
         let (lacks_room, lost) = (pin!(self.array.lacks_room()), pin!(self.lost()));
         match select(recovered, select(lacks_room, lost)).await {
             Either::Left((recovered, _)) => recovered,
@@ -260,11 +269,17 @@ impl<W: World> Pool<W> {
     }
 
     /// Loads the maps, replays what was written since, and ends in a root that decides it.
-    async fn recover(&self, behind: &[DriveId], opened: &mut Opened) -> Result<(), OpenError> {
+    async fn recover(
+        &self,
+        table: FirstTable,
+        behind: &[DriveId],
+        opened: &mut Opened,
+    ) -> Result<(), OpenError> {
         let root = self.roots.newest().clone();
         // First: what it writes may lie where the root before still has something. A start after a
         // crash must not choose that one, whichever drives are away then.
         self.spread_root(behind).await;
+        self.load_table(table).await?;
         self.load_catalog(&root).await?;
         self.load_shards(&root).await?;
         *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
@@ -455,9 +470,7 @@ impl<W: World> Pool<W> {
             pointers.extend(appended.pointers.iter().flatten());
         }
         let mut pointers = pointers.into_iter();
-        let stored = |record: &ashlar_format::header::Record| {
-            record.location.is_some() && record.kind != RecordKind::Metadata
-        };
+        let stored = |record: &Record| record.location.is_some() && record.kind != RecordKind::Metadata;
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }

@@ -137,7 +137,7 @@ impl Drives {
     /// An empty pool.
     pub fn new(level: Level, count: usize) -> Self {
         let world = StillWorld(Rc::new(RefCell::new(XorShift::new(1))));
-        let drive_bytes = (1 << 20) + CHUNKS * u64::from(CHUNK_BYTES);
+        let drive_bytes = (1 << 20) + (CHUNKS + 11) * u64::from(CHUNK_BYTES);
         let devices: Vec<TestDevice> = (0..count).map(|_| TestDevice::new(drive_bytes)).collect();
         let name = "test".to_owned();
         let new = NewPool { name, level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };

@@ -16,7 +16,6 @@ use ashlar_block::{Cause, DriveId, IoError, VolumeId, World};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};
 use ashlar_format::ids::{GroupKey, Lsn, ShardId};
 use ashlar_format::location::SegmentId;
-use ashlar_format::table::SegmentKind;
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
@@ -424,8 +423,7 @@ impl<W: World> Pool<W> {
         // No segment can be opened but for the checkpoint that follows: pages go to the one that is
         // open, if they fit.
         let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
-        let is_of_pages =
-            |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind == SegmentKind::Metadata);
+        let is_of_pages = |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind.is_of_pages());
         let could_go = |id: SegmentId| !only_pages || is_of_pages(id);
         let sparse = |id: SegmentId| candidate(id).filter(|candidate| could_go(id) && candidate.is_sparse());
         let has_room = segments.usable_striped() >= CHECKPOINT_MIN;

@@ -19,6 +19,9 @@ pub struct Options {
     /// Fewest striped segments of a pool in which what is written is sorted by how soon it will be
     /// overwritten: in smaller ones half-filled segments would cost more than that saves.
     pub sorted_segments_min: u64,
+    /// Bytes of changed leaves of the segment table that go along in the first table, which every
+    /// drive gets with every checkpoint. Where there are more they are written to pages.
+    pub table_inline_bytes_max: usize,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
     /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others
@@ -52,6 +55,7 @@ impl Default for Options {
             replay_records_max: 1 << 20,
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,
+            table_inline_bytes_max: 16 << 10,
             space_wait: std::time::Duration::from_secs(5),
             holder: None,
         }

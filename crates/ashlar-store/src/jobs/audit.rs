@@ -29,6 +29,7 @@ impl<W: World> Pool<W> {
     /// Walks everything that the map names. Nothing else may go on meanwhile.
     pub async fn audit(&self) -> Result<Audit, IoError> {
         let mut named: Vec<Location> = self.catalog_pages.borrow().locations().collect();
+        named.extend(self.table.borrow().locations());
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             named.extend(self.locations_of(shard).await?);
         }

@@ -230,11 +230,12 @@ impl<W: World> Pool<W> {
     // --- metadata --------------------------------------------------------------------------------
 
     /// Writes the map's pages that lie in the segment elsewhere. Those of the index, the
-    /// directories of the deltas and the catalog the next checkpoint writes.
+    /// directories of the deltas, the catalog and the segment table the next checkpoint writes.
     async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
         let claim = self.claim_for_collecting(victim);
         let mut unread = Unread::none(rest);
         self.catalog_pages.borrow_mut().touch_in(victim);
+        self.touch_table_in(victim);
         let mut pages: Vec<MapPage> = Vec::new();
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             let inside = self.with_shard(shard, |shard| {

@@ -124,7 +124,7 @@ impl<W: World> Pool<W> {
                 self.relocation.moving.replace(Some(moving));
             }
             Relocated::Whole(columns) => {
-                self.segments.borrow_mut().move_columns(id, &moving.places);
+                self.segments.borrow_mut().move_columns(id, &moving.places, self.lsns.next());
                 let unsettled = &self.relocation.unsettled_columns;
                 unsettled.set(unsettled.get() + columns);
                 tracing::debug!("{id}: {:?} relocated", moving.places);

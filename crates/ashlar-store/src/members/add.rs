@@ -10,7 +10,6 @@ use ashlar_block::{ByteSize, Device, DeviceError, DriveId, DriveUuid, IoError, W
 use ashlar_format::ids::RootGeneration;
 use ashlar_format::root::{MemberRecord, MemberState, Root};
 use ashlar_format::superblock::{DriveClass, Superblock};
-use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::members::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
@@ -32,12 +31,12 @@ pub enum AddError {
     /// The pool has as many drives as it can.
     #[error("the pool has {DRIVES_MAX} drives, as many as it can have")]
     TooManyDrives,
-    /// The pool's segment table has no room for what the drive would hold.
+    /// The pool would have more segments than numbers for them.
     #[error(
-        "the pool was made for at most {} on all its drives: make a pool of its own of this drive",
+        "the pool can have at most {} on all its drives: make a pool of its own of this drive",
         ByteSize(*bytes_max)
     )]
-    NoRoomInTable {
+    TooManySegments {
         /// What all drives together may have.
         bytes_max: u64,
     },
@@ -166,28 +165,19 @@ impl<W: World> Pool<W> {
     }
 
     fn layout_of(&self, size_bytes: u64) -> Result<DriveLayout, AddError> {
-        let (chunk_bytes, table_bytes) = (self.identity.chunk_bytes(), self.identity.table_bytes);
-        let needed = drive_bytes_min(chunk_bytes, table_bytes);
+        let chunk_bytes = self.identity.chunk_bytes();
+        let needed = drive_bytes_min(chunk_bytes);
         if size_bytes < needed {
             return Err(AddError::TooSmall { bytes: size_bytes, needed });
         }
-        let layout = layout(size_bytes, chunk_bytes, table_bytes);
+        let layout = layout(size_bytes, chunk_bytes);
         let columns_min = self.identity.level.parity() as u64 + 1;
         let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
-        let fits = |chunks: u64| {
-            table_bytes_max(chunks, columns_min) <= table_bytes && chunks / columns_min <= segments_max
-        };
-        let chunks = self.segments.borrow().chunks_total();
-        if fits(chunks + u64::from(layout.chunk_count)) {
+        let chunks_max = segments_max * columns_min;
+        if self.segments.borrow().chunks_total() + u64::from(layout.chunk_count) <= chunks_max {
             return Ok(layout);
         }
-        // By halves: the table grows with the chunks.
-        let (mut most, mut step) = (chunks, chunks.next_power_of_two());
-        while step > 0 {
-            most += if fits(most + step) { step } else { 0 };
-            step /= 2;
-        }
-        Err(AddError::NoRoomInTable { bytes_max: most * chunk_bytes })
+        Err(AddError::TooManySegments { bytes_max: chunks_max * chunk_bytes })
     }
 
     fn superblock_of(&self, drive: DriveId, device: &W::Device, layout: DriveLayout) -> Superblock {
@@ -204,7 +194,6 @@ impl<W: World> Pool<W> {
             member_count: self.member_count(),
             drive_bytes: device.size_bytes(),
             layout,
-            table_bytes: identity.table_bytes,
             secret: identity.secret.clone(),
             made_at: self.world.unix_seconds(),
             segment_numbers: identity.segment_numbers,
@@ -227,7 +216,7 @@ impl<W: World> Pool<W> {
         let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.roots.newest());
         let since = RootGeneration(root.generation.0 + 1);
         let (state, made_good, given_up) = (MemberState::Present, false, false);
-        let record = MemberRecord { drive, uuid, state, made_good, given_up, since };
+        let record = MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: 0 };
         self.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);

@@ -14,11 +14,11 @@ use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId}
 use ashlar_format::location::{CHUNK_BYTES_MAX, SegmentId};
 use ashlar_format::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use ashlar_format::superblock::{DriveClass, Secret, Superblock};
-use ashlar_format::table::table_bytes_max;
 use ashlar_raid::{Array, DriveLayout, Failure, Level, LevelError, Member};
 use futures_util::future::{Either, join_all, select};
 
 use crate::base::options::Options;
+use crate::checkpoint::table::TableTrees;
 use crate::map::shard::Shard;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::{Identity, Parts, Pool, clock_of};
@@ -39,8 +39,6 @@ pub(crate) const MADE_ROOT: RootGeneration = RootGeneration(2);
 const WIPED_BYTES: u64 = 1 << 20;
 /// Fewest striped segments with which garbage collection can work.
 pub const SEGMENTS_MIN: u64 = 32;
-/// How many times the segments that the first drives have room for the segment table is made for.
-const TABLE_HEADROOM: u64 = 4;
 /// Members of a pool, at most.
 pub const DRIVES_MAX: usize = 256;
 
@@ -109,7 +107,6 @@ pub enum CreateError {
 /// The sizes that follow from the drives.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
-    table_bytes: u64,
     segment_numbers: u32,
     layouts: Vec<DriveLayout>,
 }
@@ -127,31 +124,24 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     if segments_max(chunk_bytes) > segments_allowed {
         return Err(CreateError::TooManySegments { segments: segments_max(chunk_bytes), segments_allowed });
     }
-    // Room for drives that are added later.
-    let segments_later = (segments_max(chunk_bytes) * TABLE_HEADROOM).min(segments_allowed);
-    let table_bytes = table_bytes_max(segments_later * columns_min, columns_min);
-    let layout = |size: &u64| layout(*size, chunk_bytes, table_bytes);
-    let needed = drive_bytes_min(chunk_bytes, table_bytes);
+    let layout = |size: &u64| layout(*size, chunk_bytes);
+    let needed = drive_bytes_min(chunk_bytes);
     if let Some(index) = sizes.iter().position(|size| *size < needed) {
         return Err(CreateError::TooSmall { index, bytes: sizes[index], needed });
     }
-    Ok(Plan { table_bytes, segment_numbers, layouts: sizes.iter().map(layout).collect() })
+    Ok(Plan { segment_numbers, layouts: sizes.iter().map(layout).collect() })
 }
 
 /// Where the chunks of a drive lie.
-pub(crate) fn layout(size_bytes: u64, chunk_bytes: u64, table_bytes: u64) -> DriveLayout {
-    let chunks_start = chunks_start(chunk_bytes, table_bytes);
+pub(crate) fn layout(size_bytes: u64, chunk_bytes: u64) -> DriveLayout {
+    let chunks_start = Superblock::CHUNKS_START;
     let room = size_bytes.saturating_sub(chunks_start + SECTOR_BYTES as u64);
     DriveLayout { chunks_start, chunk_bytes: chunk_bytes as u32, chunk_count: (room / chunk_bytes) as u32 }
 }
 
-fn chunks_start(chunk_bytes: u64, table_bytes: u64) -> u64 {
-    (Superblock::tables_start() + 2 * table_bytes).next_multiple_of(chunk_bytes.min(CHUNK_BYTES_MIN))
-}
-
 /// Bytes of the smallest drive that is of use.
-pub(crate) fn drive_bytes_min(chunk_bytes: u64, table_bytes: u64) -> u64 {
-    chunks_start(chunk_bytes, table_bytes) + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes
+pub(crate) fn drive_bytes_min(chunk_bytes: u64) -> u64 {
+    Superblock::CHUNKS_START + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes
 }
 
 /// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there
@@ -221,7 +211,6 @@ fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, drives: &[W::Dev
         member_count: drives.len() as u16,
         drive_bytes: drives[index].size_bytes(),
         layout: *layout,
-        table_bytes: plan.table_bytes,
         secret: secret.clone(),
         made_at: world.unix_seconds(),
         segment_numbers: plan.segment_numbers,
@@ -281,6 +270,7 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
         incarnation,
         array: Rc::new(Array::new(members).with_clock(clock_of(world))),
         segments: Segments::new(stripe, first.layout.rows(), chunks, Numbers::fresh(first.segment_numbers)),
+        table: TableTrees::default(),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         lsns: LsnTracker::new(root.next_lsn),
         catalog: Catalog::default(),
@@ -297,6 +287,7 @@ fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -
         made_good: false,
         given_up: false,
         since: FIRST_ROOT,
+        parity_used: 0,
     };
     Root {
         pool: superblocks[0].pool,
@@ -309,6 +300,7 @@ fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -
         written_at: 0,
         unclean_starts: 0,
         table: TableRoot { area: 1, ..TableRoot::default() },
+        parity_used: 0,
         members: superblocks.iter().map(member).collect(),
         line: vec![(incarnation, FIRST_ROOT)],
         catalog: None,

@@ -14,22 +14,21 @@
 //! between the two leaves a drive that is not believed: it can be added, and is then restored from
 //! scratch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
 use ashlar_format::ids::{Lsn, RootGeneration};
-use ashlar_format::location::SegmentId;
 use ashlar_format::root::{MemberRecord, Root};
 use ashlar_format::superblock::Superblock;
-use ashlar_format::table::{SegmentState, Table, TableEntry};
-use ashlar_raid::{ChunkAddr, Member};
+use ashlar_format::table::SegmentState;
+use ashlar_raid::Member;
 
 use crate::members::add::AddError;
 use crate::members::create::{random_uuid, write_superblock};
 use crate::members::{
-    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses, read_roots, table_on,
+    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses, read_roots,
 };
 use crate::pool::Pool;
 use crate::recovery::OpenError;
@@ -54,7 +53,7 @@ pub enum RejoinError {
     Diverged(DriveId),
     /// It cannot say what it holds, and something of that may be needed.
     #[error(
-        "{0} does not say what it holds: its roots or segment tables cannot be read, and not all of that is restored yet. Try again, or \
+        "{0} does not say what it holds: its roots cannot be read, and not all of that is restored yet. Try again, or \
          once it is (ashlar pool rebuild --wait); ashlar drive label-clear gives up what is on it, and ashlar pool replace takes it anew"
     )]
     Unknown(DriveId),
@@ -181,8 +180,7 @@ impl<W: World> Pool<W> {
 
     /// What the drive holds is its own under its `new` number. Returns how many columns that are.
     fn adopt(&self, member: &MemberRecord, new: DriveId, held: &Held) -> u64 {
-        let has = |id: SegmentId, segment: &Segment, column: usize| held.has(id, segment, column);
-        let kept = self.segments.borrow_mut().adopt(member.drive, new, has);
+        let kept = self.segments.borrow_mut().adopt(member.drive, new, |segment| held.has(segment));
         if kept > 0 && held.is_doubtful(member) {
             let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
@@ -257,29 +255,25 @@ impl<W: World> Pool<W> {
         record().filter(|member| !member.state.takes_part()).ok_or(RejoinError::Works(drive))
     }
 
-    /// What the drive holds as it should be, by its own newest root on the pool's line of which
-    /// there is a table.
+    /// What the drive holds as it should be, by its own newest root on the pool's line.
     async fn held_by(
         &self,
         member: &MemberRecord,
         found: &FoundDrive<W::Device>,
     ) -> Result<Held, RejoinError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
-        let table_of = async |own: &Root| table_on(&self.world, found, own).await.and_then(Result::ok);
         let is_on_line = |own: &&Root| self.roots.newest().descends_from(own.incarnation(), own.generation);
         if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
-            let (table, parity) = (table_of(other).await, self.identity.level.parity());
-            if has_gone_another_way(other, table.as_ref(), &self.roots.newest(), parity) {
+            let parity = self.identity.level.parity();
+            if has_gone_another_way(other, &self.roots.newest(), parity) {
                 return Err(RejoinError::Diverged(member.drive));
             }
         }
         // What is newer is of a checkpoint that did not come to its end.
         let names_it = |own: &&Root| names_present(own, member);
-        let own: Vec<&Root> = roots.iter().rev().filter(is_on_line).filter(names_it).collect();
-        for own in own {
-            if let Some(table) = table_of(own).await {
-                return Ok(Held::by(own, &table, member));
-            }
+        let own = roots.iter().rev().filter(is_on_line).find(names_it);
+        if let Some(own) = own {
+            return Ok(Held::by(own));
         }
         let holds_nothing = has_never_had_a_root(&found.device).await;
         if !holds_nothing && self.segments.borrow().summary().is_used(member.drive) {
@@ -317,25 +311,14 @@ fn names_present(root: &Root, member: &MemberRecord) -> bool {
 struct Held {
     /// By which root that is.
     generation: RootGeneration,
-    /// All batches below it are on the drive.
+    /// All batches below it are on the drive, in the places of segments that were placed before it.
     complete_below: Lsn,
-    /// By segment: which generation of it, the place in it, and where on the drive.
-    columns: BTreeMap<SegmentId, (Lsn, usize, ChunkAddr)>,
 }
 
 impl Held {
-    /// By a root on the drive that was lost as `member`, and the table of that.
-    fn by(own: &Root, table: &Table, member: &MemberRecord) -> Held {
-        let column_of = |entry: &TableEntry| {
-            let columns = &entry.geometry.columns;
-            let at = columns.iter().position(|column| column.drive == member.drive)?;
-            Some((entry.id, (entry.first_lsn, at, columns[at])))
-        };
-        Held {
-            generation: own.generation,
-            complete_below: own.replay_floor,
-            columns: table.entries.iter().filter_map(column_of).collect(),
-        }
+    /// By a root on the drive.
+    fn by(own: &Root) -> Held {
+        Held { generation: own.generation, complete_below: own.replay_floor }
     }
 
     /// Whether the drive that was lost as `member` may have lost what it had said it had written,
@@ -344,12 +327,13 @@ impl Held {
         self.generation.0 + 2 < member.since.0
     }
 
-    /// Whether it holds a column of the segment.
-    fn has(&self, id: SegmentId, segment: &Segment, column: usize) -> bool {
-        let is_complete = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
-            && segment.last_lsn < self.complete_below;
-        is_complete
-            && self.columns.get(&id) == Some(&(segment.first_lsn, column, segment.geometry.columns[column]))
+    /// Whether it holds the column of the segment that lies on it. What was written before that
+    /// root, and placed before it, was there when the root was written; and since then nobody has
+    /// had the chunk but the segment.
+    fn has(&self, segment: &Segment) -> bool {
+        matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
+            && segment.last_lsn < self.complete_below
+            && segment.placed_lsn < self.complete_below
     }
 }
 

@@ -1,11 +1,7 @@
-use std::rc::Rc;
-
 use ashlar_format::features::Features;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration};
-use ashlar_format::location::SegmentId;
 use ashlar_format::root::{MemberRecord, TableRoot};
 use ashlar_format::superblock::{DriveClass, Secret};
-use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::{ChunkAddr, DriveLayout};
 
 use super::*;
@@ -22,7 +18,6 @@ fn superblock(drive: u16) -> Superblock {
         member_count: 3,
         drive_bytes: 1 << 30,
         layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 1000 },
-        table_bytes: 4096,
         secret: Secret([0; 32]),
         made_at: 0,
         segment_numbers: 1 << 12,
@@ -45,6 +40,7 @@ fn root_of(drives: u16, line: &[(u64, u64)], generation: u64, absent: &[u16]) ->
         made_good: false,
         given_up: false,
         since: RootGeneration(1),
+        parity_used: 0,
     };
     Root {
         pool: PoolUuid([1; 16]),
@@ -57,6 +53,7 @@ fn root_of(drives: u16, line: &[(u64, u64)], generation: u64, absent: &[u16]) ->
         written_at: 0,
         unclean_starts: 0,
         table: TableRoot::default(),
+        parity_used: 0,
         members: (0..drives).map(member).collect(),
         line: line
             .iter()
@@ -137,56 +134,29 @@ fn a_drive_that_was_opened_without_the_others_is_not_merged_with_them() {
     assert_eq!(member_verdict(&newest, &superblock(0), Some(&alone)), MemberVerdict::Diverged);
 }
 
-/// A segment on each of these sets of drives.
-fn table_on_sets(sets: &[&[u16]]) -> Table {
-    let entry = |(index, drives): (usize, &&[u16])| TableEntry {
-        id: SegmentId(index as u32),
-        state: SegmentState::Sealed,
-        kind: SegmentKind::Data,
-        geometry: Rc::new(Geometry::new(
-            drives.iter().map(|drive| ChunkAddr { drive: DriveId(*drive), chunk: 0 }).collect(),
-            1,
-        )),
-        first_lsn: Lsn(0),
-        last_lsn: Lsn(0),
-        live: Occupancy::default(),
-        sealed_at: 0,
-        rows: 0,
-        accepted: Vec::new(),
-    };
-    Table { entries: sets.iter().enumerate().map(entry).collect(), resting: BTreeSet::new() }
-}
-
-/// A table with a segment on all members of the root.
-fn whole_table(root: &Root) -> Table {
-    let drives: Vec<u16> = root.counted().map(|drive| drive.0).collect();
-    table_on_sets(&[&drives])
-}
-
-fn with_tables<'a>(diverged: Vec<(FoundDrive<()>, &'a Root)>) -> Vec<Line<'a>> {
-    let line = |(drive, root): (FoundDrive<()>, &'a Root)| Line {
-        drive: drive.superblock.drive,
-        root,
-        table: Some(whole_table(root)),
-    };
-    diverged.into_iter().map(line).collect()
+/// As a pool writes it whose segments lie on all members.
+fn striped(root: &Root) -> Root {
+    let absent = root.members.iter().filter(|member| member.state == MemberState::Absent);
+    let parity_used = absent.count() as u8;
+    let mut root = Root { parity_used, ..root.clone() };
+    root.members.iter_mut().for_each(|member| member.parity_used = parity_used);
+    root
 }
 
 /// What becomes of a pool when these drives are given, each with its newest root.
 fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), OpenError> {
     let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
-    let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![(*root).clone()]).collect();
-    let (chosen, diverged) = sort_out(drives.collect(), &roots, newest.clone());
-    let table = whole_table(newest);
-    agree(&chosen, Some(&table), &with_tables(diverged), parity, OpenPolicy::Degraded)
+    let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![striped(root)]).collect();
+    let (chosen, diverged) = sort_out(drives.collect(), &roots, striped(newest));
+    agree(&chosen, &diverged, parity, OpenPolicy::Degraded)
 }
 
 /// What becomes of a pool whose members with this root are given, under this policy.
 fn verdict_under(policy: OpenPolicy, given: &[u16], root: &Root) -> Result<(), OpenError> {
     let drives = given.iter().map(|drive| FoundDrive { superblock: superblock(*drive), device: () });
-    let roots = vec![vec![root.clone()]; given.len()];
-    let (chosen, diverged) = sort_out(drives.collect(), &roots, root.clone());
-    agree(&chosen, Some(&whole_table(root)), &with_tables(diverged), 2, policy)
+    let roots = vec![vec![striped(root)]; given.len()];
+    let (chosen, diverged) = sort_out(drives.collect(), &roots, striped(root));
+    agree(&chosen, &diverged, 2, policy)
 }
 
 #[test]
@@ -221,17 +191,15 @@ fn a_drive_that_is_there_under_a_new_number_is_not_missing() {
     let roots = vec![vec![came_back.clone()]; 4];
     let (chosen, diverged) = sort_out(drives, &roots, came_back.clone());
     assert_eq!(chosen.missing, [DriveId(3)]);
-    let (table, lines) = (whole_table(&came_back), with_tables(diverged));
-    assert!(agree(&chosen, Some(&table), &lines, 2, OpenPolicy::Whole).is_ok());
+    assert!(agree(&chosen, &diverged, 2, OpenPolicy::Whole).is_ok());
 }
 
 #[test]
 fn a_line_that_too_few_drives_are_on_never_acknowledged_anything() {
     // Drive 1 alone got the root that names drive 2 absent, and then was away itself.
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
-    let alone = root(&[(1, 1)], 22, &[2]);
-    let table = whole_table(&alone);
-    let could_have = |others: &[DriveId]| could_have_opened(&alone, Some(&table), others, 1);
+    let alone = striped(&root(&[(1, 1)], 22, &[2]));
+    let could_have = |others: &[DriveId]| could_have_opened(&alone, others, 1);
     assert!(!could_have(&[DriveId(1)]));
     assert!(!could_have(&[DriveId(1), DriveId(2)]), "it has named drive 2 absent");
     assert!(could_have(&[DriveId(0), DriveId(1)]));
@@ -267,9 +235,7 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
 #[test]
 fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
-    let has_gone = |own: &Root, newest: &Root, parity| {
-        has_gone_another_way(own, Some(&whole_table(own)), newest, parity)
-    };
+    let has_gone = |own: &Root, newest: &Root, parity| has_gone_another_way(&striped(own), newest, parity);
     assert!(!has_gone(&root(&[(1, 1)], 22, &[2]), &newest, 1));
     // Drives 1 and 2 of four, two of which may be lost, have gone on.
     let newest = root_of(4, &[(2, 21), (1, 1)], 30, &[1, 2]);
@@ -285,7 +251,7 @@ fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
 fn a_drive_that_went_on_without_others_is_known_as_that_also_after_those_were_removed() {
     let alone = root_of(2, &[(3, 21), (1, 1)], 22, &[0]);
     let mut newest = root_of(3, &[(2, 21), (1, 1)], 30, &[1]);
-    let has_gone = |newest: &Root| has_gone_another_way(&alone, Some(&whole_table(&alone)), newest, 1);
+    let has_gone = |newest: &Root| has_gone_another_way(&striped(&alone), newest, 1);
     assert!(has_gone(&newest));
     newest.members.remove(0);
     assert!(has_gone(&newest));
@@ -324,12 +290,17 @@ fn of_two_roots_of_one_generation_that_of_a_checkpoint_that_did_not_end_is_not_t
 #[test]
 fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
     let known = root_of(5, &[(1, 1)], 20, &[3, 4]);
-    let apart = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 2, 4]]);
-    let thin = table_on_sets(&[&[0, 1, 2, 3], &[3, 4]]);
-    let together = table_on_sets(&[&[0, 1, 2, 3], &[0, 1, 3, 4]]);
+    let geometry = |parity: usize, drives: &[u16]| {
+        let columns = drives.iter().map(|drive| ChunkAddr { drive: DriveId(*drive), chunk: 0 });
+        Geometry::new(columns.collect(), parity)
+    };
+    let wide = geometry(1, &[0, 1, 2, 3]);
+    let apart = [wide.clone(), geometry(1, &[0, 1, 2, 4])];
+    let thin = [wide.clone(), geometry(1, &[3, 4])];
+    let together = [wide, geometry(1, &[0, 1, 3, 4])];
     let is_gone = |drive: DriveId| drive.0 >= 3;
-    let lost = |root: &Root, table: &Table, is_lost: &dyn Fn(DriveId) -> bool| {
-        losses(root, is_lost, table.entries.iter().map(|entry| &*entry.geometry), 1)
+    let lost = |root: &Root, segments: &[Geometry], is_lost: &dyn Fn(DriveId) -> bool| {
+        losses(root, is_lost, segments.iter(), 1)
     };
     assert_eq!(lost(&known, &apart, &is_gone), 1);
     assert_eq!(lost(&known, &together, &is_gone), 2);
@@ -339,4 +310,22 @@ fn drives_of_which_no_segment_has_lost_two_are_one_loss() {
     assert_eq!(lost(&root_of(5, &[(1, 1)], 20, &[]), &apart, &is_gone), 2);
     assert_eq!(lost(&known, &apart, &|drive| drive.0 >= 2), 3);
     assert_eq!(lost(&known, &apart, &|_| false), 0);
+}
+
+/// A start has only the root to go by: its table may lie on what is missing.
+#[test]
+fn what_a_root_says_of_its_segments_decides_whether_more_may_be_missing_than_the_level_survives() {
+    let known = |parity_used: u8, on_each: u8| {
+        let mut root = Root { parity_used, ..root_of(6, &[(1, 1)], 20, &[3, 4, 5]) };
+        root.members.iter_mut().for_each(|member| member.parity_used = on_each);
+        root
+    };
+    let lost = |root: &Root, first_lost: u16| losses_by_root(root, |drive| drive.0 >= first_lost, 2);
+    assert_eq!(lost(&known(2, 2), 3), 2, "each segment has what it needs");
+    assert_eq!(lost(&known(3, 2), 3), 3);
+    assert_eq!(lost(&known(2, 1), 2), 2, "one more may be missing: what it has lacks one");
+    assert_eq!(lost(&known(2, 2), 2), 4);
+    assert_eq!(lost(&known(2, 0), 1), 2, "two more may be of one segment, which lacks none");
+    assert_eq!(lost(&known(2, 1), 1), 5);
+    assert_eq!(lost(&known(0, 0), 0), 6, "three that are missed may have gone on by themselves");
 }

@@ -31,8 +31,9 @@ fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
 /// The same, with what it has found.
 fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most));
-    let (chosen, table) = chosen.expect("all are there");
-    let pool = assemble(&drives.world, chosen, table, Options::default());
+    let (chosen, mut table) = chosen.expect("all are there");
+    let pool = assemble(&drives.world, chosen, &mut table, Options::default());
+    at_once(pool.load_table(table)).expect("good drives");
     let (root, mut opened) = (pool.roots.newest().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
     (pool, opened)
@@ -163,7 +164,7 @@ fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new(
 
 /// A segment becomes free, and is part of the window again, where it was.
 fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
-    let freed = segments.table().remove(&id).expect("it exists");
+    let freed = segments.get(id).expect("it exists").table_entry(id);
     segments.free(id);
     let state = SegmentState::Window;
     segments.load(vec![TableEntry { state, first_lsn: since, live: Occupancy::default(), ..freed }]);

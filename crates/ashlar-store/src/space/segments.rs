@@ -6,25 +6,30 @@ use std::rc::Rc;
 use ashlar_block::DriveId;
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{Location, SegmentId};
-use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry};
+use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry, is_paged};
 use ashlar_raid::Level;
 use tokio::sync::Notify;
 
+mod changes;
 mod chunks;
 mod columns;
+mod listing;
 mod numbers;
 mod pin;
 mod placing;
+mod redundancy;
 mod segment;
 mod slab;
 mod summary;
 mod usable;
 
+use changes::Changes;
 use chunks::FreeChunks;
 pub use columns::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
 pub use pin::{Pin, pin};
 pub use placing::{Load, Loads};
+pub use redundancy::Redundancy;
 pub use segment::{FoundBatches, Segment};
 use slab::Slab;
 use summary::Summary;
@@ -56,11 +61,17 @@ impl Stripe {
     }
 }
 
+/// Segments that one checkpoint frees, at most: it writes what the table says of each.
+const FREED_AT_A_TIME: usize = 4096;
+
 /// All segments of a pool.
 pub struct Segments {
     stripe: Stripe,
     entries: Slab,
     summary: Summary,
+    changes: Changes,
+    /// Segments that no leaf of the table lists.
+    apart: BTreeSet<SegmentId>,
     free_chunks: BTreeMap<DriveId, FreeChunks>,
     chunks_total: BTreeMap<DriveId, u32>,
     usable: [VecDeque<SegmentId>; 2],
@@ -88,6 +99,8 @@ impl Segments {
             stripe,
             entries: Slab::default(),
             summary: Summary::new(segment_rows, stripe.parity),
+            changes: Changes::default(),
+            apart: BTreeSet::new(),
             free_chunks,
             chunks_total,
             usable: Default::default(),
@@ -99,27 +112,34 @@ impl Segments {
         }
     }
 
-    /// The segments of a table. Windows are not usable: what they were for, recovery decides.
+    /// Segments that a first table has. Windows are not usable: what they were for, recovery
+    /// decides.
     pub fn load(&mut self, table: Vec<TableEntry>) {
         self.take_chunks(&table);
         for entry in table {
-            let segment = Segment {
-                state: entry.state,
-                kind: entry.kind,
-                geometry: entry.geometry,
-                first_lsn: entry.first_lsn,
-                last_lsn: entry.last_lsn,
-                live: entry.live,
-                sealed_at: entry.sealed_at,
-                rows: entry.rows,
-                accepted: entry.accepted,
-                hot: false,
-                is_unmovable: false,
-                pins: 0,
-            };
-            self.live += entry.live;
-            self.insert(entry.id, segment);
+            let (id, segment) = (entry.id, Segment::of(entry));
+            self.live += segment.live;
+            if is_paged(segment.state, segment.kind) {
+                self.changes.entry(id);
+                self.changes.count(id, segment.live, false);
+            }
+            self.insert(id, segment);
         }
+    }
+
+    /// Segments that leaves of the table have, and no first table.
+    pub fn load_listed(&mut self, table: Vec<TableEntry>) {
+        self.take_chunks(&table);
+        for entry in table {
+            let (id, segment) = (entry.id, Segment { is_listed: true, ..Segment::of(entry) });
+            self.live += segment.live;
+            self.insert(id, segment);
+        }
+    }
+
+    /// Numbers that leaves of the table have as resting.
+    pub fn load_resting(&mut self, resting: impl IntoIterator<Item = SegmentId>) {
+        self.numbers.load_resting(resting);
     }
 
     /// A segment.
@@ -129,11 +149,27 @@ impl Segments {
 
     fn insert(&mut self, id: SegmentId, segment: Segment) {
         self.summary.add(id, &segment);
+        if !segment.is_listed {
+            self.apart.insert(id);
+        }
         self.entries.insert(id, segment);
     }
 
-    /// Changes a segment, and with it what all of them are together.
+    /// Changes a segment, and with it what all of them are together, and what the table says.
     fn change(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
+        let was_listed = self.entries[id].is_listed;
+        self.change_unsaid(id, change);
+        let segment = &self.entries[id];
+        if is_paged(segment.state, segment.kind) {
+            self.changes.entry(id);
+            if !was_listed {
+                self.changes.count(id, segment.live, segment.kind.is_of_pages());
+            }
+        }
+    }
+
+    /// Changes of a segment what the table does not say.
+    fn change_unsaid(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
         let segment = self.entries.get_mut(id).unwrap_or_else(|| panic!("{id} does not exist"));
         self.summary.remove(id, segment);
         change(segment);
@@ -201,6 +237,7 @@ impl Segments {
             && segment.state != SegmentState::Condemned
         {
             let before = segment.standing(self.summary.segment_rows());
+            self.changes.count(location.segment(), segment.live, segment.kind.is_of_pages());
             segment.live.add(location);
             self.live.add(location);
             self.summary.live_changed(location.segment(), segment, before);
@@ -215,6 +252,7 @@ impl Segments {
         {
             let before = segment.standing(self.summary.segment_rows());
             let left = segment.live.minus(part);
+            self.changes.count(id, segment.live, segment.kind.is_of_pages());
             segment.live = left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));
             self.live = self.live.minus(part).expect("all are no less than one segment's");
             self.summary.live_changed(id, segment, before);
@@ -230,6 +268,7 @@ impl Segments {
     pub fn condemn(&mut self, id: SegmentId) {
         let live = self.get(id).expect("a victim is not freed before it is condemned").live;
         self.live = self.live.minus(live).expect("all are no less than one segment's");
+        self.changes.count(id, live, false);
         self.change(id, |segment| {
             segment.live = Occupancy::default();
             segment.state = SegmentState::Condemned;
@@ -240,7 +279,7 @@ impl Segments {
     /// moved.
     pub fn set_unmovable(&mut self, id: SegmentId, is_unmovable: bool) {
         if self.entries.contains(id) {
-            self.change(id, |segment| segment.is_unmovable = is_unmovable);
+            self.change_unsaid(id, |segment| segment.is_unmovable = is_unmovable);
         }
     }
 
@@ -254,7 +293,7 @@ impl Segments {
 
     /// An open segment is filled with what is overwritten often.
     pub fn set_hot(&mut self, id: SegmentId) {
-        self.change(id, |segment| segment.hot = true);
+        self.change_unsaid(id, |segment| segment.hot = true);
     }
 
     /// A batch of this number is written into an open segment, whose rows are so many with it, and
@@ -272,7 +311,7 @@ impl Segments {
             segment.first_lsn = found.first_lsn;
             segment.last_lsn = found.last_lsn;
             segment.accepted = found.accepted;
-            if found.has_pages {
+            if found.has_pages && segment.kind != SegmentKind::Table {
                 segment.kind = SegmentKind::Metadata;
             }
         });
@@ -291,9 +330,9 @@ impl Segments {
 
     // --- freeing ---------------------------------------------------------------------------------
 
-    /// Segments that nothing needs, in the order of their numbers.
+    /// Segments that nothing needs: as many as one checkpoint frees.
     pub fn reclaimable(&self, floor: Lsn) -> BTreeSet<SegmentId> {
-        self.unread(floor).collect()
+        self.unread(floor).take(FREED_AT_A_TIME).collect()
     }
 
     /// Whether there are any.
@@ -301,9 +340,9 @@ impl Segments {
         self.unread(floor).next().is_some()
     }
 
-    /// How many they are.
+    /// How many of them the next checkpoint frees.
     pub fn reclaimable_count(&self, floor: Lsn) -> u64 {
-        self.unread(floor).count() as u64
+        self.unread(floor).take(FREED_AT_A_TIME).count() as u64
     }
 
     fn unread(&self, floor: Lsn) -> impl Iterator<Item = SegmentId> {
@@ -315,6 +354,8 @@ impl Segments {
         let segment = self.entries.remove(id).expect("only existing segments are freed");
         self.summary.remove(id, &segment);
         self.numbers.freed(id);
+        self.apart.remove(&id);
+        self.changes.freed(id);
         self.live = self.live.minus(segment.live).expect("all are no less than one segment's");
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
         self.give_back(segment.geometry.columns.iter().copied());
@@ -331,11 +372,6 @@ impl Segments {
     /// Chunks of these drives.
     pub fn chunks_on(&self, drives: &[DriveId]) -> u64 {
         drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count)).sum()
-    }
-
-    /// The table as of now.
-    pub fn table(&self) -> BTreeMap<SegmentId, TableEntry> {
-        self.entries.iter().map(|(id, segment)| (id, segment.table_entry(id))).collect()
     }
 }
 

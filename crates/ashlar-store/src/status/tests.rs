@@ -200,6 +200,7 @@ fn member(number: u16, uuid: u8, state: MemberState, since: u64) -> MemberRecord
         made_good: false,
         given_up: false,
         since: RootGeneration(since),
+        parity_used: 0,
     }
 }
 

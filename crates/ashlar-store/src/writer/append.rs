@@ -32,10 +32,12 @@ pub(crate) enum StreamId {
     Recovery,
     /// Pages of the map.
     Metadata,
+    /// Pages of the segment table.
+    Table,
 }
 
 impl StreamId {
-    const ALL: [StreamId; 7] = [
+    const ALL: [StreamId; 8] = [
         StreamId::Hot,
         StreamId::Cold,
         StreamId::Journal,
@@ -43,6 +45,7 @@ impl StreamId {
         StreamId::Old,
         StreamId::Recovery,
         StreamId::Metadata,
+        StreamId::Table,
     ];
 
     /// The stripes of what hosts write.
@@ -61,6 +64,7 @@ impl StreamId {
         match self {
             StreamId::Journal => SegmentKind::Journal,
             StreamId::Metadata => SegmentKind::Metadata,
+            StreamId::Table => SegmentKind::Table,
             StreamId::Young | StreamId::Old => SegmentKind::Moved,
             StreamId::Hot | StreamId::Cold | StreamId::Recovery => SegmentKind::Data,
         }
@@ -194,7 +198,7 @@ impl<W: World> Pool<W> {
                 let fresh = state.open.borrow().as_ref().is_some_and(|open| open.next_row == 0);
                 assert!(!fresh, "a unit does not fit a fresh segment");
             }
-            if stream != StreamId::Metadata {
+            if !stream.kind().is_of_pages() {
                 self.seal_open(stream);
             }
             if claim == Claim::Host && !self.hosts_may_allocate() {

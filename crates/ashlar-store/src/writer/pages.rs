@@ -136,15 +136,25 @@ impl<W: World> Pool<W> {
         items
     }
 
-    /// Appends pages and returns where they are, once they are written. They count as named from
-    /// then on; only a root makes them matter.
+    /// Appends pages of the map and returns where they are, once they are written. They count as
+    /// named from then on; only a root makes them matter.
     pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+        self.append_pages_to(StreamId::Metadata, claim, pages).await
+    }
+
+    /// The same to a stream of pages.
+    pub async fn append_pages_to(
+        &self,
+        stream: StreamId,
+        claim: Claim,
+        pages: Vec<Vec<u8>>,
+    ) -> Result<Vec<Pointer>, AppendError> {
         let mut pointers = Vec::with_capacity(pages.len());
         let mut items = self.page_items(pages).await;
         while !items.is_empty() {
             let take =
                 |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
-            let mut appended = match self.try_append(StreamId::Metadata, claim, take).await {
+            let mut appended = match self.try_append(stream, claim, take).await {
                 Err(WindowEmpty) if self.extend_window() => continue,
                 appended => appended?,
             };

@@ -142,7 +142,7 @@ impl<W: World> Pool<W> {
         let _pin = self.pinned(victim);
         let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
         let part = match kind {
-            SegmentKind::Metadata => {
+            SegmentKind::Metadata | SegmentKind::Table => {
                 self.relocate_pages(victim, rest).await.map(|()| Part::Done(Collected::LeftToCheckpoint))
             }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {

@@ -248,7 +248,7 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let before = free();
     at_once(pool.rebuild_step(task)).expect("good drives");
     assert!(pool.relocation.segment().is_some(), "there is more to do");
-    let entry = pool.segments.borrow().table().remove(&id).expect("it exists");
+    let entry = pool.segments.borrow().get(id).expect("it exists").table_entry(id);
     let again = TableEntry { first_lsn: pool.lsns.next(), ..entry };
     pool.segments.borrow_mut().free(id);
     assert_eq!(next(&pool), Some(RebuildTask::Settle));

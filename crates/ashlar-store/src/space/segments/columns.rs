@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::TableEntry;
 use ashlar_raid::{ChunkAddr, Geometry};
@@ -95,17 +96,12 @@ impl Segments {
         Some(columns.iter().zip(beside).map(place).collect())
     }
 
-    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns that are
-    /// `held`, each by its segment and its place in that. Returns how many they are.
-    pub fn adopt(
-        &mut self,
-        from: DriveId,
-        to: DriveId,
-        held: impl Fn(SegmentId, &Segment, usize) -> bool,
-    ) -> u64 {
+    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns whose
+    /// segments are `held`. Returns how many they are.
+    pub fn adopt(&mut self, from: DriveId, to: DriveId, held: impl Fn(&Segment) -> bool) -> u64 {
         let column_held = |(id, segment): (SegmentId, &Segment)| {
             let column = segment.geometry.columns.iter().position(|column| column.drive == from);
-            column.filter(|column| held(id, segment, *column)).map(|column| (id, column))
+            column.filter(|_| held(segment)).map(|column| (id, column))
         };
         let adopted: Vec<(SegmentId, usize)> = self.iter().filter_map(column_held).collect();
         for (id, column) in &adopted {
@@ -127,9 +123,10 @@ impl Segments {
         }
     }
 
-    /// The columns lie elsewhere from now on, where all their rows have been written. Where they
-    /// were is free once a root says so: see [`Self::take_retired`] and [`Self::release`].
-    pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace]) {
+    /// The columns lie elsewhere from now on, where all their rows have been written; `next_lsn` is
+    /// that of the next batch. Where they were is free once a root says so: see
+    /// [`Self::take_retired`] and [`Self::release`].
+    pub fn move_columns(&mut self, id: SegmentId, places: &[NewPlace], next_lsn: Lsn) {
         let geometry = &self.get(id).expect("a segment that is pinned is not freed").geometry;
         let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
         let was = Rc::downgrade(geometry);
@@ -139,7 +136,10 @@ impl Segments {
         }
         let drives: BTreeSet<DriveId> = columns.iter().map(|column| column.drive).collect();
         assert_eq!(drives.len(), columns.len(), "{id} has two columns on one drive: {columns:?}");
-        self.change(id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
+        self.change(id, |segment| {
+            segment.geometry = Rc::new(Geometry::new(columns, parity));
+            segment.placed_lsn = next_lsn;
+        });
     }
 
     /// Chunks that columns have left since the last call. The root before names them still.

@@ -36,9 +36,14 @@ impl Numbers {
     /// The last quarter that needs no sweep: the first time round nothing has been freed.
     pub const SWEPT_AT_FIRST: u64 = QUARTERS - 1;
 
-    /// As a root has them.
-    pub fn loaded(circle: u32, root: &Root, resting: BTreeSet<SegmentId>) -> Self {
-        Numbers { ordinal: root.segment_ordinal, swept: root.segment_swept, resting, ..Self::fresh(circle) }
+    /// As a root has them. Which ones rest, the table says.
+    pub fn loaded(circle: u32, root: &Root) -> Self {
+        Numbers { ordinal: root.segment_ordinal, swept: root.segment_swept, ..Self::fresh(circle) }
+    }
+
+    /// These rest.
+    pub fn load_resting(&mut self, resting: impl IntoIterator<Item = SegmentId>) {
+        self.resting.extend(resting);
     }
 
     /// The numbers of a new pool.
@@ -57,17 +62,24 @@ impl Numbers {
         self.swept
     }
 
-    /// Numbers that rest.
-    pub fn resting(&self) -> impl ExactSizeIterator<Item = SegmentId> + '_ {
-        self.resting.iter().copied()
+    /// Whether the number rests.
+    pub fn rests(&self, id: SegmentId) -> bool {
+        self.resting.contains(&id)
     }
 
-    /// The next number that is not `taken`. `None` until the sweep is done.
-    pub fn next(&mut self, taken: impl Fn(SegmentId) -> bool) -> Option<SegmentId> {
+    /// The next number that is not `taken`. `None` until the sweep is done. `rested` hears of those
+    /// that rested and do not any more.
+    pub fn next(
+        &mut self,
+        taken: impl Fn(SegmentId) -> bool,
+        mut rested: impl FnMut(SegmentId),
+    ) -> Option<SegmentId> {
         while !self.are_used_up() {
             let id = SegmentId((self.ordinal % u64::from(self.circle)) as u32 + 1);
             self.ordinal += 1;
-            if !self.resting.remove(&id) && !taken(id) {
+            if self.resting.remove(&id) {
+                rested(id);
+            } else if !taken(id) {
                 return Some(id);
             }
         }

@@ -15,6 +15,8 @@ pub struct Segment {
     pub state: SegmentState,
     pub kind: SegmentKind,
     pub geometry: Rc<Geometry>,
+    /// It lay there before a batch of this LSN was begun.
+    pub placed_lsn: Lsn,
     pub first_lsn: Lsn,
     pub last_lsn: Lsn,
     pub live: Occupancy,
@@ -23,6 +25,8 @@ pub struct Segment {
     pub accepted: Vec<RowExtent>,
     /// It was filled with what is overwritten often. Forgotten over a restart.
     pub hot: bool,
+    /// A leaf of the table that has been written has it.
+    pub(super) is_listed: bool,
     /// It holds what cannot be read. Forgotten over a restart.
     pub(super) is_unmovable: bool,
     /// Reads that still need its bytes.
@@ -35,6 +39,7 @@ impl Segment {
             state: SegmentState::Window,
             kind,
             geometry: Rc::new(geometry),
+            placed_lsn: first_lsn,
             first_lsn,
             last_lsn: Lsn(0),
             live: Occupancy::default(),
@@ -42,6 +47,27 @@ impl Segment {
             rows: 0,
             accepted: Vec::new(),
             hot: false,
+            is_listed: false,
+            is_unmovable: false,
+            pins: 0,
+        }
+    }
+
+    /// A segment that no leaf lists, as the table has it.
+    pub(super) fn of(entry: TableEntry) -> Self {
+        Segment {
+            state: entry.state,
+            kind: entry.kind,
+            geometry: entry.geometry,
+            placed_lsn: entry.placed_lsn,
+            first_lsn: entry.first_lsn,
+            last_lsn: entry.last_lsn,
+            live: entry.live,
+            sealed_at: entry.sealed_at,
+            rows: entry.rows,
+            accepted: entry.accepted,
+            hot: false,
+            is_listed: false,
             is_unmovable: false,
             pins: 0,
         }
@@ -94,6 +120,7 @@ impl Segment {
             state: self.state,
             kind: self.kind,
             geometry: self.geometry.clone(),
+            placed_lsn: self.placed_lsn,
             first_lsn: self.first_lsn,
             last_lsn: self.last_lsn,
             live: self.live,

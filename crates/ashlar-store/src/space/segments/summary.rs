@@ -6,12 +6,12 @@
 //! 1. What a segment adds is a function of that segment alone ([`Standing`] and its fields).
 //! 2. It is taken off before the segment changes, and added again after.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{DriveId, SECTOR_BYTES};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{SLOTS_PER_SECTOR, SegmentId};
-use ashlar_format::table::{Occupancy, SegmentKind};
+use ashlar_format::table::Occupancy;
 
 use super::{Segment, SegmentState};
 
@@ -41,10 +41,14 @@ impl Segment {
     }
 }
 
+/// Segments by how many of the level's parity columns are used up, if any are.
+pub(super) type UsedBy = BTreeMap<usize, u64>;
+
 /// What lies on one drive.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct OnDrive {
     columns: u32,
+    parity_used: UsedBy,
     /// Rows of those of segments in which something lives, or may be written.
     rows: u64,
 }
@@ -68,6 +72,9 @@ pub struct Summary {
     lacking_sectors: u64,
     /// By number of the drive.
     drives: Vec<OnDrive>,
+    /// Drives that are absent.
+    away: BTreeSet<DriveId>,
+    parity_used: UsedBy,
     /// Nothing that counts names these; by their newest batch.
     empty: BTreeSet<(Lsn, SegmentId)>,
     pages: ByOccupancy,
@@ -86,6 +93,8 @@ impl Summary {
             thin: 0,
             lacking_sectors: 0,
             drives: Vec::new(),
+            away: BTreeSet::new(),
+            parity_used: UsedBy::new(),
             empty: BTreeSet::new(),
             pages: std::array::from_fn(|_| BTreeSet::new()),
             others: std::array::from_fn(|_| BTreeSet::new()),
@@ -96,6 +105,7 @@ impl Summary {
     /// That of these segments, in a pool like this one's.
     pub fn of<'a>(&self, segments: impl Iterator<Item = (SegmentId, &'a Segment)>) -> Self {
         let mut summary = Summary::new(self.segment_rows, self.parity);
+        summary.away.clone_from(&self.away);
         summary.drives.resize(self.drives.len(), OnDrive::default());
         segments.for_each(|(id, segment)| summary.add(id, segment));
         summary
@@ -137,16 +147,67 @@ impl Summary {
             sign.count(&mut drive.rows, rows_needed);
             drive.columns = sign.of(drive.columns, 1);
         }
+        self.count_parity_used(segment, sign);
         if is_empty {
             sign.place(&mut self.empty, (segment.last_lsn, id));
         }
         if let Some(class) = standing.class {
-            let kind = if segment.kind == SegmentKind::Metadata { &mut self.pages } else { &mut self.others };
+            let kind = if segment.kind.is_of_pages() { &mut self.pages } else { &mut self.others };
             sign.place(&mut kind[usize::from(class)], (segment.sealed_at, id));
         }
         if segment.is_unmovable {
             sign.place(&mut self.unmovable, id);
         }
+    }
+
+    fn count_parity_used(&mut self, segment: &Segment, sign: Sign) {
+        let used = self.parity_used_of(segment);
+        if used > 0 {
+            sign.count_one(&mut self.parity_used, used);
+            for column in &segment.geometry.columns {
+                sign.count_one(&mut self.drive(column.drive).parity_used, used);
+            }
+        }
+    }
+
+    /// Of the level's parity columns those that the segment lacks, or needs for columns on absent
+    /// drives.
+    pub(super) fn parity_used_of(&self, segment: &Segment) -> usize {
+        let on_absent = || segment.geometry.columns.iter().filter(|column| self.away.contains(&column.drive));
+        let lost = if self.away.is_empty() { 0 } else { on_absent().count() };
+        self.parity.saturating_sub(segment.geometry.parity()) + lost
+    }
+
+    /// These drives are absent from now on, and no others. Looks at every segment if that is a
+    /// change: it is one only when a drive is lost or comes back.
+    pub(super) fn set_away<'a>(
+        &mut self,
+        away: BTreeSet<DriveId>,
+        segments: impl Iterator<Item = (SegmentId, &'a Segment)>,
+    ) {
+        if away == self.away {
+            return;
+        }
+        self.away = away;
+        self.parity_used.clear();
+        self.drives.iter_mut().for_each(|on| on.parity_used.clear());
+        segments.for_each(|(_, segment)| self.count_parity_used(segment, Sign::Plus));
+    }
+
+    /// Segments by how many of the level's parity columns are used up, if any are.
+    pub(super) fn parity_used(&self) -> &UsedBy {
+        &self.parity_used
+    }
+
+    /// Segments with fewer parity columns than the level's.
+    pub(super) fn thin(&self) -> u64 {
+        self.thin
+    }
+
+    /// Each drive on which columns lie: how many, and the same of the segments that they are of.
+    pub(super) fn on_drives(&self) -> impl Iterator<Item = (DriveId, u32, &UsedBy)> {
+        let used = self.drives.iter().enumerate().filter(|(_, on)| on.columns > 0);
+        used.map(|(number, on)| (DriveId(number as u16), on.columns, &on.parity_used))
     }
 
     fn drive(&mut self, drive: DriveId) -> &mut OnDrive {
@@ -157,8 +218,8 @@ impl Summary {
         &mut self.drives[number]
     }
 
-    fn on(&self, drive: DriveId) -> OnDrive {
-        self.drives.get(usize::from(drive.0)).copied().unwrap_or_default()
+    fn on(&self, drive: DriveId) -> Option<&OnDrive> {
+        self.drives.get(usize::from(drive.0))
     }
 
     /// Rows of every segment.
@@ -180,7 +241,7 @@ impl Summary {
 
     /// Whether any segment has a column on the drive.
     pub fn is_used(&self, drive: DriveId) -> bool {
-        self.on(drive).columns > 0
+        self.on(drive).is_some_and(|on| on.columns > 0)
     }
 
     /// Whether any segment has fewer parity columns than the level's.
@@ -190,7 +251,7 @@ impl Summary {
 
     /// Bytes of columns on `drives` and of parity that is lacking, of segments that are needed.
     pub fn bytes_to_restore(&self, drives: &[DriveId]) -> u64 {
-        let on_drives: u64 = drives.iter().map(|drive| self.on(*drive).rows).sum();
+        let on_drives: u64 = drives.iter().filter_map(|drive| self.on(*drive)).map(|on| on.rows).sum();
         (on_drives + self.lacking_sectors) * SECTOR_BYTES as u64
     }
 
@@ -236,6 +297,14 @@ impl Sign {
         match self {
             Sign::Plus => sum + part,
             Sign::Minus => sum.checked_sub(part).expect("what goes has come"),
+        }
+    }
+
+    fn count_one(self, by: &mut UsedBy, used: usize) {
+        let count = by.entry(used).or_default();
+        self.count(count, 1);
+        if *count == 0 {
+            by.remove(&used);
         }
     }
 

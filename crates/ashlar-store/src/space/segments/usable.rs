@@ -113,7 +113,9 @@ impl Segments {
         let mut added = Vec::new();
         while self.usable[shape as usize].len() + added.len() < wanted {
             let Some(room) = self.room(shape, drives) else { break };
-            let Some(id) = self.numbers.next(|id| self.entries.contains(id)) else { break };
+            let (entries, changes) = (&self.entries, &mut self.changes);
+            let id = self.numbers.next(|id| entries.contains(id), |rested| changes.entry(rested));
+            let Some(id) = id else { break };
             let geometry = self.place(room);
             self.insert(id, Segment::reserved(geometry, kind, first_lsn));
             added.push(id);

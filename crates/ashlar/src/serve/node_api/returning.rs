@@ -142,7 +142,7 @@ impl Shared {
 fn may_pass(error: &NodeError) -> bool {
     match error {
         NodeError::ReturnDrive(RejoinError::Add(
-            AddError::TooManyDrives | AddError::NoRoomInTable { .. },
+            AddError::TooManyDrives | AddError::TooManySegments { .. },
         )) => false,
         NodeError::ReturnDrive(error) => {
             !matches!(error, RejoinError::Another(_) | RejoinError::Diverged(_) | RejoinError::Unknown(_))

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use ashlar_format::table::TableEntry;
+use ashlar_format::table::{SegmentKind, TableEntry};
 use ashlar_raid::{ChunkAddr, Geometry};
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ fn perform(segments: &mut Segments, step: Step) {
         Step::AllMayMove => segments.all_may_move(),
         Step::Move(id) if segments.get(SegmentId(id)).is_some() => {
             let places = segments.reserve_columns(SegmentId(id), &[0], &DRIVES);
-            places.into_iter().for_each(|places| segments.move_columns(SegmentId(id), &places));
+            places.into_iter().for_each(|places| segments.move_columns(SegmentId(id), &places, Lsn(192)));
         }
         Step::Condemn(_) | Step::Move(_) => {}
         Step::Open => {

@@ -48,7 +48,6 @@ impl Place {
             member_count: 3,
             drive_bytes: DRIVE_BYTES,
             layout: DriveLayout { chunks_start: 1 << 20, chunk_bytes: 1 << 20, chunk_count: 8 },
-            table_bytes: 4096,
             secret: Secret([0; 32]),
             made_at: 0,
             segment_numbers: 1 << 12,

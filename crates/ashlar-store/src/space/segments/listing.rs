@@ -1,0 +1,105 @@
+//! What the segment table says of the segments.
+//!
+//! A segment is *listed* once a leaf has been written with it, and *apart* before that: then the
+//! first table has it, whole. What a leaf says is as of when it is written, but what lives, and
+//! that a segment is condemned, is as of the note of its checkpoint.
+
+use ashlar_format::location::SegmentId;
+use ashlar_format::table::{
+    COUNT_LEAF_NUMBERS, Counted, LEAF_NUMBERS, Listed, Occupancy, SegmentState, TableEntry, is_paged,
+};
+
+use super::{Segment, Segments};
+
+impl Segments {
+    /// A checkpoint is noted now: the table of its root says what lives as of now.
+    pub fn note(&mut self) {
+        self.changes.note();
+    }
+
+    /// The table of the checkpoint on its way is formed.
+    pub fn end_note(&mut self) {
+        self.changes.end_note();
+    }
+
+    /// Leaves of the table that have changed since they were written.
+    pub fn changed_leaves(&self) -> Vec<u32> {
+        self.changes.leaves()
+    }
+
+    /// Leaves of counts that have changed since they were written.
+    pub fn changed_count_leaves(&self) -> Vec<u32> {
+        self.changes.count_leaves()
+    }
+
+    /// The leaf is to be written anew, for where it lies.
+    pub fn touch_leaf(&mut self, leaf: u32) {
+        self.changes.touch_leaf(leaf);
+    }
+
+    /// The same of a leaf of counts.
+    pub fn touch_count_leaf(&mut self, leaf: u32) {
+        self.changes.touch_count_leaf(leaf);
+    }
+
+    /// A page has this leaf as [`Self::list`] made it, with nothing in between.
+    pub fn leaf_written(&mut self, leaf: u32) {
+        self.changes.leaf_written(leaf);
+    }
+
+    /// A page has this leaf of counts as of the note.
+    pub fn count_leaf_written(&mut self, leaf: u32) {
+        self.changes.count_leaf_written(leaf);
+    }
+
+    /// What the leaf says. Its segments are listed from now on.
+    pub fn list(&mut self, leaf: u32) -> Vec<Listed> {
+        let numbers = leaf * LEAF_NUMBERS..(leaf + 1) * LEAF_NUMBERS;
+        numbers.filter_map(|number| self.list_number(SegmentId(number))).collect()
+    }
+
+    fn list_number(&mut self, id: SegmentId) -> Option<Listed> {
+        let Some(segment) = self.entries.get_mut(id) else {
+            return self.numbers.rests(id).then_some(Listed::Resting(id));
+        };
+        if !is_paged(segment.state, segment.kind) {
+            return None;
+        }
+        segment.is_listed = true;
+        self.apart.remove(&id);
+        let entry = self.noted_entry(id, &self.entries[id]);
+        Some(Listed::Segment(TableEntry { live: Occupancy::default(), ..entry }))
+    }
+
+    /// What lives in the segments of a leaf of counts that are listed.
+    pub fn counted(&self, leaf: u32) -> Vec<Counted> {
+        let end = SegmentId((leaf + 1) * COUNT_LEAF_NUMBERS);
+        let numbers = self.entries.iter_from(SegmentId(leaf * COUNT_LEAF_NUMBERS));
+        numbers
+            .take_while(|(id, _)| *id < end)
+            .filter(|(_, segment)| segment.is_listed)
+            .map(|(id, segment)| (id, self.noted_entry(id, segment).live))
+            .filter(|(_, live)| *live != Occupancy::default())
+            .collect()
+    }
+
+    /// The segments that no leaf lists.
+    pub fn apart(&self) -> Vec<TableEntry> {
+        self.apart.iter().map(|id| self.noted_entry(*id, &self.entries[*id])).collect()
+    }
+
+    fn noted_entry(&self, id: SegmentId, segment: &Segment) -> TableEntry {
+        let now = segment.table_entry(id);
+        match self.changes.noted(id) {
+            None => now,
+            Some(live) => {
+                let was_condemned = now.state == SegmentState::Condemned;
+                let state = if was_condemned { SegmentState::Sealed } else { now.state };
+                TableEntry { live, state, ..now }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
