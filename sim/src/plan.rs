@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
+use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings, unit_blocks_max};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
@@ -305,8 +306,8 @@ impl Plan {
     /// Segments that the drives have room for, more or less.
     pub fn segments(&self) -> u64 {
         let columns = self.level.data_columns(self.drives).expect("chosen to fit") + self.level.parity();
-        let chunks = self.drive_bytes[..self.drives].iter().sum::<u64>() / u64::from(self.chunk_bytes);
-        chunks / columns as u64
+        let chunks = |bytes: &u64| (bytes - Superblock::CHUNKS_START) / u64::from(self.chunk_bytes);
+        self.drive_bytes[..self.drives].iter().map(chunks).sum::<u64>() / columns as u64
     }
 
     /// Whether drives take seconds for an answer now and then.

@@ -81,6 +81,8 @@ pub enum Section {
     Amplification,
     /// A map of 1 TiB: recovery, memory, reads
     Recovery,
+    /// Pools of 500,000 and 1,000,000 segments: checkpoints, turns, memory, a start after a crash
+    Scale,
     /// A pool beside the bandwidth of its drives, where these are the limit: modelled ones
     Bandwidth,
     /// A steady load while a drive of a pool is lost and restored, on modelled drives

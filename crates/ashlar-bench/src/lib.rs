@@ -32,11 +32,13 @@ mod progress;
 mod reactors;
 mod recovery;
 mod rounds;
+mod scale;
 mod servers;
 mod silent;
 mod store;
 mod table;
 mod targets;
+mod turns;
 mod wire;
 
 use std::path::Path;
@@ -107,6 +109,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<recovery::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<scale::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bandwidth: Option<bandwidth::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<loss::Report>,
@@ -132,8 +136,8 @@ impl Section {
 
     /// Whether it measures a daemon of a process of its own.
     fn needs_daemon(self) -> bool {
-        use Section::{Allocations, Copies, Parity, Silent, Wire};
-        !matches!(self, Parity | Wire | Copies | Silent | Allocations)
+        use Section::{Allocations, Copies, Parity, Scale, Silent, Wire};
+        !matches!(self, Parity | Wire | Copies | Silent | Scale | Allocations)
     }
 }
 
@@ -190,6 +194,7 @@ impl Report {
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
             Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
+            Section::Scale => self.scale.insert(scale::measure()?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure(&settings.program)?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),

@@ -19,6 +19,8 @@ pub enum Topic {
     Collection,
     /// Memory and time of a daemon with little to do, and of its start.
     MemoryAndTime,
+    /// Pools of a million segments.
+    Size,
     /// Several reactors.
     Scaling,
     /// Connections that say nothing.
@@ -123,6 +125,23 @@ impl Target {
         "map reads of a random read, map several times its memory",
         Bound::AtMost(1.2),
     );
+    pub const TURN: Target = target(Topic::Size, "longest turn, ms", Bound::AtMost(1.0));
+    pub const TURN_OF_A_MILLION: Target =
+        target(Topic::Size, "longest turn of a million segments, ms", Bound::AtMost(2.0));
+    pub const CHECKPOINT_OF_ONE: Target =
+        target(Topic::Size, "checkpoint after one overwrite, to all drives, MiB", Bound::AtMost(1.0));
+    pub const CHECKPOINT_OF_MANY: Target =
+        target(Topic::Size, "checkpoint after 100,000 overwrites, to all drives, MiB", Bound::AtMost(40.0));
+    pub const STATUS: Target = target(Topic::Size, "status of the pool, µs", Bound::AtMost(100.0));
+    pub const IDLE_OF_MANY: Target = target(Topic::Size, "idle: percent of a processor", Bound::Below(1.0));
+    pub const SEGMENT_MEMORY: Target =
+        target(Topic::Size, "memory of a segment, bytes", Bound::AtMost(512.0));
+    pub const START_OF_MANY: Target =
+        target(Topic::Size, "ready after a crash, full window, s", Bound::AtMost(5.0));
+    pub const RATE_BESIDE: Target =
+        target(Topic::Size, "sequential writes, many segments / few", Bound::AtLeast(0.9));
+    pub const P99_BESIDE: Target =
+        target(Topic::Size, "99th percentile of single writes, many segments / few", Bound::AtMost(1.2));
     pub const TWO_REACTORS: Target =
         target(Topic::Scaling, "operations per second of two reactors / one", Bound::Known);
     pub const HOP_LATENCY: Target =
@@ -306,6 +325,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Copies => "copies",
         Topic::Collection => "garbage collection",
         Topic::MemoryAndTime => "memory and time",
+        Topic::Size => "real size",
         Topic::Scaling => "scaling",
         Topic::Silence => "silent connections",
         Topic::Parity => "parity",

@@ -6,6 +6,8 @@
 
 mod base;
 mod checkpoint;
+#[cfg(feature = "invented")]
+mod invented;
 mod jobs;
 mod lookup;
 mod map;
@@ -31,6 +33,8 @@ pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneratio
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;
 pub use base::options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
+#[cfg(feature = "invented")]
+pub use invented::Invented;
 pub use jobs::audit::Audit;
 pub use jobs::progress::{Obstacle, Progress};
 pub use jobs::scrub::{ScrubReport, ScrubState};

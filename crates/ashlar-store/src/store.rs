@@ -37,7 +37,7 @@ pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
 /// An open pool. Clones are the same one.
 pub struct Store<W: World> {
-    pool: Rc<Pool<W>>,
+    pub(crate) pool: Rc<Pool<W>>,
 }
 
 impl<W: World> Clone for Store<W> {

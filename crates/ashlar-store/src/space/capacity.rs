@@ -138,7 +138,10 @@ impl<W: World> Pool<W> {
     }
 
     pub fn marks(&self) -> Marks {
-        marks(self.segments.borrow().placeable_when_empty(&self.allocation_targets()).0)
+        let segments = self.segments.borrow();
+        let Marks { reserve, collect } = marks(segments.placeable_when_empty(&self.allocation_targets()).0);
+        let of_table = segments.filled_by_table() as u64;
+        Marks { reserve: reserve + of_table, collect: collect + of_table }
     }
 
     /// Whether the pool is large enough for what is written to be sorted by temperature.

@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 mod changes;
 mod chunks;
 mod columns;
+#[cfg(feature = "invented")]
+mod invented;
 mod listing;
 mod numbers;
 mod pin;
@@ -61,9 +63,6 @@ impl Stripe {
     }
 }
 
-/// Segments that one checkpoint frees, at most: it writes what the table says of each.
-const FREED_AT_A_TIME: usize = 4096;
-
 /// All segments of a pool.
 pub struct Segments {
     stripe: Stripe,
@@ -75,6 +74,8 @@ pub struct Segments {
     free_chunks: BTreeMap<DriveId, FreeChunks>,
     chunks_total: BTreeMap<DriveId, u32>,
     usable: [VecDeque<SegmentId>; 2],
+    /// Of the striped window, what is for pages of the table.
+    window_of_table: usize,
     window_when_formed: [usize; 2],
     numbers: Numbers,
     live: Occupancy,
@@ -104,6 +105,7 @@ impl Segments {
             free_chunks,
             chunks_total,
             usable: Default::default(),
+            window_of_table: 0,
             window_when_formed: [0; 2],
             numbers,
             live: Occupancy::default(),
@@ -332,7 +334,7 @@ impl Segments {
 
     /// Segments that nothing needs: as many as one checkpoint frees.
     pub fn reclaimable(&self, floor: Lsn) -> BTreeSet<SegmentId> {
-        self.unread(floor).take(FREED_AT_A_TIME).collect()
+        self.unread(floor).take(self.freed_at_a_time()).collect()
     }
 
     /// Whether there are any.
@@ -342,7 +344,7 @@ impl Segments {
 
     /// How many of them the next checkpoint frees.
     pub fn reclaimable_count(&self, floor: Lsn) -> u64 {
-        self.unread(floor).take(FREED_AT_A_TIME).count() as u64
+        self.unread(floor).take(self.freed_at_a_time()).count() as u64
     }
 
     fn unread(&self, floor: Lsn) -> impl Iterator<Item = SegmentId> {

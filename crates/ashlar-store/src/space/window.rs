@@ -35,7 +35,9 @@ impl<W: World> Pool<W> {
         }
         let next_lsn = self.lsns.next();
         let (total, _) = segments.placeable_when_empty(homes);
-        let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX);
+        let of_table = segments.filled_by_table();
+        segments.keep_for_table(of_table);
+        let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX) + of_table;
         let mut striped = segments.form_window(Shape::Striped, wanted, homes, next_lsn);
         if segments.usable_striped() as usize + striped.len() < wanted {
             // Small commits can go to the stripes; nothing else can go to the journal.

@@ -4,14 +4,48 @@
 //! first table has it, whole. What a leaf says is as of when it is written, but what lives, and
 //! that a segment is condemned, is as of the note of its checkpoint.
 
+use ashlar_block::SECTOR_BYTES;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::{
     COUNT_LEAF_NUMBERS, Counted, LEAF_NUMBERS, Listed, Occupancy, SegmentState, TableEntry, is_paged,
 };
 
+use super::slab::PAGE_NUMBERS;
 use super::{Segment, Segments};
 
+/// Segments that one checkpoint frees, at most, each of which may change a leaf of its own; fewer
+/// where segments are small.
+const FREED_AT_A_TIME: usize = 4096;
+/// Leaves that a checkpoint may have to write beside those of what it frees: of what was sealed or
+/// moved.
+const LEAVES_SEALED: usize = 128;
+/// Bytes that a full leaf takes, header and rows that are not full included.
+const LEAF_BYTES: usize = 2048;
+/// The same of a count, and of a leaf of counts for itself.
+const COUNT_BYTES: usize = 10;
+const COUNT_LEAF_BYTES: usize = 128;
+
 impl Segments {
+    /// Segments that one checkpoint frees, at most.
+    pub fn freed_at_a_time(&self) -> usize {
+        (self.striped_bytes() / 1024).clamp(32, FREED_AT_A_TIME)
+    }
+
+    /// Segments that the pages which one checkpoint writes of the table fill, at most: none in a
+    /// small pool, where they all go into the one that is open.
+    pub fn filled_by_table(&self) -> usize {
+        let pages = self.entries.pages_taken();
+        let leaves = pages * (PAGE_NUMBERS / LEAF_NUMBERS as usize);
+        let leaves = leaves.min(self.freed_at_a_time() + LEAVES_SEALED);
+        let counts = self.entries.len() * COUNT_BYTES + pages * COUNT_LEAF_BYTES;
+        (leaves * LEAF_BYTES + counts) / self.striped_bytes()
+    }
+
+    /// Bytes of a striped segment's data columns.
+    fn striped_bytes(&self) -> usize {
+        self.summary.segment_rows() as usize * self.stripe.data * SECTOR_BYTES
+    }
+
     /// A checkpoint is noted now: the table of its root says what lives as of now.
     pub fn note(&mut self) {
         self.changes.note();

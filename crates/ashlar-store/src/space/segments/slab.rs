@@ -8,7 +8,7 @@
 use super::Segment;
 use ashlar_format::location::SegmentId;
 
-const PAGE_NUMBERS: usize = 128;
+pub const PAGE_NUMBERS: usize = 128;
 
 /// No segment has this number.
 const NONE: u32 = u32::MAX;
@@ -25,6 +25,7 @@ pub struct Slab {
     pages: Vec<Option<Box<Page>>>,
     slots: Vec<Option<Segment>>,
     free_slots: Vec<u32>,
+    pages_taken: usize,
 }
 
 /// The page of a number, and its place in that.
@@ -37,6 +38,16 @@ impl Slab {
         let (page, at) = place(id);
         let slot = self.pages.get(page)?.as_ref()?.slot_of[at];
         (slot != NONE).then_some(slot as usize)
+    }
+
+    /// How many segments there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free_slots.len()
+    }
+
+    /// Of every [`PAGE_NUMBERS`] consecutive numbers, how many have a segment.
+    pub fn pages_taken(&self) -> usize {
+        self.pages_taken
     }
 
     /// Whether there is a segment of this number.
@@ -67,8 +78,10 @@ impl Slab {
         if self.pages.len() <= page {
             self.pages.resize_with(page + 1, || None);
         }
-        let new = || Box::new(Page { slot_of: [NONE; PAGE_NUMBERS], taken: 0 });
-        let page = self.pages[page].get_or_insert_with(new);
+        let page = self.pages[page].get_or_insert_with(|| {
+            self.pages_taken += 1;
+            Box::new(Page { slot_of: [NONE; PAGE_NUMBERS], taken: 0 })
+        });
         page.slot_of[at] = slot;
         page.taken += 1;
     }
@@ -82,6 +95,7 @@ impl Slab {
         page.taken -= 1;
         if page.taken == 0 {
             self.pages[number] = None;
+            self.pages_taken -= 1;
         }
         self.free_slots.push(slot as u32);
         self.slots[slot].take()

@@ -66,9 +66,10 @@ impl Segments {
             (Shape::Journal, _) | (_, Claim::Last) => 0,
             (_, Claim::Checkpoint) => LAST_SEGMENTS,
             (_, Claim::LastResort) => LAST_SEGMENTS + 1,
-            (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS,
+            (_, Claim::Upkeep) => CHECKPOINT_SEGMENTS + self.window_of_table,
             (_, Claim::Host) => {
-                self.window_when_formed[shape as usize].div_ceil(4).max(CHECKPOINT_SEGMENTS + 1)
+                let formed = self.window_when_formed[shape as usize].div_ceil(4);
+                formed.max(CHECKPOINT_SEGMENTS + 1) + self.window_of_table
             }
         };
         if usable.len() <= kept {
@@ -84,7 +85,7 @@ impl Segments {
 
     /// What is left of the window is a checkpoint's.
     pub fn window_is_empty(&self) -> bool {
-        self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS
+        self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS + self.window_of_table
     }
 
     /// There is nothing left to open, and no room on `drives` for another window: every checkpoint
@@ -121,6 +122,11 @@ impl Segments {
             added.push(id);
         }
         added
+    }
+
+    /// So many of the striped window are for pages of the table.
+    pub fn keep_for_table(&mut self, segments: usize) {
+        self.window_of_table = segments;
     }
 
     /// The root that names these is durable: they may be opened.

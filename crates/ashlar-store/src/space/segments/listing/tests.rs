@@ -169,3 +169,17 @@ fn what_is_loaded_from_leaves_is_listed_and_what_a_first_table_had_is_to_be_writ
     assert_eq!(again.apart().len(), 5 + 3);
     assert!(again.summary_is_right());
 }
+
+/// The pool halted: a checkpoint had more to write of the table than its window had room for.
+#[test]
+fn a_window_has_room_for_what_a_checkpoint_may_have_to_write_of_the_table() {
+    assert_eq!(segments(20).filled_by_table(), 0, "the one that is open has room for that");
+    let chunks = DRIVES.map(|drive| (drive, 200_000));
+    let numbers = Numbers::fresh(1 << 22);
+    let mut large = Segments::new(Stripe { data: 2, parity: 1 }, 64, chunks.into_iter(), numbers);
+    large.form_window(Shape::Striped, 100_000, &DRIVES, Lsn(64));
+    // A megabyte of counts, and the leaves of 512 that are freed and 128 others.
+    let bytes = 100_000 * COUNT_BYTES + 640 * LEAF_BYTES;
+    assert!(large.filled_by_table() >= bytes / (64 * 2 * SECTOR_BYTES), "{}", large.filled_by_table());
+    assert!(large.filled_by_table() < 10, "{}", large.filled_by_table());
+}
