@@ -135,6 +135,7 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("POST", ["pools", _, "return-drive"]) => "drive return",
         ("POST", ["pools", _, "replace-drive"]) => "pool replace",
         ("POST", ["drives", "label-clear"]) => "drive label-clear",
+        ("POST", ["drives", "label-restore"]) => "drive label-restore",
         ("POST", ["volumes"]) => "volume create",
         ("PATCH", ["volumes", _, _]) if asked["size_bytes"].is_u64() => "volume resize",
         ("PATCH", ["volumes", _, _]) if asked["name"].is_string() => "volume rename",

@@ -106,6 +106,8 @@ pub trait NodeApi: Send + Sync + 'static {
     fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
     /// Takes a pool's label off a drive. Answers what it held.
     fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
+    /// Writes a drive's label anew from the copy inside it. Answers what the drive holds then.
+    fn restore_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
 
     /// All volumes.
     fn volumes(&self) -> Answer<'_, Vec<Volume>>;

@@ -85,6 +85,7 @@ fn of_node() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(drives))
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
+        .routes(routes!(restore_label))
         .routes(routes!(volumes, create_volume))
         .routes(routes!(volume, change_volume, delete_volume))
         .routes(routes!(allow))
@@ -359,6 +360,15 @@ async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<Drive
 async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
     let Body(request) = body;
     node.clear_label(request, consent).await.map(Json)
+}
+
+/// Writes a drive's label anew from the copy inside it, where both at its ends were overwritten.
+/// Answers what the drive holds then.
+#[utoipa::path(post, path = "/drives/label-restore", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
+    responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
+async fn restore_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
+    let Body(request) = body;
+    node.restore_label(request, consent).await.map(Json)
 }
 
 /// All volumes.

@@ -29,7 +29,8 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// A drive's superblock. Two copies, at the drive's start and in its last sector.
+/// A drive's superblock. Three copies: at the drive's start, in its last sector, and before its
+/// first chunk, where no partition table reaches.
 ///
 /// | offset | bytes | field |
 /// |---|---|---|
@@ -169,12 +170,24 @@ impl Superblock {
     /// Where the first chunk is, on every drive.
     pub const CHUNKS_START: u64 = 1 << 20;
 
+    /// Bytes at a drive's end that no chunk has: what partition tools write there loses nothing.
+    pub const TAIL_BYTES: u64 = 64 << 10;
+
     /// Where the first copy is.
     pub const FIRST_OFFSET: u64 = 0;
 
     /// Where the second copy is, on a drive of `drive_bytes`.
     pub const fn second_offset(drive_bytes: u64) -> u64 {
         (drive_bytes / SECTOR_BYTES as u64 - 1) * SECTOR_BYTES as u64
+    }
+
+    /// Where the third copy is. It counts only where somebody asks for it: a drive that was given to
+    /// something else may have it still.
+    pub const INSIDE_OFFSET: u64 = Self::CHUNKS_START - SECTOR_BYTES as u64;
+
+    /// Where all copies are, on a drive of `drive_bytes`.
+    pub const fn offsets(drive_bytes: u64) -> [u64; 3] {
+        [Self::FIRST_OFFSET, Self::second_offset(drive_bytes), Self::INSIDE_OFFSET]
     }
 
     /// Offset of the slot of root `generation`.

@@ -43,6 +43,7 @@ pub use members::create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uui
 pub use members::lease::beating_on;
 pub use members::naming::{RenameError, newest_label};
 pub use members::remove::{FailError, RemoveError};
+pub use members::restore::{RestoreError, label_to_restore, restore_label};
 pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
 pub use pool::Counters;
 pub use recovery::{OpenError, Opened};

@@ -6,6 +6,7 @@ pub(crate) mod lease;
 pub(crate) mod naming;
 pub(crate) mod rejoin;
 pub(crate) mod remove;
+pub(crate) mod restore;
 mod silence;
 
 use std::collections::BTreeSet;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ashlar_block::PoolUuid;
 use ashlar_block::place::path_of;
+use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{OpenPolicy, Options};
 use futures_util::future::join_all;
 
@@ -350,6 +351,28 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             home.clear_label(spec, force).await
         };
         self.dispatcher.call(ReactorIndex(0), clear).await?
+    }
+
+    /// What a drive holds whose label was overwritten, and the label that it would get back.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn restorable_label(&self, spec: String) -> Result<(DriveReading, Superblock), NodeError> {
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
+        self.dispatcher
+            .call(ReactorIndex(0), move |home| async move { home.restorable_label(spec).await })
+            .await?
+    }
+
+    /// Gives a drive its label back. Returns what is on the drive then.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn restore_label(&self, spec: String) -> Result<DriveReading, NodeError> {
+        check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
+        self.dispatcher
+            .call(ReactorIndex(0), move |home| async move { home.restore_label(spec).await })
+            .await?
     }
 }
 

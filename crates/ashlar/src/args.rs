@@ -281,6 +281,20 @@ pub enum DriveCommand {
         #[arg(long, value_name = "DRIVE")]
         at: Option<String>,
     },
+    /// Give drives their labels back whose ends were overwritten, by a partition table for one
+    #[command(after_help = "A pool is not opened by this: ashlar pool import does that.
+
+Examples:
+  ashlar drive label-restore /dev/nvme1n1
+  ashlar drive label-restore /dev/nvme{1,2,3}n1 --yes")]
+    LabelRestore {
+        /// The drives
+        #[arg(required = true)]
+        drives: Vec<String>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Take a pool's label off a drive that no open pool uses
     #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1 --yes")]
     LabelClear {

@@ -68,7 +68,7 @@ impl<W: World> Pool<W> {
             .into_iter()
             .filter_map(|drive| self.array.member(drive).map(|member| (drive, member)));
         let superblocks = drives.flat_map(|(drive, member)| {
-            let copies = [Superblock::FIRST_OFFSET, Superblock::second_offset(member.device.size_bytes())];
+            let copies = Superblock::offsets(member.device.size_bytes());
             copies.map(|offset| (drive, offset..offset + SECTOR_BYTES as u64))
         });
         rows.chain(superblocks).collect()

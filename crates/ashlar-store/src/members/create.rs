@@ -135,13 +135,13 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
 /// Where the chunks of a drive lie.
 pub(crate) fn layout(size_bytes: u64, chunk_bytes: u64) -> DriveLayout {
     let chunks_start = Superblock::CHUNKS_START;
-    let room = size_bytes.saturating_sub(chunks_start + SECTOR_BYTES as u64);
+    let room = size_bytes.saturating_sub(chunks_start + Superblock::TAIL_BYTES);
     DriveLayout { chunks_start, chunk_bytes: chunk_bytes as u32, chunk_count: (room / chunk_bytes) as u32 }
 }
 
 /// Bytes of the smallest drive that is of use.
 pub(crate) fn drive_bytes_min(chunk_bytes: u64) -> u64 {
-    Superblock::CHUNKS_START + SECTOR_BYTES as u64 + SEGMENTS_MIN * chunk_bytes
+    Superblock::CHUNKS_START + Superblock::TAIL_BYTES + SEGMENTS_MIN * chunk_bytes
 }
 
 /// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there
@@ -245,13 +245,14 @@ pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceErr
     Ok(())
 }
 
-/// Writes both copies of a superblock.
+/// Writes all copies of a superblock, the first one last.
 pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> Result<(), DeviceError> {
     let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
-    drive
-        .write(Superblock::second_offset(superblock.drive_bytes), sector.clone(), Durability::Stable)
-        .await?;
-    drive.write(Superblock::FIRST_OFFSET, sector, Durability::Stable).await
+    let [first, second, inside] = Superblock::offsets(superblock.drive_bytes);
+    for offset in [second, inside, first] {
+        drive.write(offset, sector.clone(), Durability::Stable).await?;
+    }
+    Ok(())
 }
 
 /// The empty pool, before its first root is written.

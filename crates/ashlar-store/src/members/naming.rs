@@ -201,12 +201,14 @@ impl<W: World> Pool<W> {
     async fn write_label(&self, label: &Label, drive: DriveId) -> Copies {
         let Some(uuid) = self.uuid_of(drive) else { return Copies::None };
         let Some(superblock) = self.superblock_of_member(drive, uuid).await else { return Copies::None };
-        let second = Superblock::second_offset(superblock.drive_bytes);
+        let [first, second, inside] = Superblock::offsets(superblock.drive_bytes);
         let sector = AlignedBuf::copy_of(&label.on(superblock).encode()).freeze();
         if !self.array.rewrite_raw(drive, second, sector.clone()).await {
             return Copies::None;
         }
-        let is_first_written = self.array.rewrite_raw(drive, Superblock::FIRST_OFFSET, sector).await;
+        // Whether the third one takes it or not: it is never the newest.
+        self.array.rewrite_raw(drive, inside, sector.clone()).await;
+        let is_first_written = self.array.rewrite_raw(drive, first, sector).await;
         if is_first_written { Copies::Both } else { Copies::Second }
     }
 

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
-use ashlar_store::{AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options};
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{
+    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, label_to_restore,
+    restore_label,
+};
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
@@ -333,6 +337,40 @@ impl<B: DriveProvider> ReactorPools<B> {
         };
         self.wipe(&drive, size_bytes).await?;
         Ok(DriveReading { facts: drive.facts, content })
+    }
+
+    /// What a drive holds whose label was overwritten, and the label that it would get back.
+    ///
+    /// # Errors
+    /// When it has a label, or no copy of one is left.
+    pub async fn restorable_label(&self, spec: String) -> Result<(DriveReading, Superblock), NodeError> {
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
+        let drive = drives.into_iter().next().expect("one was asked for");
+        let content = self.content_of(&drive).await?;
+        let label = self.of_label(&spec, label_to_restore(&drive.device)).await?;
+        Ok((DriveReading { facts: drive.facts, content }, label))
+    }
+
+    /// Writes a drive's label anew from the copy that partition tools do not reach. Returns what is
+    /// on the drive then.
+    ///
+    /// # Errors
+    /// As of [`Self::restorable_label`], or when it cannot be written.
+    pub async fn restore_label(&self, spec: String) -> Result<DriveReading, NodeError> {
+        let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
+        let drive = drives.into_iter().next().expect("one was asked for");
+        self.of_label(&spec, restore_label(&drive.device)).await?;
+        let content = self.content_of(&drive).await?;
+        Ok(DriveReading { facts: drive.facts, content })
+    }
+
+    async fn of_label(
+        &self,
+        spec: &str,
+        work: impl Future<Output = Result<Superblock, RestoreError>>,
+    ) -> Result<Superblock, NodeError> {
+        let named = |error| NodeError::RestoreLabel { spec: spec.to_owned(), error };
+        self.in_time(spec, async { work.await.map_err(named) }).await
     }
 }
 

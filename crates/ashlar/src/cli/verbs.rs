@@ -300,7 +300,21 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let held: DriveInfo = consent::sent(yes, send).await?;
             print(output, &held, |held| format!("{} held {}; its label is cleared", held.spec, held.content))
         }
+        DriveCommand::LabelRestore { drives, yes } => restore_labels(client, &drives, yes, output).await,
     }
+}
+
+async fn restore_labels(client: &Client, drives: &[String], yes: bool, output: Output) -> anyhow::Result<()> {
+    let mut restored: Vec<DriveInfo> = Vec::new();
+    for drive in drives {
+        let request = NameDrive { drive: absolute(drive)?, force: false };
+        let send = async |query| {
+            client.send_body(Method::POST, &format!("/drives/label-restore{query}"), &request).await
+        };
+        restored.push(consent::sent(yes, send).await?);
+    }
+    let line = |held: &DriveInfo| format!("{} is {} again", held.spec, held.content);
+    print(output, &restored, |all| all.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 async fn fail_drive(

@@ -355,6 +355,10 @@ impl NodeApi for ServedNode {
         self.change(move |node| async move { node.clear_label(request, consent).await })
     }
 
+    fn restore_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo> {
+        self.change(move |node| async move { node.restore_label(request, consent).await })
+    }
+
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {
         Box::pin(async { Ok(self.shared.read_pools().await?.1) })
     }

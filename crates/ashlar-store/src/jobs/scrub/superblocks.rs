@@ -1,5 +1,5 @@
-//! The two superblocks of each drive: one is enough, so what is wrong with the other is made right
-//! while there is one.
+//! The superblocks of each drive: one of the two outer ones is enough, so what is wrong with the
+//! others is made right while there is one.
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;
@@ -36,9 +36,10 @@ impl<W: World> Pool<W> {
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
         let size_bytes = first.says.as_ref().map_or(member.device.size_bytes(), |says| says.drive_bytes);
         let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
+        let inside = self.superblock_at(drive, uuid, Superblock::INSIDE_OFFSET).await;
         let newest = [&first, &second].into_iter().filter_map(|copy| copy.says.as_ref());
         let right = newest.max_by_key(|says| says.generation).map(Superblock::encode);
-        for copy in [first, second] {
+        for copy in [first, second, inside] {
             let (wrong, unreadable) = match copy.read {
                 Ok(read) if Some(&read) == right.as_ref() => continue,
                 // The pool is being renamed.

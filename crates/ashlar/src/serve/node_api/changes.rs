@@ -413,6 +413,21 @@ impl Shared {
         self.finder.look_again();
         Ok(convert::drive_info(&reading))
     }
+
+    pub(super) async fn restore_label(
+        &self,
+        request: NameDrive,
+        consent: Consent,
+    ) -> Result<DriveInfo, ApiError> {
+        let _changing = self.changing.lock().await;
+        self.check_no_spare([&request.drive])?;
+        self.check_not_opening(std::slice::from_ref(&request.drive))?;
+        let (held, label) = self.node.restorable_label(request.drive.clone()).await.map_err(api_error)?;
+        consent.check(|| consent::restoring(&held, &label))?;
+        let reading = self.node.restore_label(request.drive).await.map_err(api_error)?;
+        self.finder.look_again();
+        Ok(convert::drive_info(&reading))
+    }
 }
 
 /// Refuses a drive that has no label to be cleared, before anybody is asked whether it may be.

@@ -3,6 +3,7 @@
 use ashlar_block::ByteSize;
 use ashlar_control::{ApiError, Consent};
 use ashlar_store::DriveCondition;
+use ashlar_store::format::superblock::Superblock;
 use ashlar_volume::{AccessList, DriveReading, DriveReport, PoolReport, VolumeReport};
 
 use super::super::errors::api_error;
@@ -153,6 +154,13 @@ pub(super) fn removal(pool: &str, drive: &DriveReport) -> String {
 pub(super) fn clearing(held: &DriveReading) -> String {
     let (drive, content) = (&held.facts.spec, held.content.describe());
     format!("{drive} holds {content}: without its label nothing of that can be used again")
+}
+
+/// What it costs to give a drive its label back.
+pub(super) fn restoring(held: &DriveReading, label: &Superblock) -> String {
+    let (drive, content) = (&held.facts.spec, held.content.describe());
+    let (member, pool) = (label.drive, &label.pool_name);
+    format!("{drive} holds {content}, which is lost: it becomes {member} of pool '{pool}' again")
 }
 
 fn called(drive: &DriveReport) -> String {
