@@ -181,8 +181,8 @@ impl Superblock {
         (drive_bytes / SECTOR_BYTES as u64 - 1) * SECTOR_BYTES as u64
     }
 
-    /// Where the third copy is. It counts only where somebody asks for it: a drive that was given to
-    /// something else may have it still.
+    /// Where the third copy is. It counts only where somebody asks for it: a drive that was given
+    /// to something else may have it still.
     pub const INSIDE_OFFSET: u64 = Self::CHUNKS_START - SECTOR_BYTES as u64;
 
     /// Where all copies are, on a drive of `drive_bytes`.

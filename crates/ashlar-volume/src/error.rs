@@ -3,7 +3,6 @@
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
     AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RejoinError, RemoveError, RenameError,
-    RestoreError,
 };
 
 use crate::attributes::HOSTS_MAX;
@@ -165,14 +164,6 @@ pub enum NodeError {
         spec: String,
         /// Why.
         error: CreateError,
-    },
-    /// A drive's label cannot be restored.
-    #[error("{spec}: {error}")]
-    RestoreLabel {
-        /// The drive.
-        spec: String,
-        /// Why.
-        error: RestoreError,
     },
     /// The store refused to take a drive into a pool.
     #[error("{spec}: {error}")]

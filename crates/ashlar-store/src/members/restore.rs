@@ -33,7 +33,8 @@ pub enum RestoreError {
     Drive(#[from] DeviceError),
 }
 
-/// What the copy of a drive's label says that partition tools do not reach, if both others are gone.
+/// What the copy of a drive's label says that partition tools do not reach, if both others are
+/// gone.
 ///
 /// # Errors
 /// [`RestoreError`].

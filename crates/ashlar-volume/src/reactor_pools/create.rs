@@ -369,8 +369,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         spec: &str,
         work: impl Future<Output = Result<Superblock, RestoreError>>,
     ) -> Result<Superblock, NodeError> {
-        let named = |error| NodeError::RestoreLabel { spec: spec.to_owned(), error };
-        self.in_time(spec, async { work.await.map_err(named) }).await
+        self.in_time(spec, async { work.await.map_err(|error| failed(spec, error)) }).await
     }
 }
 

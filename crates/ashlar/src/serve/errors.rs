@@ -36,7 +36,6 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
         NodeError::SeveralPools { .. } => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
-        NodeError::RestoreLabel { .. } => (Conflict, "cannot_restore_label"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
         NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
