@@ -39,7 +39,7 @@ pub enum SegmentKind {
     Metadata,
     /// Small commits, one data column and its copies.
     Journal,
-    /// Pages of the segment table; in a small pool, those of the map as well.
+    /// Pages of the segment table.
     Table,
 }
 
@@ -205,11 +205,15 @@ const _: () = assert!(
     "every number has its leaf"
 );
 
-/// Extents of an entry, at most: between them lie batches that were on their way when it was open.
-const EXTENTS_MAX: usize = 17;
+/// Extents of an entry, at most. Between two of them lies a batch that was on its way when the
+/// segment was found, or of which a part cannot be read.
+const EXTENTS_MAX: usize = u8::MAX as usize;
+/// Those of entries that fill a page together: more than the streams of a pool have batches on
+/// their way. A leaf of entries with more may have no room in a page, and is in the first table.
+const EXTENTS_OF_PAGE: usize = 17;
 /// Columns of a segment, at most.
 const COLUMNS_MAX: usize = 24;
-const ENTRY_BYTES_MAX: usize = 1 + LISTED_BYTES + EXTENTS_MAX * 4 + COLUMNS_MAX * 6;
+const ENTRY_BYTES_MAX: usize = 1 + LISTED_BYTES + EXTENTS_OF_PAGE * 4 + COLUMNS_MAX * 6;
 const LISTED_BYTES: usize = 5 + 4 * 8 + 2 + 1;
 const _: () = assert!(1 + LEAF_NUMBERS as usize * ENTRY_BYTES_MAX <= PAGE_BYTES_MAX, "a leaf is a page");
 const _: () = assert!(2 + COUNT_LEAF_NUMBERS as usize * 9 <= PAGE_BYTES_MAX, "so is one of counts");
@@ -250,14 +254,18 @@ pub fn decode_first_table(bytes: &[u8]) -> Result<FirstTable, Malformed> {
     let mut r = Reader::new("first table", bytes);
     let (entries, counts) = (take_tree(&mut r)?, take_tree(&mut r)?);
     let count = r.u32()?;
-    let segments = (0..count).map(|_| take_segment(&mut r)).collect::<Result<_, _>>()?;
-    let leaves = take_leaves(&mut r, decode_table_leaf)?;
-    let count_leaves = take_leaves(&mut r, decode_count_leaf)?;
+    let segments = (0..count).map(|_| take_segment(&mut r)).collect::<Result<Vec<_>, _>>()?;
+    if !segments.is_sorted_by(|one, next| one.id < next.id) {
+        return Err(r.malformed());
+    }
+    let leaves = take_leaves(&mut r, LEAF_NUMBERS, decode_table_leaf)?;
+    let count_leaves = take_leaves(&mut r, COUNT_LEAF_NUMBERS, decode_count_leaf)?;
     Ok(FirstTable { entries, counts, segments, leaves, count_leaves })
 }
 
 fn take_leaves<T>(
     r: &mut Reader<'_>,
+    numbers: u32,
     decode: impl Fn(&[u8], u32) -> Result<Vec<T>, Malformed>,
 ) -> Result<Vec<(u32, Vec<T>)>, Malformed> {
     let count = r.u32()?;
@@ -265,12 +273,15 @@ fn take_leaves<T>(
         let (number, bytes) = (r.u32()?, usize::from(r.u16()?));
         Ok((number, decode(r.bytes(bytes)?, number)?))
     };
-    (0..count).map(|_| take()).collect()
+    let leaves = (0..count).map(|_| take()).collect::<Result<Vec<(u32, Vec<T>)>, _>>()?;
+    let is_last = |(number, _): &(u32, Vec<T>)| u64::from(*number) <= SegmentId::COUNT / u64::from(numbers);
+    let is_right = leaves.is_sorted_by(|one, next| one.0 < next.0) && leaves.last().is_none_or(is_last);
+    if is_right { Ok(leaves) } else { Err(r.malformed()) }
 }
 
 fn take_tree(r: &mut Reader<'_>) -> Result<TreeTop, Malformed> {
     let (height, count) = (r.u8()?, r.u16()?);
-    if height > TREE_HEIGHT_MAX {
+    if height > TREE_HEIGHT_MAX || usize::from(count) > TOP_PAGES_MAX {
         return Err(r.malformed());
     }
     let mut page = || Ok((r.u32()?, take_pointer(r)?.ok_or(r.malformed())?));
@@ -292,7 +303,8 @@ fn known(number: u32) -> Option<SegmentId> {
 
 // --- pages ---------------------------------------------------------------------------------------
 
-/// A leaf of the table tree. What it lists is of its numbers, in their order.
+/// A leaf of the table tree. What it lists is of its numbers, in their order. It is a page, unless
+/// many of its entries have many extents.
 pub fn encode_table_leaf(listed: &[Listed]) -> Vec<u8> {
     let mut w = Writer::default();
     w.u8(listed.len() as u8);
@@ -305,7 +317,6 @@ pub fn encode_table_leaf(listed: &[Listed]) -> Vec<u8> {
             }
         }
     }
-    assert!(w.0.len() <= PAGE_BYTES_MAX, "a leaf of {} bytes is no page", w.0.len());
     w.0
 }
 
@@ -413,9 +424,6 @@ fn take_entry(r: &mut Reader<'_>, id: SegmentId, state: u8) -> Result<TableEntry
     }
     let (placed_lsn, first_lsn, last_lsn) = (Lsn(r.u64()?), Lsn(r.u64()?), Lsn(r.u64()?));
     let (sealed_at, rows, extents) = (r.u64()?, u32::from(r.u16()?), r.u8()?);
-    if usize::from(extents) > EXTENTS_MAX {
-        return Err(r.malformed());
-    }
     let accepted = (0..extents)
         .map(|_| Ok(RowExtent { row: u32::from(r.u16()?), rows: u32::from(r.u16()?) }))
         .collect::<Result<_, Malformed>>()?;

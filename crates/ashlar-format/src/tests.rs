@@ -283,6 +283,10 @@ fn the_first_table_reads_back_and_nothing_that_is_cut_short() {
         ..FirstTable::default()
     };
     assert!(decode_first_table(&encode_first_table(&high)).is_err());
+    let refused = |table: FirstTable| assert!(decode_first_table(&encode_first_table(&table)).is_err());
+    refused(FirstTable { leaves: vec![(u32::MAX, vec![])], ..FirstTable::default() });
+    refused(FirstTable { count_leaves: vec![(5, vec![]), (5, vec![])], ..FirstTable::default() });
+    refused(FirstTable { segments: vec![entry(7), entry(7)], ..FirstTable::default() });
 }
 
 #[test]

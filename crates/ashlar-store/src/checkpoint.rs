@@ -19,8 +19,10 @@ use ashlar_format::location::SegmentId;
 use ashlar_format::root::{MemberRecord, MemberState, Root, TableRoot};
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, encode_first_table};
+use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
+use crate::checkpoint::table::{InlineLeaves, Tree};
 use crate::map::shard::Shard;
 use crate::members::add::Joining;
 use crate::members::{Loss, losses_by_root};
@@ -100,8 +102,9 @@ impl<W: World> Pool<W> {
         let before = self.upkeep.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted.catalog).await?;
         self.upkeep.now_does(Activity::WriteTable);
-        let window = self.free_and_reserve(&noted);
-        let table = self.form_table().await?;
+        let freed = self.free(&noted);
+        let leaves = self.write_leaves().await?;
+        let (table, window) = self.form_first_table(&noted, leaves, freed);
         self.world.yield_now().await;
         let root = self.write_first_table(&noted, &table).await?;
         self.world.yield_now().await;
@@ -219,17 +222,45 @@ impl<W: World> Pool<W> {
 
     // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
 
-    /// Frees what the new root does not need, and reserves what it adds to the windows.
-    fn free_and_reserve(&self, noted: &Noted) -> Window {
+    /// Frees what the new root does not need, but for its chunks: a start may open segments that no
+    /// durable root names for what it writes until then, and the root before needs these. Returns
+    /// them.
+    fn free(&self, noted: &Noted) -> Vec<ChunkAddr> {
         let mut segments = self.segments.borrow_mut();
+        let mut chunks = Vec::new();
+        // The leaves are about to say that they are there.
+        self.empty_at_start.take();
         for id in &noted.reclaimable {
             // A start that had no other room has taken it already.
-            let freed = segments.get(*id).is_some().then(|| segments.free(*id));
-            if let Some(freed) = freed.filter(|freed| freed.hot) {
+            let Some(freed) = segments.get(*id).is_some().then(|| segments.remove(*id)) else { continue };
+            if freed.hot {
                 self.heat.hot_segment_lived(freed.last_lsn, self.lsns.next());
             }
+            chunks.extend(&freed.geometry.columns);
         }
-        self.form_windows(&mut segments, &noted.homes)
+        chunks
+    }
+
+    /// The first table, with the segments that the root adds to the windows. No page is written
+    /// after that.
+    fn form_first_table(
+        &self,
+        noted: &Noted,
+        leaves: InlineLeaves,
+        freed: Vec<ChunkAddr>,
+    ) -> (FirstTable, Window) {
+        let mut segments = self.segments.borrow_mut();
+        segments.give_back(freed);
+        let window = self.form_windows(&mut segments, &noted.homes);
+        let mut trees = self.table.borrow_mut();
+        let table = FirstTable {
+            entries: trees.tree(Tree::Entries).top(),
+            counts: trees.tree(Tree::Counts).top(),
+            segments: segments.apart(),
+            leaves: leaves.entries,
+            count_leaves: leaves.counts,
+        };
+        (table, window)
     }
 
     async fn write_first_table(&self, noted: &Noted, table: &FirstTable) -> Result<Root, CheckpointError> {
@@ -328,6 +359,7 @@ impl<W: World> Pool<W> {
             self.joining.set(None);
         }
         let mut segments = self.segments.borrow_mut();
+        segments.end_note();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
         segments.release(window.retired);

@@ -181,7 +181,7 @@ pub(crate) async fn open<W: World>(
         ..Opened::default()
     };
     let behind = chosen.behind.clone();
-    let pool = assemble(world, chosen, &mut table, options);
+    let pool = assemble(world, chosen, &mut table, options)?;
     if let Some(taken) = taken {
         pool.begin_lease(taken);
         pool.spawn(pool.clone().beat_loop());
@@ -196,7 +196,7 @@ fn assemble<W: World>(
     chosen: Chosen<W::Device>,
     table: &mut FirstTable,
     options: Options,
-) -> Rc<Pool<W>> {
+) -> Result<Rc<Pool<W>>, OpenError> {
     let Chosen { root, members, .. } = chosen;
     let first = &members[0].superblock;
     let stripe = Stripe::of(first.level(), root.identities(root.counted()));
@@ -206,13 +206,13 @@ fn assemble<W: World>(
         members.iter().map(|m| (m.superblock.drive, m.superblock.layout.chunk_count)).collect();
     let numbers = Numbers::loaded(first.segment_numbers, &root);
     let mut segments = Segments::new(stripe, first.layout.rows(), chunks.into_iter(), numbers);
-    segments.load(std::mem::take(&mut table.segments));
+    segments.load(std::mem::take(&mut table.segments))?;
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
     let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();
     for FoundDrive { superblock, device } in members {
         array[usize::from(superblock.drive.0)] = Some(Rc::new(Member::new(device, superblock.layout)));
     }
-    Pool::new(Parts {
+    Ok(Pool::new(Parts {
         world: world.clone(),
         options,
         identity,
@@ -225,7 +225,7 @@ fn assemble<W: World>(
         catalog: Catalog::default(),
         absent: root.members.iter().filter(|m| !m.state.takes_part()).map(|m| m.drive).collect(),
         root,
-    })
+    }))
 }
 
 const _: () = assert!(size_of::<Record>() + RECORD_BYTES <= REPLAY_RECORD_BYTES, "what a record takes");

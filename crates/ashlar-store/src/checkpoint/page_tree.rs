@@ -95,7 +95,7 @@ impl PageTree {
 
     /// The nodes that were due have been written. Returns the pages above the topmost level, which
     /// no root names any more.
-    pub fn take_above_top(&mut self) -> Vec<Pointer> {
+    pub fn nodes_written(&mut self) -> Vec<Pointer> {
         self.is_touched = false;
         let above = &mut self.levels[self.height + 1..];
         let pages = above.iter_mut().flat_map(|level| std::mem::take(level).pages.into_values());

@@ -7,6 +7,7 @@
 
 use ashlar_block::World;
 use ashlar_format::location::{Pointer, SegmentId};
+use ashlar_format::page::PAGE_BYTES_MAX;
 use ashlar_format::table::{
     Counted, FirstTable, Listed, TREE_HEIGHT_MAX, encode_count_leaf, encode_table_leaf, encode_tree_node,
 };
@@ -18,6 +19,8 @@ use crate::writer::append::StreamId;
 
 /// Leaves that are encoded in one turn.
 const LEAVES_AT_A_TIME: usize = 64;
+/// What a leaf takes in the first table beside its own bytes.
+const INLINE_LEAF_BYTES: usize = 6;
 /// Bytes of leaves in the first table of a pool that has no segment for them.
 const INLINE_BYTES_CORNERED: usize = 160 << 10;
 
@@ -64,41 +67,29 @@ struct Due {
 
 /// Leaves that go along in the first table.
 #[derive(Default)]
-struct Inline {
-    leaves: Vec<(u32, Vec<Listed>)>,
-    count_leaves: Vec<(u32, Vec<Counted>)>,
+pub(super) struct InlineLeaves {
+    pub entries: Vec<(u32, Vec<Listed>)>,
+    pub counts: Vec<(u32, Vec<Counted>)>,
 }
 
 impl<W: World> Pool<W> {
-    /// Writes what has changed of the trees. Returns the first table.
-    pub(super) async fn form_table(&self) -> Result<FirstTable, CheckpointError> {
-        let inline = match self.inline_leaves() {
-            Some(inline) => {
-                self.drop_pages_of(&inline);
-                inline
-            }
+    /// Writes what has changed of the trees. Returns what goes along in the first table.
+    pub(super) async fn write_leaves(&self) -> Result<InlineLeaves, CheckpointError> {
+        let leaves = match self.inline_leaves() {
+            Some(leaves) => leaves,
             None => {
-                self.write_leaves().await?;
+                let leaves = self.page_leaves().await?;
                 self.write_tree_nodes().await?;
-                Inline::default()
+                leaves
             }
         };
-        let mut segments = self.segments.borrow_mut();
-        let mut trees = self.table.borrow_mut();
-        let table = FirstTable {
-            entries: trees.tree(Tree::Entries).top(),
-            counts: trees.tree(Tree::Counts).top(),
-            segments: segments.apart(),
-            leaves: inline.leaves,
-            count_leaves: inline.count_leaves,
-        };
-        segments.end_note();
-        Ok(table)
+        self.drop_pages_of(&leaves);
+        Ok(leaves)
     }
 
     /// All leaves that have changed, if they are few enough for the first table, and no node has to
     /// be written.
-    fn inline_leaves(&self) -> Option<Inline> {
+    fn inline_leaves(&self) -> Option<InlineLeaves> {
         let mut trees = self.table.borrow_mut();
         if [Tree::Entries, Tree::Counts].into_iter().any(|tree| trees.tree(tree).is_touched()) {
             return None;
@@ -109,20 +100,20 @@ impl<W: World> Pool<W> {
         } else {
             self.options.table_inline_bytes_max
         };
-        let mut inline = Inline::default();
+        let mut inline = InlineLeaves::default();
         let mut bytes = 0;
         for leaf in segments.changed_leaves() {
             let listed = segments.list(leaf);
-            bytes += encode_table_leaf(&listed).len();
-            inline.leaves.push((leaf, listed));
+            bytes += INLINE_LEAF_BYTES + encode_table_leaf(&listed).len();
+            inline.entries.push((leaf, listed));
             if bytes > room {
                 return None;
             }
         }
         for leaf in segments.changed_count_leaves() {
             let counted = segments.counted(leaf);
-            bytes += encode_count_leaf(&counted).len();
-            inline.count_leaves.push((leaf, counted));
+            bytes += INLINE_LEAF_BYTES + encode_count_leaf(&counted).len();
+            inline.counts.push((leaf, counted));
             if bytes > room {
                 return None;
             }
@@ -132,10 +123,10 @@ impl<W: World> Pool<W> {
 
     /// What the first table has of leaves, no page has. A node may point to one of before all the
     /// same, until it is written anew: nobody follows that.
-    fn drop_pages_of(&self, inline: &Inline) {
+    fn drop_pages_of(&self, inline: &InlineLeaves) {
         let mut trees = self.table.borrow_mut();
-        let entries = inline.leaves.iter().map(|(leaf, _)| (Tree::Entries, *leaf));
-        let counts = inline.count_leaves.iter().map(|(leaf, _)| (Tree::Counts, *leaf));
+        let entries = inline.entries.iter().map(|(leaf, _)| (Tree::Entries, *leaf));
+        let counts = inline.counts.iter().map(|(leaf, _)| (Tree::Counts, *leaf));
         for (tree, leaf) in entries.chain(counts) {
             if let Some(page) = trees.tree(tree).place(0, leaf, None) {
                 self.ledger.discard_page(page);
@@ -143,12 +134,18 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn write_leaves(&self) -> Result<(), CheckpointError> {
-        let mut due = Vec::new();
+    /// Writes all leaves that have changed to pages. Returns those that have no room in one.
+    async fn page_leaves(&self) -> Result<InlineLeaves, CheckpointError> {
+        let (mut due, mut inline) = (Vec::new(), InlineLeaves::default());
         let leaves = self.segments.borrow().changed_leaves();
         for leaf in leaves {
-            let listed = self.list_leaf(leaf);
+            let listed = self.segments.borrow_mut().list(leaf);
             let page = (!listed.is_empty()).then(|| encode_table_leaf(&listed));
+            if page.as_ref().is_some_and(|page| page.len() > PAGE_BYTES_MAX) {
+                inline.entries.push((leaf, listed));
+                continue;
+            }
+            self.segments.borrow_mut().leaf_written(leaf);
             due.push(Due { tree: Tree::Entries, level: 0, number: leaf, page });
             self.put_if_many(&mut due).await?;
         }
@@ -160,14 +157,8 @@ impl<W: World> Pool<W> {
             due.push(Due { tree: Tree::Counts, level: 0, number: leaf, page });
             self.put_if_many(&mut due).await?;
         }
-        self.put_pages(due).await
-    }
-
-    fn list_leaf(&self, leaf: u32) -> Vec<Listed> {
-        let mut segments = self.segments.borrow_mut();
-        let listed = segments.list(leaf);
-        segments.leaf_written(leaf);
-        listed
+        self.put_pages(due).await?;
+        Ok(inline)
     }
 
     fn count_leaf(&self, leaf: u32) -> Vec<Counted> {
@@ -191,7 +182,7 @@ impl<W: World> Pool<W> {
             self.put_pages(due).await?;
         }
         for tree in [Tree::Entries, Tree::Counts] {
-            let unneeded = self.table.borrow_mut().tree(tree).take_above_top();
+            let unneeded = self.table.borrow_mut().tree(tree).nodes_written();
             unneeded.into_iter().for_each(|page| self.ledger.discard_page(page));
         }
         Ok(())

@@ -28,7 +28,7 @@ use ashlar_raid::Member;
 use crate::members::add::AddError;
 use crate::members::create::{random_uuid, write_superblock};
 use crate::members::{
-    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses, read_roots,
+    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses_by_root, read_roots,
 };
 use crate::pool::Pool;
 use crate::recovery::OpenError;
@@ -162,7 +162,7 @@ impl<W: World> Pool<W> {
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
-        self.halt.check()?;
+        self.between_checkpoints().await?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout));
@@ -176,6 +176,20 @@ impl<W: World> Pool<W> {
         let named = self.checkpoint_unless_hung().await;
         named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
         Ok(Rejoined { drive: new, uuid, columns_kept })
+    }
+
+    /// Returns while no checkpoint is on its way. What one says of segments and of members is of
+    /// different moments: a column that changes its drive in between would be on one that the root
+    /// does not name.
+    async fn between_checkpoints(&self) -> Result<(), IoError> {
+        loop {
+            let changed = self.roots.changes();
+            self.halt.check()?;
+            if !self.segments.borrow().is_noted() {
+                return Ok(());
+            }
+            changed.await;
+        }
     }
 
     /// What the drive holds is its own under its `new` number. Returns how many columns that are.
@@ -349,9 +363,7 @@ fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>)
         root.members.iter().filter(|member| is_there(member)).map(|member| member.drive).collect();
     let missing: Vec<DriveId> = root.counted().filter(|drive| !there.contains(drive)).collect();
     let members = root.identities(root.counted());
-    let segments = pool.segments.borrow();
-    let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
-    if losses(root, |drive| !there.contains(&drive), geometries, parity) <= parity {
+    if losses_by_root(root, |drive| !there.contains(&drive), parity) <= parity {
         return Ok(());
     }
     Err(OpenError::TooManyMissing { missing, members, parity })

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ashlar_block::World;
+use ashlar_block::{DriveId, World};
+use ashlar_format::codec::Malformed;
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::table::{
     Counted, FirstTable, Listed, Occupancy, TableEntry, decode_count_leaf, decode_table_leaf,
@@ -26,10 +27,25 @@ impl<W: World> Pool<W> {
         self.inline_leaves_replace_pages(&first);
         let mut counts: HashMap<SegmentId, Occupancy> =
             first.count_leaves.into_iter().flat_map(|(_, counted)| counted).collect();
-        self.load_leaves(Tree::Counts, decode_count_leaf, |counted: Vec<Counted>| counts.extend(counted))
-            .await?;
-        first.leaves.into_iter().for_each(|(_, listed)| self.load_listed(listed, &counts));
-        self.load_leaves(Tree::Entries, decode_table_leaf, |listed| self.load_listed(listed, &counts)).await
+        let count = |counted: Vec<Counted>| {
+            counts.extend(counted);
+            Ok(())
+        };
+        self.load_leaves(Tree::Counts, decode_count_leaf, count).await?;
+        for (_, listed) in first.leaves {
+            self.load_listed(listed, &counts)?;
+        }
+        let load = |listed| self.load_listed(listed, &counts);
+        self.load_leaves(Tree::Entries, decode_table_leaf, load).await?;
+        self.check_drives()
+    }
+
+    /// Nobody restores what lies on a drive that the root does not know.
+    fn check_drives(&self) -> Result<(), OpenError> {
+        let (segments, root) = (self.segments.borrow(), self.roots.newest());
+        let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
+        let what = "segment table: it names a drive that is no member";
+        if segments.summary().drives_used().all(is_known) { Ok(()) } else { Err(Malformed { what }.into()) }
     }
 
     async fn load_nodes(&self, tree: Tree) -> Result<(), OpenError> {
@@ -64,13 +80,13 @@ impl<W: World> Pool<W> {
     async fn load_leaves<T>(
         &self,
         tree: Tree,
-        decode: impl Fn(&[u8], u32) -> Result<Vec<T>, ashlar_format::codec::Malformed>,
-        mut load: impl FnMut(Vec<T>),
+        decode: impl Fn(&[u8], u32) -> Result<Vec<T>, Malformed>,
+        mut load: impl FnMut(Vec<T>) -> Result<(), Malformed>,
     ) -> Result<(), OpenError> {
         for some in self.table_pages(tree, 0).chunks(PAGES_AT_A_TIME) {
             let read = try_join_all(some.iter().map(|(_, page)| self.read_page(*page))).await?;
             for ((leaf, _), page) in some.iter().zip(read) {
-                load(decode(&page, *leaf)?);
+                load(decode(&page, *leaf)?)?;
             }
             self.world.yield_now().await;
         }
@@ -84,7 +100,11 @@ impl<W: World> Pool<W> {
 
     /// What a leaf says, but for segments that the first table has: there they are as they were
     /// when the root was written.
-    fn load_listed(&self, listed: Vec<Listed>, counts: &HashMap<SegmentId, Occupancy>) {
+    fn load_listed(
+        &self,
+        listed: Vec<Listed>,
+        counts: &HashMap<SegmentId, Occupancy>,
+    ) -> Result<(), Malformed> {
         let mut segments = self.segments.borrow_mut();
         let (mut entries, mut resting) = (Vec::new(), BTreeSet::new());
         for it in listed {
@@ -97,7 +117,8 @@ impl<W: World> Pool<W> {
                 }
             }
         }
-        segments.load_listed(entries);
+        segments.load_listed(entries)?;
         segments.load_resting(resting);
+        Ok(())
     }
 }

@@ -32,7 +32,7 @@ fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
 fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most));
     let (chosen, mut table) = chosen.expect("all are there");
-    let pool = assemble(&drives.world, chosen, &mut table, Options::default());
+    let pool = assemble(&drives.world, chosen, &mut table, Options::default()).expect("it was written");
     at_once(pool.load_table(table)).expect("good drives");
     let (root, mut opened) = (pool.roots.newest().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
@@ -167,7 +167,9 @@ fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
     let freed = segments.get(id).expect("it exists").table_entry(id);
     segments.free(id);
     let state = SegmentState::Window;
-    segments.load(vec![TableEntry { state, first_lsn: since, live: Occupancy::default(), ..freed }]);
+    segments
+        .load(vec![TableEntry { state, first_lsn: since, live: Occupancy::default(), ..freed }])
+        .expect("it is free");
     segments.reuse_window(id);
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use ashlar_block::DriveId;
+use ashlar_format::codec::Malformed;
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{Location, SegmentId};
-use ashlar_format::table::{Occupancy, SegmentKind, SegmentState, TableEntry, is_paged};
-use ashlar_raid::Level;
+use ashlar_format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry, is_paged};
+use ashlar_raid::{ChunkAddr, Level};
 use tokio::sync::Notify;
 
 mod changes;
@@ -116,27 +117,56 @@ impl Segments {
 
     /// Segments that a first table has. Windows are not usable: what they were for, recovery
     /// decides.
-    pub fn load(&mut self, table: Vec<TableEntry>) {
-        self.take_chunks(&table);
+    ///
+    /// # Errors
+    /// They cannot be segments of this pool.
+    pub fn load(&mut self, table: Vec<TableEntry>) -> Result<(), Malformed> {
+        self.check(&table)?;
+        self.take_chunks(&table)?;
         for entry in table {
             let (id, segment) = (entry.id, Segment::of(entry));
             self.live += segment.live;
             if is_paged(segment.state, segment.kind) {
                 self.changes.entry(id);
-                self.changes.count(id, segment.live, false);
+                self.changes.mark_count(id);
             }
             self.insert(id, segment);
         }
+        Ok(())
+    }
+
+    /// Whether these can be segments of this pool, as far as each of them tells.
+    fn check(&self, table: &[TableEntry]) -> Result<(), Malformed> {
+        let rows_max = self.summary.segment_rows();
+        let can_be = |entry: &TableEntry| {
+            let mut columns = entry.geometry.columns.iter().enumerate();
+            let is_apart = |(nth, column): (usize, &ChunkAddr)| {
+                entry.geometry.columns[..nth].iter().all(|before| before.drive != column.drive)
+            };
+            let mut extents = entry.accepted.iter();
+            let is_within = |extent: &RowExtent| extent.rows > 0 && extent.row + extent.rows <= entry.rows;
+            entry.rows <= rows_max
+                && extents.all(is_within)
+                && entry.accepted.is_sorted_by(|one, next| one.row + one.rows <= next.row)
+                && columns.all(is_apart)
+        };
+        let what = "segment table: an entry says what no segment of the pool can be";
+        if table.iter().all(can_be) { Ok(()) } else { Err(Malformed { what }) }
     }
 
     /// Segments that leaves of the table have, and no first table.
-    pub fn load_listed(&mut self, table: Vec<TableEntry>) {
-        self.take_chunks(&table);
+    ///
+    /// # Errors
+    /// As of [`Self::load`].
+    pub fn load_listed(&mut self, table: Vec<TableEntry>) -> Result<(), Malformed> {
+        self.check(&table)?;
+        self.take_chunks(&table)?;
         for entry in table {
             let (id, segment) = (entry.id, Segment { is_listed: true, ..Segment::of(entry) });
             self.live += segment.live;
             self.insert(id, segment);
         }
+        Ok(())
     }
 
     /// Numbers that leaves of the table have as resting.
@@ -165,7 +195,7 @@ impl Segments {
         if is_paged(segment.state, segment.kind) {
             self.changes.entry(id);
             if !was_listed {
-                self.changes.count(id, segment.live, segment.kind.is_of_pages());
+                self.changes.mark_count(id);
             }
         }
     }
@@ -239,7 +269,7 @@ impl Segments {
             && segment.state != SegmentState::Condemned
         {
             let before = segment.standing(self.summary.segment_rows());
-            self.changes.count(location.segment(), segment.live, segment.kind.is_of_pages());
+            self.changes.count_of(location.segment(), segment);
             segment.live.add(location);
             self.live.add(location);
             self.summary.live_changed(location.segment(), segment, before);
@@ -254,7 +284,7 @@ impl Segments {
         {
             let before = segment.standing(self.summary.segment_rows());
             let left = segment.live.minus(part);
-            self.changes.count(id, segment.live, segment.kind.is_of_pages());
+            self.changes.count_of(id, segment);
             segment.live = left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));
             self.live = self.live.minus(part).expect("all are no less than one segment's");
             self.summary.live_changed(id, segment, before);
@@ -270,7 +300,7 @@ impl Segments {
     pub fn condemn(&mut self, id: SegmentId) {
         let live = self.get(id).expect("a victim is not freed before it is condemned").live;
         self.live = self.live.minus(live).expect("all are no less than one segment's");
-        self.changes.count(id, live, false);
+        self.changes.count_of(id, &self.entries[id]);
         self.change(id, |segment| {
             segment.live = Occupancy::default();
             segment.state = SegmentState::Condemned;
@@ -353,6 +383,14 @@ impl Segments {
 
     /// The segment is gone; its chunks may be reserved again. Returns what it was.
     pub fn free(&mut self, id: SegmentId) -> Segment {
+        let segment = self.remove(id);
+        self.give_back(segment.geometry.columns.iter().copied());
+        segment
+    }
+
+    /// The segment is gone, and its chunks are nobody's until they are given back. Returns what it
+    /// was.
+    pub fn remove(&mut self, id: SegmentId) -> Segment {
         let segment = self.entries.remove(id).expect("only existing segments are freed");
         self.summary.remove(id, &segment);
         self.numbers.freed(id);
@@ -360,7 +398,6 @@ impl Segments {
         self.changes.freed(id);
         self.live = self.live.minus(segment.live).expect("all are no less than one segment's");
         assert_eq!(segment.pins, 0, "{id} is freed while it is being read");
-        self.give_back(segment.geometry.columns.iter().copied());
         segment
     }
 

@@ -18,7 +18,7 @@ fn write(tree: &mut PageTree, next: &mut u32) -> usize {
             written += 1;
         }
     }
-    tree.take_above_top();
+    tree.nodes_written();
     written
 }
 

@@ -177,3 +177,23 @@ fn a_drive_brings_the_columns_that_were_written_and_placed_before_its_newest_roo
     assert!(!has(&|segment| segment.placed_lsn = root.replay_floor), "it lay elsewhere");
     assert!(!has(&|segment| segment.state = SegmentState::Open), "more may be written to it");
 }
+
+/// A root named a drive nowhere of which its table had columns still: these had gone to the number
+/// under which the drive had come back, after the table had been formed and before the root was. A
+/// crash then, and nobody restored what lay there.
+#[test]
+fn a_drive_comes_back_between_two_checkpoints_and_not_in_the_middle_of_one() {
+    let (drives, pool) = filled();
+    let away = DriveId(1);
+    lose(&pool, away);
+    let found = drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+    let held = columns_on(&pool, away);
+    pool.segments.borrow_mut().note();
+    let mut work = pin!(pool.return_drive(away, found));
+    let mut poll = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(poll().is_pending());
+    assert_eq!(columns_on(&pool, away), held, "a checkpoint is on its way");
+    at_once(pool.checkpoint(false)).expect("one may be lost");
+    assert!(poll().is_pending(), "it waits for the root that names it");
+    assert!(columns_on(&pool, away).len() < held.len());
+}

@@ -6,9 +6,12 @@
 //! changes for the first time.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::{COUNT_LEAF_NUMBERS, LEAF_NUMBERS, Occupancy};
+
+use super::Segment;
 
 /// Numbers that are marked.
 #[derive(Default, Debug)]
@@ -69,8 +72,11 @@ pub struct Changes {
     counts_since: Marks,
     /// While a checkpoint is on its way: what lived, at its note, in segments where that has
     /// changed.
-    noted: Option<HashMap<SegmentId, Occupancy>>,
+    noted: Option<Noted>,
 }
+
+/// The same in every run: a simulation is repeated by its seed.
+type Noted = HashMap<SegmentId, Occupancy, BuildHasherDefault<DefaultHasher>>;
 
 impl Changes {
     /// What the leaf of a number says of it has changed.
@@ -78,31 +84,43 @@ impl Changes {
         self.leaves.mark(id.0 / LEAF_NUMBERS);
     }
 
-    /// What lives in a segment changes from this. `is_of_pages`: a root says of those what lives as
-    /// of its end.
-    pub fn count(&mut self, id: SegmentId, before: Occupancy, is_of_pages: bool) {
-        self.counts_since.mark(id.0 / COUNT_LEAF_NUMBERS);
-        if let Some(noted) = self.noted.as_mut().filter(|_| !is_of_pages) {
-            noted.entry(id).or_insert(before);
+    /// What lives in a segment changes from what it is now. Of segments of pages a root says what
+    /// lives as of its end, and of those that no leaf lists the first table says it.
+    pub fn count_of(&mut self, id: SegmentId, segment: &Segment) {
+        if segment.is_listed {
+            self.mark_count(id);
         }
+        if let Some(noted) = self.noted.as_mut().filter(|_| !segment.kind.is_of_pages()) {
+            noted.entry(id).or_insert(segment.live);
+        }
+    }
+
+    /// The leaf of counts of a number is to be written.
+    pub fn mark_count(&mut self, id: SegmentId) {
+        self.counts_since.mark(id.0 / COUNT_LEAF_NUMBERS);
     }
 
     /// A segment that had this number is gone.
     pub fn freed(&mut self, id: SegmentId) {
         self.entry(id);
-        self.counts_since.mark(id.0 / COUNT_LEAF_NUMBERS);
+        self.mark_count(id);
         self.noted.as_mut().and_then(|noted| noted.remove(&id));
     }
 
     /// A checkpoint is noted now.
     pub fn note(&mut self) {
         self.counts.take_over(&mut self.counts_since);
-        self.noted = Some(HashMap::new());
+        self.noted = Some(Noted::default());
     }
 
-    /// Its table is formed.
+    /// Its root is durable.
     pub fn end_note(&mut self) {
         self.noted = None;
+    }
+
+    /// Whether a checkpoint is on its way.
+    pub fn is_noted(&self) -> bool {
+        self.noted.is_some()
     }
 
     /// What lived in a segment at the note, if that has changed since.

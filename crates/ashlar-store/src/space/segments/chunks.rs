@@ -37,13 +37,17 @@ impl FreeChunks {
         Some(self.first_word as u32 * u64::BITS + bit)
     }
 
-    /// Takes this one, if it is free.
-    pub fn take(&mut self, chunk: u32) {
+    /// Takes this one, if it is free. Returns whether it was.
+    #[must_use]
+    pub fn take(&mut self, chunk: u32) -> bool {
         let (word, bit) = Self::place(chunk);
-        if let Some(word) = self.words.get_mut(word).filter(|word| **word & bit != 0) {
+        let word = self.words.get_mut(word).filter(|word| **word & bit != 0);
+        let is_free = word.is_some();
+        if let Some(word) = word {
             *word &= !bit;
             self.count -= 1;
         }
+        is_free
     }
 
     /// Nobody has it any more.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
+use ashlar_format::codec::Malformed;
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::TableEntry;
@@ -40,16 +41,25 @@ impl Segment {
 
 impl Segments {
     /// Takes the chunks of these segments. All at once: there may be millions.
-    pub(super) fn take_chunks(&mut self, table: &[TableEntry]) {
+    ///
+    /// # Errors
+    /// Two of them claim one chunk, or one a chunk that its drive does not have.
+    pub(super) fn take_chunks(&mut self, table: &[TableEntry]) -> Result<(), Malformed> {
         let mut taken: BTreeMap<DriveId, Vec<u32>> = BTreeMap::new();
         for column in table.iter().flat_map(|entry| &entry.geometry.columns) {
             taken.entry(column.drive).or_default().push(column.chunk);
         }
         for (drive, chunks) in taken {
             if let Some(free) = self.free_chunks.get_mut(&drive) {
-                chunks.into_iter().for_each(|chunk| free.take(chunk));
+                let mut chunks = chunks.into_iter();
+                if !chunks.all(|chunk| free.take(chunk)) {
+                    return Err(Malformed {
+                        what: "segment table: a chunk is claimed that is not there, or is another's",
+                    });
+                }
             }
         }
+        Ok(())
     }
 
     /// Of `drives`, those that the segment does not lie on and that have a free chunk, the roomiest
@@ -108,7 +118,8 @@ impl Segments {
             let geometry = &self.entries[*id].geometry;
             let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
             columns[*column].drive = to;
-            self.free_chunks.get_mut(&to).expect("it is part of the pool").take(columns[*column].chunk);
+            let free = self.free_chunks.get_mut(&to).expect("it is part of the pool");
+            assert!(free.take(columns[*column].chunk), "{id} has a chunk of {to} that is another's");
             self.change(*id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
         }
         adopted.len() as u64

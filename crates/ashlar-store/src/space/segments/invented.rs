@@ -31,7 +31,7 @@ impl Segments {
     fn add_live(&mut self, id: SegmentId, more: Occupancy) {
         let segment = self.entries.get_mut(id).expect("it was invented");
         let before = segment.standing(self.summary.segment_rows());
-        self.changes.count(id, segment.live, segment.kind.is_of_pages());
+        self.changes.count_of(id, segment);
         segment.live += more;
         self.live += more;
         self.summary.live_changed(id, segment, before);

@@ -51,9 +51,14 @@ impl Segments {
         self.changes.note();
     }
 
-    /// The table of the checkpoint on its way is formed.
+    /// The root of the checkpoint on its way is durable.
     pub fn end_note(&mut self) {
         self.changes.end_note();
+    }
+
+    /// Whether a checkpoint is on its way: what it says of segments is as they were when it said it.
+    pub fn is_noted(&self) -> bool {
+        self.changes.is_noted()
     }
 
     /// Leaves of the table that have changed since they were written.
@@ -76,9 +81,17 @@ impl Segments {
         self.changes.touch_count_leaf(leaf);
     }
 
-    /// A page has this leaf as [`Self::list`] made it, with nothing in between.
+    /// A page has this leaf as [`Self::list`] made it, with nothing in between. What it says as of
+    /// the note is to be written again.
     pub fn leaf_written(&mut self, leaf: u32) {
-        self.changes.leaf_written(leaf);
+        let is_condemned_since = |id: SegmentId| {
+            let is_condemned = |segment: &Segment| segment.state == SegmentState::Condemned;
+            self.entries.get(id).is_some_and(is_condemned) && self.changes.noted(id).is_some()
+        };
+        let mut numbers = leaf * LEAF_NUMBERS..(leaf + 1) * LEAF_NUMBERS;
+        if !numbers.any(|number| is_condemned_since(SegmentId(number))) {
+            self.changes.leaf_written(leaf);
+        }
     }
 
     /// A page has this leaf of counts as of the note.

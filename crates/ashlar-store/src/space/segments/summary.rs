@@ -239,6 +239,11 @@ impl Summary {
         self.scrub_rows
     }
 
+    /// Drives that any segment has a column on.
+    pub fn drives_used(&self) -> impl Iterator<Item = DriveId> {
+        self.on_drives().map(|(drive, ..)| drive)
+    }
+
     /// Whether any segment has a column on the drive.
     pub fn is_used(&self, drive: DriveId) -> bool {
         self.on(drive).is_some_and(|on| on.columns > 0)

@@ -144,7 +144,7 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
         let geometry = Geometry::new(Box::new([ChunkAddr { drive, chunk }]), 0);
         Segment::reserved(geometry, SegmentKind::Data, Lsn(64)).table_entry(SegmentId(chunk))
     };
-    segments.load((1..=COUNT).map(entry).collect());
+    segments.load((1..=COUNT).map(entry).collect()).expect("they can be");
     assert_eq!(segments.most_free(&[drive]), 2);
     assert_eq!(segments.iter().count(), COUNT as usize);
 }
@@ -174,4 +174,18 @@ fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_num
     let retired = segments.take_retired();
     segments.release(retired);
     assert_eq!(segments.most_free(&[from]), 10);
+}
+
+/// A start that had used up its window wrote pages of the table to chunks that the root before
+/// still needed: what is freed is nobody's before a root says so.
+#[test]
+fn the_chunks_of_a_removed_segment_are_nobodys_until_they_are_given_back() {
+    let mut segments = segments();
+    let added = segments.form_window(Shape::Striped, 10, &DRIVES, Lsn(64));
+    assert_eq!(segments.placeable(&DRIVES), 0);
+    let removed = segments.remove(added[3]);
+    assert!(segments.get(added[3]).is_none());
+    assert_eq!(segments.placeable(&DRIVES), 0);
+    segments.give_back(removed.geometry.columns.iter().copied());
+    assert_eq!(segments.placeable(&DRIVES), 1);
 }

@@ -1,7 +1,23 @@
+use ashlar_block::DriveId;
+use ashlar_format::ids::Lsn;
+use ashlar_format::table::SegmentKind;
+use ashlar_raid::{ChunkAddr, Geometry};
+
 use super::*;
 
 fn occupancy(slots: u64) -> Occupancy {
     Occupancy { slots, fragments: 1 }
+}
+
+/// A segment of which so much lives, that a leaf lists.
+fn listed(slots: u64, kind: SegmentKind) -> Segment {
+    let columns = [ChunkAddr { drive: DriveId(0), chunk: 0 }].into();
+    let segment = Segment::reserved(Geometry::new(columns, 0), kind, Lsn(64));
+    Segment { live: occupancy(slots), is_listed: true, ..segment }
+}
+
+fn data(slots: u64) -> Segment {
+    listed(slots, SegmentKind::Data)
 }
 
 #[test]
@@ -22,12 +38,12 @@ fn marks_are_listed_in_order_and_once() {
 fn a_count_is_remembered_as_it_was_at_the_note() {
     let mut changes = Changes::default();
     let (id, page) = (SegmentId(5), SegmentId(6));
-    changes.count(id, occupancy(9), false);
+    changes.count_of(id, &data(9));
     assert_eq!(changes.noted(id), None, "no checkpoint is on its way");
     changes.note();
-    changes.count(id, occupancy(8), false);
-    changes.count(id, occupancy(7), false);
-    changes.count(page, occupancy(3), true);
+    changes.count_of(id, &data(8));
+    changes.count_of(id, &data(7));
+    changes.count_of(page, &listed(3, SegmentKind::Table));
     assert_eq!(changes.noted(id), Some(occupancy(8)));
     assert_eq!(changes.noted(page), None, "pages count as of the end");
     changes.end_note();
@@ -38,9 +54,9 @@ fn a_count_is_remembered_as_it_was_at_the_note() {
 fn a_leaf_of_counts_that_changes_after_the_note_is_written_again() {
     let mut changes = Changes::default();
     let of = |leaf: u32| SegmentId(leaf * COUNT_LEAF_NUMBERS);
-    changes.count(of(1), occupancy(1), false);
+    changes.count_of(of(1), &data(1));
     changes.note();
-    changes.count(of(2), occupancy(1), false);
+    changes.count_of(of(2), &data(1));
     assert_eq!(changes.count_leaves(), [1, 2]);
     changes.count_leaf_written(1);
     changes.count_leaf_written(2);
@@ -52,8 +68,18 @@ fn a_number_that_is_free_again_has_no_count_of_the_note() {
     let mut changes = Changes::default();
     let id = SegmentId(LEAF_NUMBERS);
     changes.note();
-    changes.count(id, occupancy(8), false);
+    changes.count_of(id, &data(8));
     changes.freed(id);
     assert_eq!(changes.noted(id), None);
     assert_eq!(changes.leaves(), [1]);
+}
+
+/// Every checkpoint of a pool that is written to would have dirtied leaves for the next one.
+#[test]
+fn what_no_leaf_lists_changes_no_leaf_of_counts() {
+    let mut changes = Changes::default();
+    changes.note();
+    changes.count_of(SegmentId(5), &Segment { is_listed: false, ..data(8) });
+    assert_eq!(changes.count_leaves(), []);
+    assert_eq!(changes.noted(SegmentId(5)), Some(occupancy(8)), "the first table says it");
 }

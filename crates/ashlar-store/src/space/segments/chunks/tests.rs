@@ -3,8 +3,7 @@ use super::*;
 #[test]
 fn the_lowest_free_chunk_is_taken_first() {
     let mut free = FreeChunks::all(130);
-    free.take(0);
-    free.take(64);
+    assert!(free.take(0) && free.take(64));
     let taken: Vec<u32> = std::iter::from_fn(|| free.take_lowest()).collect();
     let expected: Vec<u32> = (1..130).filter(|chunk| *chunk != 64).collect();
     assert_eq!(taken, expected);
@@ -17,9 +16,8 @@ fn the_lowest_free_chunk_is_taken_first() {
 #[test]
 fn a_chunk_is_taken_once() {
     let mut free = FreeChunks::all(64);
-    free.take(63);
-    free.take(63);
-    free.take(64);
+    assert!(free.take(63) && !free.take(63), "it is another's then");
+    assert!(!free.take(64), "it is not there");
     assert_eq!(free.count(), 63);
 }
 

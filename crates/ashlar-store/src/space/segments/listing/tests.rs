@@ -163,8 +163,8 @@ fn what_is_loaded_from_leaves_is_listed_and_what_a_first_table_had_is_to_be_writ
     let chunks = DRIVES.map(|drive| (drive, 100));
     let numbers_of = Numbers::fresh(1 << 10);
     let mut again = Segments::new(Stripe { data: 2, parity: 1 }, 64, chunks.into_iter(), numbers_of);
-    again.load(before.apart());
-    again.load_listed(leaf);
+    again.load(before.apart()).expect("they are apart");
+    again.load_listed(leaf).expect("they are apart");
     assert_eq!(again.changed_leaves(), [1], "16 to 20 were apart");
     assert_eq!(again.apart().len(), 5 + 3);
     assert!(again.summary_is_right());

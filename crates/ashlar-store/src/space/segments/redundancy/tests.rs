@@ -16,7 +16,7 @@ fn sealed(id: u32, drives: &[u16], parity: usize) -> TableEntry {
 fn segments(table: Vec<TableEntry>) -> Segments {
     let chunks = (0..6).map(|drive| (DriveId(drive), 20));
     let mut segments = Segments::new(Stripe { data: 2, parity: 2 }, 64, chunks, Numbers::fresh(1 << 10));
-    segments.load(table);
+    segments.load(table).expect("they can be");
     segments
 }
 

@@ -23,7 +23,7 @@ fn loaded(table: Vec<TableEntry>) -> Segments {
     let chunks = DRIVES.map(|drive| (drive, table.len() as u32 + 16));
     let numbers = Numbers::fresh(1 << 20);
     let mut segments = Segments::new(Stripe { data: 2, parity: 1 }, ROWS, chunks.into_iter(), numbers);
-    segments.load(table);
+    segments.load(table).expect("they can be");
     segments
 }
 
@@ -134,7 +134,7 @@ fn what_is_restored_is_what_lies_on_the_drives_and_what_parity_is_lacking() {
     assert!(!segments.summary().has_thin());
     let columns = Box::new([ChunkAddr { drive: DriveId(3), chunk: 7 }]);
     let thin = TableEntry { geometry: Geometry::new(columns, 0).into(), ..sealed(9, 10, 0) };
-    segments.load(vec![thin]);
+    segments.load(vec![thin]).expect("it can be");
     assert!(segments.summary().has_thin());
     assert_eq!(segments.summary().bytes_to_restore(&[]), column_bytes);
 }
