@@ -56,7 +56,8 @@ impl Segments {
         self.changes.end_note();
     }
 
-    /// Whether a checkpoint is on its way: what it says of segments is as they were when it said it.
+    /// Whether a checkpoint is on its way: what it says of segments is as they were when it said
+    /// it.
     pub fn is_noted(&self) -> bool {
         self.changes.is_noted()
     }
