@@ -183,3 +183,19 @@ fn a_window_has_room_for_what_a_checkpoint_may_have_to_write_of_the_table() {
     assert!(large.filled_by_table() >= bytes / (64 * 2 * SECTOR_BYTES), "{}", large.filled_by_table());
     assert!(large.filled_by_table() < 10, "{}", large.filled_by_table());
 }
+
+/// Seed 92000467: blocks were published into a segment that was sealed before a checkpoint, after
+/// the note and before its leaf was written. The leaf of counts had what lived at the note, and was
+/// not written again: after a start the segment was freed while the map named it.
+#[test]
+fn what_changes_between_the_note_and_the_leaf_is_written_by_the_next_checkpoint() {
+    let mut segments = segments(1);
+    segments.note();
+    segments.credit(fragment(1, 5));
+    write(&mut segments);
+    assert_eq!(segments.counted(0), [(SegmentId(1), Occupancy { slots: 2, fragments: 2 })]);
+    segments.end_note();
+    segments.note();
+    assert_eq!(segments.changed_count_leaves(), [0]);
+    assert_eq!(segments.counted(0), [(SegmentId(1), Occupancy { slots: 3, fragments: 3 })]);
+}
