@@ -417,3 +417,6 @@ fn released(
 fn shard_ids() -> impl Iterator<Item = ShardId> {
     (0..SHARD_COUNT as u8).map(ShardId)
 }
+
+#[cfg(test)]
+mod tests;

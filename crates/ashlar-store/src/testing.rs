@@ -136,8 +136,13 @@ pub struct Drives {
 impl Drives {
     /// An empty pool.
     pub fn new(level: Level, count: usize) -> Self {
+        Self::of_chunks(level, count, CHUNKS + 10)
+    }
+
+    /// An empty pool on drives with so many chunks each.
+    pub fn of_chunks(level: Level, count: usize, chunks: u64) -> Self {
         let world = StillWorld(Rc::new(RefCell::new(XorShift::new(1))));
-        let drive_bytes = (1 << 20) + (CHUNKS + 11) * u64::from(CHUNK_BYTES);
+        let drive_bytes = (1 << 20) + (chunks + 1) * u64::from(CHUNK_BYTES);
         let devices: Vec<TestDevice> = (0..count).map(|_| TestDevice::new(drive_bytes)).collect();
         let name = "test".to_owned();
         let new = NewPool { name, level, chunk_bytes: Some(CHUNK_BYTES), segment_numbers: None };
@@ -156,6 +161,11 @@ impl Drives {
             }
         };
         self.devices.iter().map(found).collect()
+    }
+
+    /// Bytes that were written to all of them so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.devices.iter().map(TestDevice::written_bytes).sum()
     }
 
     /// The pool, opened. Whoever drops it without closing it has crashed it.

@@ -34,12 +34,9 @@ fn a_pool_under_partition_tables_gets_its_labels_back() {
     assert_says(&restored, &["2.img is drive 2 of the Ashlar pool 'tank'"]);
     place.ok(&import);
     assert!((0..3).all(|number| !place.has_lost("tank", number)));
-    let blank = place.file(9);
-    fs::write(&blank, vec![0; 32 << 20]).expect("a file");
-    assert_says(
-        &place.refused(&["drive", "label-restore", &blank, "--yes"]),
-        &["9.img", "no copy of a label"],
-    );
+    fs::write(place.image(9), vec![0; 32 << 20]).expect("there is room");
+    let blank = place.refused(&["drive", "label-restore", &place.file(9), "--yes"]);
+    assert_says(&blank, &["9.img", "no copy of a label"]);
 }
 
 /// Writes a GPT at both ends of a drive, as partition tools do.

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 mod changes;
 mod chunks;
 mod columns;
-#[cfg(feature = "invented")]
+#[cfg(any(test, feature = "invented"))]
 mod invented;
 mod listing;
 mod numbers;

@@ -1,6 +1,6 @@
 //! A drive in memory that refuses writes on demand.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -16,12 +16,19 @@ pub struct TestDevice {
     memory: MemoryDevice,
     /// Writes to this are refused.
     refused: Rc<RefCell<Range<u64>>>,
+    written_bytes: Rc<Cell<u64>>,
 }
 
 impl TestDevice {
     /// A drive of `size_bytes` zeros.
     pub fn new(size_bytes: u64) -> Self {
-        TestDevice { memory: MemoryDevice::new(size_bytes), refused: Rc::default() }
+        let memory = MemoryDevice::new(size_bytes);
+        TestDevice { memory, refused: Rc::default(), written_bytes: Rc::default() }
+    }
+
+    /// Bytes that were written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
     }
 
     /// Refuses all writes that touch `bytes` from now on, and no others.
@@ -47,6 +54,7 @@ impl Device for TestDevice {
 
     async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
         self.check_taken(offset, data.len())?;
+        self.written_bytes.set(self.written_bytes.get() + data.len() as u64);
         self.memory.write(offset, data, durability).await
     }
 

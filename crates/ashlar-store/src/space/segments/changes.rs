@@ -85,8 +85,8 @@ impl Changes {
     }
 
     /// What lives in a segment changes from what it is now. Of segments of pages a root says what
-    /// lives as of its end, and of those that no leaf lists the first table says it. But a leaf that
-    /// lists one between the note and the root has what lived at the note.
+    /// lives as of its end, and of those that no leaf lists the first table says it. But a leaf
+    /// that lists one between the note and the root has what lived at the note.
     pub fn count_of(&mut self, id: SegmentId, segment: &Segment) {
         let is_as_noted = !segment.kind.is_of_pages() && self.noted.is_some();
         if segment.is_listed || is_as_noted {

@@ -1,0 +1,70 @@
+use ashlar_format::table::{SegmentKind, SegmentState, TableEntry};
+use ashlar_raid::Level;
+
+use super::*;
+use crate::space::segments::Segment;
+use crate::testing::{Drives, StillWorld, at_once, write_block};
+
+/// A pool with so many segments that hold nothing, and a few that hold something.
+fn pool_of(segments: usize) -> (Drives, std::rc::Rc<Pool<StillWorld>>) {
+    let drives = Drives::of_chunks(Level::RAID5, 4, segments as u64 * 3 / 2 + 100);
+    let pool = drives.open();
+    // As few at a time as would be sealed and freed.
+    for _ in 0..segments / 500 {
+        let (targets, lsn) = (pool.allocation_targets(), pool.lsns.next());
+        pool.segments.borrow_mut().invent(500, &targets, lsn);
+        at_once(pool.checkpoint(false)).expect("good drives");
+    }
+    (0..8).for_each(|lba| write_block(&pool, lba));
+    (0..2).for_each(|_| at_once(pool.checkpoint(false)).expect("good drives"));
+    (drives, pool)
+}
+
+/// What the table says of all segments.
+fn entries(pool: &Pool<StillWorld>) -> Vec<TableEntry> {
+    pool.segments.borrow().iter().map(|(id, segment)| segment.table_entry(id)).collect()
+}
+
+/// With half a million segments each checkpoint wrote 61 MB to each drive.
+#[test]
+fn what_a_checkpoint_writes_hangs_on_what_has_changed_and_not_on_the_size_of_the_pool() {
+    let written = |segments: usize| {
+        let (drives, pool) = pool_of(segments);
+        write_block(&pool, 3);
+        let before = drives.written_bytes();
+        at_once(pool.checkpoint(false)).expect("good drives");
+        drives.written_bytes() - before
+    };
+    let (small, large) = (written(1_000), written(12_000));
+    assert!(large < small + small / 2, "{small} bytes of 1,000 segments, {large} of 12,000");
+}
+
+#[test]
+fn a_pool_whose_table_is_in_pages_is_opened_as_it_was() {
+    let (drives, pool) = pool_of(3_000);
+    assert!(pool.table.borrow_mut().tree(Tree::Entries).height() > 0, "there are nodes");
+    let before = entries(&pool);
+    drop(pool);
+    let again = drives.open();
+    let is_invented = |entry: &&TableEntry| entry.state == SegmentState::Sealed && entry.rows == 16;
+    let invented = |all: &[TableEntry]| all.iter().filter(is_invented).cloned().collect::<Vec<_>>();
+    assert!(invented(&before).len() >= 3_000);
+    assert_eq!(invented(&entries(&again)), invented(&before));
+    assert!(again.segments.borrow().summary_is_right());
+    assert_eq!(at_once(again.audit()).expect("good drives").wrong, Vec::<String>::new());
+}
+
+/// The pages of the table are collected like any others: the next checkpoint writes them elsewhere.
+#[test]
+fn a_segment_of_pages_of_the_table_is_emptied_by_the_next_checkpoint() {
+    let (_drives, pool) = pool_of(3_000);
+    let of_table = |(_, segment): &(SegmentId, &Segment)| {
+        segment.kind == SegmentKind::Table && segment.state == SegmentState::Sealed && !segment.is_empty()
+    };
+    let found = pool.segments.borrow().iter().find(of_table).map(|(id, _)| id);
+    let victim = found.expect("some are full");
+    pool.touch_table_in(victim);
+    at_once(pool.checkpoint(false)).expect("good drives");
+    assert!(pool.segments.borrow().get(victim).is_none_or(Segment::is_empty));
+    assert_eq!(at_once(pool.audit()).expect("good drives").wrong, Vec::<String>::new());
+}
