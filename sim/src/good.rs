@@ -18,7 +18,7 @@ use crate::start::{Pool, open_with};
 use crate::world::{Ended, SimWorld, WallClock};
 
 /// Bytes of a drive before its chunks, at least.
-const METADATA_BYTES: u64 = (2 << 20) + (768 << 10);
+const METADATA_BYTES: u64 = (2 << 20) + (832 << 10);
 
 /// Drives of a pool of level 5.
 #[derive(Clone, Copy, Debug)]
