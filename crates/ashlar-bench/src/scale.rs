@@ -1,13 +1,15 @@
 //! Pools of half a million segments and of a million: what a checkpoint writes, the longest turn of
 //! the reactor, what it costs to ask how the pool is, memory, and a start after a crash.
 //!
-//! Nobody writes terabytes for a measurement: the segments are invented, and nothing is in them.
+//! Nobody writes terabytes for a measurement: the segments are invented, and nothing is in them. So
+//! they have numbers one behind the other, as those of a pool that was filled once, and drives are
+//! in memory: a start reads the table as fast as the processor can.
 //! What hosts overwrite while it is measured is written, and as many fragments are discarded from
 //! what was invented, at random.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Lba, VolumeId, XorShift};
 use ashlar_load::ratio::Ratio;
 use ashlar_reactor::sleep;
@@ -44,6 +46,8 @@ const VOLUME_BLOCKS: u64 = 200_000;
 const FILL_BLOCKS: u64 = 64;
 /// Overwrites between two checkpoints, and how many at a time.
 const OVERWRITES: u64 = 100_000;
+/// Blocks that are overwritten until there is much to replay.
+const WINDOW_BLOCKS: u64 = 60_000;
 const AT_A_TIME: u64 = 64;
 /// How often the pool is asked how it is.
 const QUESTIONS: u32 = 200;
@@ -317,13 +321,16 @@ impl Rig {
         let records = Options::default().replay_records_max * WINDOW_PERCENT / 100;
         let mut chance = XorShift::new(4);
         let mut written = 0;
+        // Not so many different blocks that their updates alone are worth a checkpoint.
+        let pieces = WINDOW_BLOCKS / FILL_BLOCKS;
         while written < records {
-            let at: Vec<u64> =
-                (0..AT_A_TIME).map(|_| chance.below(VOLUME_BLOCKS / FILL_BLOCKS) * FILL_BLOCKS).collect();
+            let at: Vec<u64> = (0..AT_A_TIME).map(|_| chance.below(pieces) * FILL_BLOCKS).collect();
             self.write_each(at.into_iter(), FILL_BLOCKS).await?;
             written += AT_A_TIME * FILL_BLOCKS;
         }
-        Ok(self.store.replay_records())
+        let replayed = self.store.replay_records();
+        ensure!(replayed >= records * 9 / 10, "{replayed} records are there to be replayed, not {records}");
+        Ok(replayed)
     }
 
     /// Leaves the pool as a crash does, and opens it again.

@@ -223,20 +223,25 @@ impl<W: World> Pool<W> {
     // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
 
     /// Frees what the new root does not need, but for its chunks: a start may open segments that no
-    /// durable root names for what it writes until then, and the root before needs these. Returns
-    /// them.
+    /// durable root names for what it writes until then, and the root before may need these.
+    /// Returns them, without those in which nothing lived by the root before: a start may write
+    /// there, and it may have no other room for its pages.
     fn free(&self, noted: &Noted) -> Vec<ChunkAddr> {
         let mut segments = self.segments.borrow_mut();
         let mut chunks = Vec::new();
-        // The leaves are about to say that they are there.
-        self.empty_at_start.take();
+        // The leaves are about to say that the others are there.
+        let empty_at_start = self.empty_at_start.take();
         for id in &noted.reclaimable {
             // A start that had no other room has taken it already.
             let Some(freed) = segments.get(*id).is_some().then(|| segments.remove(*id)) else { continue };
             if freed.hot {
                 self.heat.hot_segment_lived(freed.last_lsn, self.lsns.next());
             }
-            chunks.extend(&freed.geometry.columns);
+            if empty_at_start.contains(id) {
+                segments.give_back(freed.geometry.columns.iter().copied());
+            } else {
+                chunks.extend(&freed.geometry.columns);
+            }
         }
         chunks
     }

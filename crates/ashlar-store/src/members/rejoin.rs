@@ -15,6 +15,7 @@
 //! scratch.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
@@ -24,6 +25,7 @@ use ashlar_format::root::{MemberRecord, Root};
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::SegmentState;
 use ashlar_raid::Member;
+use futures_util::future::{Either, select};
 
 use crate::members::add::AddError;
 use crate::members::create::{random_uuid, write_superblock};
@@ -162,7 +164,10 @@ impl<W: World> Pool<W> {
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
-        self.between_checkpoints().await?;
+        match select(pin!(self.between_checkpoints()), pin!(self.hangs())).await {
+            Either::Left((done, _)) => done?,
+            Either::Right((why, _)) => return Err(why.into()),
+        }
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout));

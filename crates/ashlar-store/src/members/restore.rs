@@ -14,6 +14,9 @@ pub enum RestoreError {
     /// It has one.
     #[error("it carries the label of {0} of pool '{1}': there is nothing to be restored")]
     IsLabelled(DriveId, String),
+    /// A label is there that this Ashlar cannot use.
+    #[error("it carries a label: {0}")]
+    NotUsable(SuperblockError),
     /// The copy before its first chunk is none.
     #[error("no copy of a label is left on it, where partition tools do not write either: {0}")]
     NoCopy(SuperblockError),
@@ -46,8 +49,11 @@ pub async fn label_to_restore<D: Device>(drive: &D) -> Result<Superblock, Restor
     };
     let [first, second, inside] = Superblock::offsets(bytes);
     for outer in [first, second] {
-        if let Ok(label) = read(outer).await? {
-            return Err(RestoreError::IsLabelled(label.drive, label.pool_name));
+        match read(outer).await {
+            Ok(Ok(label)) => return Err(RestoreError::IsLabelled(label.drive, label.pool_name)),
+            // Gone, whether it can be read or not.
+            Err(_) | Ok(Err(SuperblockError::Absent | SuperblockError::Damaged)) => {}
+            Ok(Err(error)) => return Err(RestoreError::NotUsable(error)),
         }
     }
     let label = read(inside).await?.map_err(RestoreError::NoCopy)?;
@@ -58,16 +64,19 @@ pub async fn label_to_restore<D: Device>(drive: &D) -> Result<Superblock, Restor
 }
 
 /// Writes a drive's label anew from the copy that partition tools do not reach. What they have
-/// written at both ends of the drive is gone then; no chunk lies there. Returns the label.
+/// written at both ends of the drive, where no chunk lies, is gone then. Returns the label.
 ///
 /// # Errors
 /// [`RestoreError`]; nothing is written then, unless writing failed.
 pub async fn restore_label<D: Device>(drive: &D) -> Result<Superblock, RestoreError> {
     let label = label_to_restore(drive).await?;
-    let tail = label.drive_bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64 - Superblock::TAIL_BYTES;
-    for (offset, bytes) in [(0, Superblock::root_offset(0)), (tail, Superblock::TAIL_BYTES)] {
-        let zeros = AlignedBuf::zeroed(bytes as usize).freeze();
-        drive.write(offset, zeros, Durability::Stable).await?;
+    let end = Superblock::second_offset(label.drive_bytes) + SECTOR_BYTES as u64;
+    let layout = label.layout;
+    let chunks_end = layout.chunks_start + u64::from(layout.chunk_count) * u64::from(layout.chunk_bytes);
+    let tail = chunks_end.max(end - Superblock::TAIL_BYTES);
+    for range in [0..Superblock::root_offset(0), tail..end] {
+        let zeros = AlignedBuf::zeroed((range.end - range.start) as usize).freeze();
+        drive.write(range.start, zeros, Durability::Stable).await?;
     }
     write_superblock(drive, &label).await?;
     Ok(label)

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{
-    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, label_to_restore,
-    restore_label,
+    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, beating_on,
+    label_to_restore, restore_label,
 };
 use futures_util::future::join_all;
 
@@ -347,7 +347,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
         let content = self.content_of(&drive).await?;
-        let label = self.of_label(&spec, label_to_restore(&drive.device)).await?;
+        let label = self.label_to_restore(&drive).await?;
         Ok((DriveReading { facts: drive.facts, content }, label))
     }
 
@@ -359,9 +359,23 @@ impl<B: DriveProvider> ReactorPools<B> {
     pub async fn restore_label(&self, spec: String) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
+        self.label_to_restore(&drive).await?;
         self.of_label(&spec, restore_label(&drive.device)).await?;
         let content = self.content_of(&drive).await?;
         Ok(DriveReading { facts: drive.facts, content })
+    }
+
+    /// The label, unless another machine has its pool open, with this drive.
+    async fn label_to_restore(&self, drive: &ProvidedDrive<B::Device>) -> Result<Superblock, NodeError> {
+        let spec = &drive.facts.spec;
+        let label = self.of_label(spec, label_to_restore(&drive.device)).await?;
+        match beating_on(&self.world, &drive.device, label.pool).await {
+            Some(holder) => {
+                let (spec, pool) = (spec.clone(), label.pool_name);
+                Err(NodeError::InUseElsewhere { spec, pool, holder })
+            }
+            None => Ok(label),
+        }
     }
 
     async fn of_label(

@@ -62,3 +62,18 @@ fn nothing_is_written_to_a_drive_without_the_copy_or_with_that_of_another_size()
     let after = at_once(device.read(0, AlignedBuf::zeroed(SECTOR_BYTES))).1;
     assert_eq!(before[..], after[..]);
 }
+
+/// It would have been replaced by an older one.
+#[test]
+fn a_label_that_this_ashlar_cannot_use_is_not_taken_for_none() {
+    let drives = drives();
+    let mut sector = drives.found()[0].superblock.encode();
+    sector[8] = 4;
+    sector[12..16].fill(0);
+    let crc = ashlar_format::codec::crc32c(&sector);
+    sector[12..16].copy_from_slice(&crc.to_le_bytes());
+    let newer = AlignedBuf::copy_of(&sector).freeze();
+    at_once(drives.devices[0].write(0, newer, Durability::Stable)).expect("in memory");
+    let refused = at_once(restore_label(&drives.devices[0]));
+    assert!(matches!(refused, Err(RestoreError::NotUsable(_))), "{refused:?}");
+}

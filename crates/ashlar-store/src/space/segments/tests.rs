@@ -189,3 +189,22 @@ fn the_chunks_of_a_removed_segment_are_nobodys_until_they_are_given_back() {
     segments.give_back(removed.geometry.columns.iter().copied());
     assert_eq!(segments.placeable(&DRIVES), 1);
 }
+
+/// Hosts waited for a checkpoint before half of the window was used.
+#[test]
+fn what_is_kept_for_the_table_is_no_part_of_the_window_of_hosts() {
+    let opened_and_low = |of_table: usize| {
+        let chunks = DRIVES.into_iter().map(|drive| (drive, 100));
+        let mut segments = Segments::new(Stripe { data: 4, parity: 1 }, 64, chunks, Numbers::fresh(1 << 10));
+        segments.keep_for_table(of_table);
+        let added = segments.form_window(Shape::Striped, 20 + of_table, &DRIVES, Lsn(64));
+        segments.window_durable(Shape::Striped, added);
+        let is_low_after = (0..).find(|_| {
+            open(&mut segments, Claim::Host);
+            segments.window_low()
+        });
+        let rest = std::iter::from_fn(|| open(&mut segments, Claim::Host)).count();
+        (is_low_after, rest)
+    };
+    assert_eq!(opened_and_low(0), opened_and_low(40));
+}

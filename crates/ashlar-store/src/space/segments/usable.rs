@@ -96,7 +96,18 @@ impl Segments {
 
     /// Half of the window has been opened: a checkpoint should form a new one.
     pub fn window_low(&self) -> bool {
-        (0..2).any(|shape| self.usable[shape].len() * 2 < self.window_when_formed[shape])
+        let is_low = |shape: Shape| {
+            let left = self.usable[shape as usize].len().saturating_sub(self.kept_for_table(shape));
+            left * 2 < self.window_when_formed[shape as usize]
+        };
+        [Shape::Striped, Shape::Journal].into_iter().any(is_low)
+    }
+
+    fn kept_for_table(&self, shape: Shape) -> usize {
+        match shape {
+            Shape::Striped => self.window_of_table,
+            Shape::Journal => 0,
+        }
     }
 
     /// Reserves segments on `drives` until the window of `shape` has `wanted`, or there is no room.
@@ -132,7 +143,8 @@ impl Segments {
     /// The root that names these is durable: they may be opened.
     pub fn window_durable(&mut self, shape: Shape, added: Vec<SegmentId>) {
         self.usable[shape as usize].extend(added);
-        self.window_when_formed[shape as usize] = self.usable[shape as usize].len();
+        let usable = self.usable[shape as usize].len();
+        self.window_when_formed[shape as usize] = usable.saturating_sub(self.kept_for_table(shape));
     }
 
     /// Gives back the reserved segments of the journal.
