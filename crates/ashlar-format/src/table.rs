@@ -215,9 +215,9 @@ const EXTENTS_OF_PAGE: usize = 17;
 const COLUMNS_MAX: usize = 24;
 const ENTRY_BYTES_MAX: usize = 1 + LISTED_BYTES + EXTENTS_OF_PAGE * 4 + COLUMNS_MAX * 6;
 const LISTED_BYTES: usize = 5 + 4 * 8 + 2 + 1;
-const _: () = assert!(1 + LEAF_NUMBERS as usize * ENTRY_BYTES_MAX <= PAGE_BYTES_MAX, "a leaf is a page");
+const _: () = assert!(LEAF_NUMBERS as usize * ENTRY_BYTES_MAX < PAGE_BYTES_MAX, "a leaf is a page");
 const _: () = assert!(2 + COUNT_LEAF_NUMBERS as usize * 9 <= PAGE_BYTES_MAX, "so is one of counts");
-const _: () = assert!(1 + NODE_CHILDREN as usize * 13 <= PAGE_BYTES_MAX, "and a node");
+const _: () = assert!(NODE_CHILDREN as usize * 13 < PAGE_BYTES_MAX, "and a node");
 
 // --- first table ---------------------------------------------------------------------------------
 
