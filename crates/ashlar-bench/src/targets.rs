@@ -136,8 +136,7 @@ impl Target {
     pub const IDLE_OF_MANY: Target = target(Topic::Size, "idle: percent of a processor", Bound::Below(1.0));
     pub const SEGMENT_MEMORY: Target =
         target(Topic::Size, "memory of a segment, bytes", Bound::AtMost(512.0));
-    pub const START_OF_MANY: Target =
-        target(Topic::Size, "ready after a crash, full window, s", Bound::AtMost(5.0));
+    pub const START_OF_MANY: Target = target(Topic::Size, "ready after a crash, s", Bound::AtMost(5.0));
     pub const RATE_BESIDE: Target =
         target(Topic::Size, "sequential writes, many segments / few", Bound::AtLeast(0.9));
     pub const P99_BESIDE: Target =
