@@ -3,9 +3,8 @@
 //!
 //! Nobody writes terabytes for a measurement: the segments are invented, and nothing is in them. So
 //! they have numbers one behind the other, as those of a pool that was filled once, and drives are
-//! in memory: a start reads the table as fast as the processor can.
-//! What hosts overwrite while it is measured is written, and as many fragments are discarded from
-//! what was invented, at random.
+//! in memory: a start reads the table as fast as the processor can. What hosts overwrite while it
+//! is measured is written, and as many fragments are discarded from what was invented, at random.
 
 use std::time::{Duration, Instant};
 

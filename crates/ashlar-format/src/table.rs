@@ -128,14 +128,7 @@ pub struct TableEntry {
     pub accepted: Vec<RowExtent>,
 }
 
-impl TableEntry {
-    /// Whether it belongs in a leaf. All others are in the first table.
-    pub fn is_paged(&self) -> bool {
-        is_paged(self.state, self.kind)
-    }
-}
-
-/// Whether a segment belongs in a leaf of the table tree.
+/// Whether a segment belongs in a leaf of the table tree. All others are in the first table.
 pub const fn is_paged(state: SegmentState, kind: SegmentKind) -> bool {
     matches!(state, SegmentState::Sealed | SegmentState::Condemned) && !matches!(kind, SegmentKind::Table)
 }

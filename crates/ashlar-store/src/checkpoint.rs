@@ -355,12 +355,7 @@ impl<W: World> Pool<W> {
         let before = self.roots.install(root).members;
         self.settle_awaiting_root();
         self.relocation.settled(noted.relocated_columns);
-        let is_it = |member: &MemberRecord, joined: MemberRecord| {
-            (member.drive, member.uuid) == (joined.drive, joined.uuid)
-        };
-        let members = || self.roots.newest().members.clone();
-        let is_named = |joining: Joining| members().iter().any(|member| is_it(member, joining.record));
-        if self.joining.get().is_some_and(is_named) {
+        if self.joining.get().is_some_and(|joining| self.is_member(joining.record.drive)) {
             self.joining.set(None);
         }
         let mut segments = self.segments.borrow_mut();

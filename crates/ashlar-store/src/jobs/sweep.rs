@@ -6,9 +6,7 @@
 //! only names of segments that lived when the sweep began.
 //!
 //! One for which hosts are quiet begins with a checkpoint and ends with one: the map's pages that
-//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one. A
-//! checkpoint writes the whole segment table: the larger that is, the longer hosts have to be
-//! quiet.
+//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one.
 
 use std::time::Duration;
 
@@ -90,13 +88,7 @@ impl<W: World> Pool<W> {
             return None;
         }
         let goes_on = self.sweep.get().map(|_| Duration::ZERO);
-        goes_on.or_else(|| self.upkeep.sweep_waits(self.world.now(), self.quiet_sweep_bytes()))
-    }
-
-    /// What the two checkpoints of a sweep for which hosts are quiet write to each drive: the
-    /// segment table is as good as all of it.
-    fn quiet_sweep_bytes(&self) -> u64 {
-        2 * self.roots.newest().table.bytes
+        goes_on.or_else(|| self.upkeep.sweep_waits(self.world.now()))
     }
 
     /// Whether a sweep would find that less lives than is counted.
@@ -134,7 +126,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn begin_sweep(&self) {
-        let is_quiet = self.upkeep.hosts_are_quiet(self.world.now(), self.quiet_sweep_bytes());
+        let is_quiet = self.upkeep.hosts_are_quiet(self.world.now());
         self.upkeep.counts_become_exact();
         let quarter = self.segments.borrow().numbers().sweep_due();
         self.sweep.set(Some(Sweep::new(quarter, is_quiet)));

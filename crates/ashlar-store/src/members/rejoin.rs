@@ -6,13 +6,13 @@
 //! number is forgotten.
 //!
 //! What was complete is told by the drive's own newest root: it was written when all batches below
-//! its replay floor were on every drive that it names present. Where it was, is told by the table
-//! of that root: what was moved to the drive after it is not on a copy that was made before. A
-//! drive of which no root tells anything is not taken as long as something of it may be needed:
-//! what it holds would be overwritten. The new number comes first to the drive, which makes it
-//! nothing as long as no root names it, and then into a root, together with what is where. A crash
-//! between the two leaves a drive that is not believed: it can be added, and is then restored from
-//! scratch.
+//! its replay floor were on every drive that it names present. Since when a segment lies where it
+//! does, the pool's table says: what was moved to the drive after that root is not on a copy that
+//! was made before. A drive of which no root tells anything is not taken as long as something of it
+//! may be needed: what it holds would be overwritten. The new number comes first to the drive,
+//! which makes it nothing as long as no root names it, and then into a root, together with what is
+//! where. A crash between the two leaves a drive that is not believed: it can be added, and is then
+//! restored from scratch.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -130,7 +130,7 @@ impl<W: World> Pool<W> {
         joining.into_iter().for_each(|joining| self.array.remove(joining.record.drive));
     }
 
-    fn is_member(&self, drive: DriveId) -> bool {
+    pub fn is_member(&self, drive: DriveId) -> bool {
         self.roots.newest().members.iter().any(|member| member.drive == drive)
     }
 

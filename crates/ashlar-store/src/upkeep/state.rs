@@ -19,10 +19,6 @@ pub(super) const FRUITLESS_MAX: u32 = 32;
 /// what is left unmerged.
 const QUIET_MIN: Duration = Duration::from_secs(30);
 
-/// What the checkpoints of such a sweep may write to each drive, spread over the time that hosts
-/// are quiet before it. A host that writes a block each minute would have them go on for ever.
-const QUIET_BYTES_PER_SECOND: u64 = 64 << 10;
-
 /// What upkeep knows from what it has done, and from what hosts have changed since.
 #[derive(Default)]
 pub(crate) struct UpkeepState {
@@ -97,19 +93,18 @@ impl UpkeepState {
 
     /// How long hosts have to be quiet from now on until a sweep may make the counts exact. `None`:
     /// they are.
-    pub fn sweep_waits(&self, now: Nanos, sweep_bytes: u64) -> Option<Duration> {
-        (self.unswept_records.get() > 0).then(|| self.quiet_in(now, sweep_bytes))
+    pub fn sweep_waits(&self, now: Nanos) -> Option<Duration> {
+        (self.unswept_records.get() > 0).then(|| self.quiet_in(now))
     }
 
-    /// Hosts have changed nothing for a while, which is the longer the more a sweep writes to each
-    /// drive.
-    pub fn hosts_are_quiet(&self, now: Nanos, sweep_bytes: u64) -> bool {
-        self.quiet_in(now, sweep_bytes).is_zero()
+    /// Hosts have changed nothing for a while.
+    pub fn hosts_are_quiet(&self, now: Nanos) -> bool {
+        self.quiet_in(now).is_zero()
     }
 
     /// How long it takes until hosts are quiet, if they change nothing.
-    fn quiet_in(&self, now: Nanos, sweep_bytes: u64) -> Duration {
-        quiet_min(sweep_bytes).saturating_sub(now.since(self.changed_at.get()))
+    fn quiet_in(&self, now: Nanos) -> Duration {
+        QUIET_MIN.saturating_sub(now.since(self.changed_at.get()))
     }
 
     /// Returns when the task has ended.
@@ -133,9 +128,4 @@ impl UpkeepState {
     pub fn now_does(&self, activity: Activity) -> Activity {
         self.activity.replace(activity)
     }
-}
-
-/// How long hosts have to be quiet before a sweep that writes so much to each drive.
-fn quiet_min(sweep_bytes: u64) -> Duration {
-    QUIET_MIN.max(Duration::from_secs(sweep_bytes / QUIET_BYTES_PER_SECOND))
 }

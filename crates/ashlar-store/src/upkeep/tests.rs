@@ -80,7 +80,7 @@ fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
 fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
     let state = UpkeepState::default();
     let second = |number: u64| Nanos(number * 1_000_000_000);
-    let waits = |now| state.sweep_waits(now, 100 << 10);
+    let waits = |now| state.sweep_waits(now);
     assert_eq!(waits(second(100)), None, "nothing has changed");
     state.content_changed(3, second(100));
     assert_eq!(waits(second(100)), Some(Duration::from_secs(30)));
@@ -89,19 +89,6 @@ fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
     assert_eq!(waits(second(150)), Some(Duration::ZERO));
     state.counts_become_exact();
     assert_eq!(waits(second(200)), None);
-}
-
-/// A sweep for each pause of half a minute wrote the segment tables of a large pool a thousand
-/// times a day.
-#[test]
-fn the_more_a_sweep_writes_the_longer_hosts_have_to_be_quiet_before_it() {
-    let state = UpkeepState::default();
-    state.content_changed(1, Nanos(0));
-    let waits = |sweep_bytes| state.sweep_waits(Nanos(0), sweep_bytes).expect("something has changed");
-    assert_eq!(waits(1 << 20), Duration::from_secs(30));
-    assert_eq!(waits(40 << 20), Duration::from_secs(640));
-    assert!(!state.hosts_are_quiet(Nanos(600_000_000_000), 40 << 20));
-    assert!(state.hosts_are_quiet(Nanos(640_000_000_000), 40 << 20));
 }
 
 /// It was noticed only while upkeep had nothing to do. A rebuild that the loss made impossible was

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{
-    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, beating_on,
-    label_to_restore, restore_label,
+    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, label_to_restore,
+    restore_label,
 };
 use futures_util::future::join_all;
 
@@ -369,13 +369,8 @@ impl<B: DriveProvider> ReactorPools<B> {
     async fn label_to_restore(&self, drive: &ProvidedDrive<B::Device>) -> Result<Superblock, NodeError> {
         let spec = &drive.facts.spec;
         let label = self.of_label(spec, label_to_restore(&drive.device)).await?;
-        match beating_on(&self.world, &drive.device, label.pool).await {
-            Some(holder) => {
-                let (spec, pool) = (spec.clone(), label.pool_name);
-                Err(NodeError::InUseElsewhere { spec, pool, holder })
-            }
-            None => Ok(label),
-        }
+        self.check_not_open_elsewhere(drive, &label).await?;
+        Ok(label)
     }
 
     async fn of_label(

@@ -1,5 +1,6 @@
 //! Drives that another machine may have in use: whoever takes one by force looks first.
 
+use ashlar_store::format::superblock::Superblock;
 use futures_util::future::join_all;
 
 use super::ReactorPools;
@@ -23,13 +24,24 @@ impl<B: DriveProvider> ReactorPools<B> {
     async fn check_one(&self, drive: &ProvidedDrive<B::Device>) -> Result<(), NodeError> {
         let spec = &drive.facts.spec;
         let labelled = async { Ok(read_superblock(&drive.device).await.ok()) };
-        let Some(superblock) = self.in_time(spec, labelled).await? else { return Ok(()) };
-        let (world, device) = (&self.world, &drive.device);
-        let watched = async { Ok(ashlar_store::beating_on(world, device, superblock.pool).await) };
+        match self.in_time(spec, labelled).await? {
+            Some(label) => self.check_not_open_elsewhere(drive, &label).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same of a drive of which the label is known.
+    pub(super) async fn check_not_open_elsewhere(
+        &self,
+        drive: &ProvidedDrive<B::Device>,
+        label: &Superblock,
+    ) -> Result<(), NodeError> {
+        let (spec, world, device) = (&drive.facts.spec, &self.world, &drive.device);
+        let watched = async { Ok(ashlar_store::beating_on(world, device, label.pool).await) };
         match self.in_time(spec, watched).await? {
             None => Ok(()),
             Some(holder) => {
-                let (spec, pool) = (spec.clone(), superblock.pool_name);
+                let (spec, pool) = (spec.clone(), label.pool_name.clone());
                 Err(NodeError::InUseElsewhere { spec, pool, holder })
             }
         }

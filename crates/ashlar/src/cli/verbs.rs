@@ -305,16 +305,25 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
 }
 
 async fn restore_labels(client: &Client, drives: &[String], yes: bool, output: Output) -> anyhow::Result<()> {
-    let mut restored: Vec<DriveInfo> = Vec::new();
+    let (mut restored, mut refused) = (Vec::<DriveInfo>::new(), None);
     for drive in drives {
         let request = NameDrive { drive: absolute(drive)?, force: false };
         let send = async |query| {
             client.send_body(Method::POST, &format!("/drives/label-restore{query}"), &request).await
         };
-        restored.push(consent::sent(yes, send).await?);
+        match consent::sent(yes, send).await {
+            Ok(held) => restored.push(held),
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
+        }
     }
     let line = |held: &DriveInfo| format!("{} is {} again", held.spec, held.content);
-    print(output, &restored, |all| all.iter().map(line).collect::<Vec<_>>().join("\n"))
+    if !restored.is_empty() {
+        print(output, &restored, |all| all.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+    }
+    refused.map_or(Ok(()), Err)
 }
 
 async fn fail_drive(

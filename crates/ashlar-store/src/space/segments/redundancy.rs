@@ -14,10 +14,10 @@ pub struct Redundancy {
     /// Columns of parity that are used up, in the segment of which most are: by columns that it
     /// lacks, and by those that lie on absent drives.
     pub parity_used: usize,
+    /// The same of those that lie on a drive, for each drive on which any lies.
+    on: BTreeMap<DriveId, usize>,
     /// Some have fewer parity columns than the level's.
     pub has_thin: bool,
-    /// The same for those that lie on a drive, by the drive; of drives that any lies on.
-    on: BTreeMap<DriveId, usize>,
 }
 
 impl Redundancy {
