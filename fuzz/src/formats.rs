@@ -9,7 +9,9 @@ use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::codec::{Writer, crc32c};
 use ashlar_format::features::{Feature, FeatureKind, Features};
-use ashlar_format::header::{BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, RECORD_BYTES, Record, RecordKind};
+use ashlar_format::header::{
+    BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, PageKind, RECORD_BYTES, Record, RecordKind,
+};
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
 use ashlar_format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
@@ -295,7 +297,7 @@ pub fn batch_header_seeds() -> Vec<Seed> {
             record(RecordKind::Write, Some(location)),
             record(RecordKind::Move { from: location }, Some(location)),
             record(RecordKind::ZeroRange { blocks: 512 }, None),
-            record(RecordKind::Metadata, Some(location)),
+            record(RecordKind::Page(PageKind::IndexLeaf), Some(location)),
         ],
         geometry: Some(geometry()),
     };
@@ -323,11 +325,28 @@ pub fn index_leaf(input: &[u8]) {
     let Ok(groups) = page::decode_leaf(page_of(input)) else { return };
     let bytes: usize = groups.iter().map(|(_, runs)| page::group_bytes(runs)).sum();
     assert!(bytes <= page::LEAF_BYTES_MAX, "a leaf of {bytes} bytes out of a page");
-    for (_, runs) in &groups {
+    let stored = page::StoredLeaf::new(page_of(input).to_vec()).expect("it can be decoded");
+    for (key, runs) in &groups {
         runs.iter().for_each(look_up);
+        // One that comes twice is found once.
+        let stored: Vec<_> = stored.runs_of(*key).expect("it is there").collect();
+        let is_first = groups.iter().find(|(other, _)| other == key).is_some_and(|first| first.1 == *runs);
+        assert!(!is_first || says_the_same(runs, &stored));
     }
     let again = page::encode_leaf(groups.iter().map(|(key, runs)| (key, runs.as_slice())));
     assert_eq!(page::decode_leaf(&again), Ok(groups));
+}
+
+/// Whatever block is asked for, a run says the same as it does where it is stored.
+fn says_the_same(runs: &[Run], stored: &[page::StoredRun<'_>]) -> bool {
+    let blocks = [0, 1, 4, 5, 89, 90, 255, 256, 37_856, (1 << 18) - 1];
+    let same = |(run, stored): (&Run, &page::StoredRun<'_>)| {
+        blocks.iter().all(|block| {
+            run.page_of(*block).map(|page| page.pointer) == stored.page_of(*block)
+                && (0..3).all(|layer| run.cuts(Layer(layer), *block) == stored.cuts(Layer(layer), *block))
+        })
+    };
+    runs.len() == stored.len() && runs.iter().zip(stored).all(same)
 }
 
 /// Whatever block is asked for, the answer is one of the run's pages.
@@ -397,8 +416,10 @@ pub fn index_leaf_seeds() -> Vec<Seed> {
 
 /// A node with children.
 pub fn index_node_seeds() -> Vec<Seed> {
-    let key = groups_of(&[1, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0]).0;
-    vec![("children", page::encode_node(&[(key, pointer()); 5]))]
+    let first = groups_of(&[1, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0]).0;
+    let below = page::GroupsBelow { unmerged: true, stacked: false };
+    let child = page::Child { first, pointer: pointer(), below };
+    vec![("children", page::encode_node(&[child; 5]))]
 }
 
 /// Updates of both kinds.

@@ -8,7 +8,7 @@ use ashlar_raid::Geometry;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, SegmentId};
 use super::superblock::Secret;
-use crate::ids::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn};
+use crate::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, SHARD_COUNT, ShardId};
 
 const MAGIC: &[u8; 8] = b"ASHLBTCH";
 const MAC_AT: usize = 8;
@@ -45,8 +45,62 @@ pub enum RecordKind {
         /// How many.
         blocks: u64,
     },
-    /// A page of the maps; what it is, its owner knows.
-    Metadata,
+    /// A page of the maps, the catalog or the segment table.
+    Page(PageKind),
+}
+
+/// What a page is. Its record says whose it is in the fields of a key: see [`page_key`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum PageKind {
+    /// Entries of a group.
+    Map = 1,
+    /// A leaf of a shard's index.
+    IndexLeaf,
+    /// A node of a shard's index.
+    IndexNode,
+    /// Updates of a shard.
+    Delta,
+    /// A list of pages.
+    Directory,
+    /// Items of the catalog.
+    Catalog,
+    /// Entries of segments.
+    TableLeaf,
+    /// Live counts of segments.
+    CountLeaf,
+    /// A node above either.
+    TableNode,
+}
+
+impl PageKind {
+    const ALL: [PageKind; 9] = [
+        PageKind::Map,
+        PageKind::IndexLeaf,
+        PageKind::IndexNode,
+        PageKind::Delta,
+        PageKind::Directory,
+        PageKind::Catalog,
+        PageKind::TableLeaf,
+        PageKind::CountLeaf,
+        PageKind::TableNode,
+    ];
+
+    fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+    }
+}
+
+/// What the record of a page says in its key: whose the page is, so that whoever moves it asks its
+/// owner alone. For a page of a map: the group, of a leaf and a node the lowest one.
+pub const fn page_key(shard: ShardId, group: GroupKey) -> Key {
+    Key { family: group.family, lba: group.first_block(), layer: Layer(shard.0 as u32) }
+}
+
+/// The shard and the group that the record of a page of a map names.
+pub fn page_owner(key: &Key) -> Option<(ShardId, GroupKey)> {
+    let shard = u8::try_from(key.layer.0).ok().filter(|shard| usize::from(*shard) < SHARD_COUNT)?;
+    Some((ShardId(shard), GroupKey::of(key.family, key.lba)))
 }
 
 /// One record of a batch.
@@ -54,7 +108,7 @@ pub enum RecordKind {
 pub struct Record {
     /// What it says.
     pub kind: RecordKind,
-    /// Of which block. Zero for metadata.
+    /// Of which block, or whose page.
     pub key: Key,
     /// Where the fragment is; none for a zero range.
     pub location: Option<Location>,
@@ -223,14 +277,15 @@ impl BatchHeader {
 }
 
 fn put_record(w: &mut Writer, record: &Record) {
-    let (code, extra) = match record.kind {
-        RecordKind::Write => (1, 0),
-        RecordKind::Move { from } => (2, from.to_bits()),
-        RecordKind::ZeroRange { blocks } => (3, blocks),
-        RecordKind::Metadata => (4, 0),
+    let (code, page, extra) = match record.kind {
+        RecordKind::Write => (1, 0, 0),
+        RecordKind::Move { from } => (2, 0, from.to_bits()),
+        RecordKind::ZeroRange { blocks } => (3, 0, blocks),
+        RecordKind::Page(kind) => (4, kind as u8, 0),
     };
     w.u8(code)
-        .zeros(3)
+        .u8(page)
+        .zeros(2)
         .u32(record.key.family.0)
         .u32(record.key.layer.0)
         .u32(record.crc)
@@ -239,15 +294,15 @@ fn put_record(w: &mut Writer, record: &Record) {
 }
 
 fn take_record(r: &mut Reader<'_>) -> Result<Record, Malformed> {
-    let code = r.u8()?;
-    r.bytes(3)?;
+    let (code, page) = (r.u8()?, r.u8()?);
+    r.bytes(2)?;
     let (family, layer, crc, lba) = (Family(r.u32()?), Layer(r.u32()?), r.u32()?, Lba(r.u64()?));
     let (location, extra) = (r.u64()?, r.u64()?);
     let kind = match code {
         1 => RecordKind::Write,
         2 => RecordKind::Move { from: Location::from_bits(extra)? },
         3 => RecordKind::ZeroRange { blocks: extra },
-        4 => RecordKind::Metadata,
+        4 => RecordKind::Page(PageKind::of_code(page).ok_or(r.malformed())?),
         _ => return Err(r.malformed()),
     };
     let blocks = if let RecordKind::ZeroRange { blocks } = kind { blocks } else { 1 };

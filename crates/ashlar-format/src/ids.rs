@@ -94,6 +94,15 @@ impl GroupKey {
         GroupKey { family, gib: (lba.0 / GIB_BLOCKS) as u32 }
     }
 
+    /// The one behind it.
+    pub const fn next(self) -> Option<Self> {
+        match (self.gib.checked_add(1), self.family.0.checked_add(1)) {
+            (Some(gib), _) => Some(GroupKey { gib, ..self }),
+            (None, Some(family)) => Some(GroupKey { family: Family(family), gib: 0 }),
+            (None, None) => None,
+        }
+    }
+
     /// The first block of the GiB.
     pub const fn first_block(self) -> Lba {
         Lba(self.gib as u64 * GIB_BLOCKS)

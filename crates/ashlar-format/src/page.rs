@@ -1,10 +1,14 @@
 //! Pages of the maps: entries of a group, deltas, the index, directories.
 
+mod stored_leaf;
+
 use ashlar_block::{BLOCK_BYTES, Lba};
 use smallvec::SmallVec;
 
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Pointer, put_pointer, take_pointer, value};
+pub use stored_leaf::{StoredLeaf, StoredRun, StoredRuns};
+
 use crate::ids::{Family, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 
 /// What the map says of a block. `None`: nothing is stored, it reads as zeros.
@@ -151,6 +155,11 @@ impl Run {
         pages.partition_point(|page| page.first_block <= block).checked_sub(1).map(|at| &pages[at])
     }
 
+    /// Whether it voids what older runs say of `block`.
+    pub fn cuts(&self, at: Layer, block: u32) -> bool {
+        matches!(self, Run::Cut { layer, first, end } if *layer == at && (*first..*end).contains(&block))
+    }
+
     /// All its pages.
     pub fn pages(&self) -> &[PageRef] {
         match self {
@@ -261,22 +270,59 @@ fn take_run(r: &mut Reader<'_>) -> Result<Run, Malformed> {
     }
 }
 
-/// A child of an index node: its first group, and where it is.
-pub type Child = (GroupKey, Pointer);
+/// What the parent of a leaf or node says of the groups below it, so that what is to be merged is
+/// found without reading them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GroupsBelow {
+    /// One has more runs than it should, or a cut.
+    pub unmerged: bool,
+    /// One has more than one run: a newer one may hide something.
+    pub stacked: bool,
+}
+
+impl GroupsBelow {
+    const UNMERGED: u8 = 1;
+    const STACKED: u8 = 2;
+
+    fn to_bits(self) -> u8 {
+        u8::from(self.unmerged) * Self::UNMERGED + u8::from(self.stacked) * Self::STACKED
+    }
+
+    fn from_bits(bits: u8) -> Self {
+        GroupsBelow { unmerged: bits & Self::UNMERGED > 0, stacked: bits & Self::STACKED > 0 }
+    }
+
+    /// Of the groups below several.
+    pub fn and(self, other: Self) -> Self {
+        GroupsBelow { unmerged: self.unmerged || other.unmerged, stacked: self.stacked || other.stacked }
+    }
+}
+
+/// A child of an index node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Child {
+    /// The lowest group that belongs to it.
+    pub first: GroupKey,
+    /// Where it is.
+    pub pointer: Pointer,
+    /// What is below it.
+    pub below: GroupsBelow,
+}
 
 /// Children of one node, at most.
 pub const CHILDREN_MAX: usize = (PAGE_BYTES_MAX - 2) / NODE_CHILD_BYTES;
 
 /// Bytes of a child in its node.
-pub const NODE_CHILD_BYTES: usize = 8 + Pointer::BYTES;
+pub const NODE_CHILD_BYTES: usize = 8 + Pointer::BYTES + 1;
 
 /// An index node.
 pub fn encode_node(children: &[Child]) -> Vec<u8> {
     let mut w = Writer::default();
     w.u16(children.len() as u16);
-    for (key, pointer) in children {
-        w.u32(key.family.0).u32(key.gib);
+    for Child { first, pointer, below } in children {
+        w.u32(first.family.0).u32(first.gib);
         put_pointer(&mut w, Some(*pointer));
+        w.u8(below.to_bits());
     }
     w.0
 }
@@ -285,7 +331,10 @@ pub fn encode_node(children: &[Child]) -> Vec<u8> {
 pub fn decode_node(bytes: &[u8]) -> Result<Vec<Child>, Malformed> {
     let mut r = Reader::new("index node", bytes);
     (0..r.u16()?)
-        .map(|_| Ok((take_group_key(&mut r)?, take_pointer(&mut r)?.ok_or(r.malformed())?)))
+        .map(|_| {
+            let (first, pointer) = (take_group_key(&mut r)?, take_pointer(&mut r)?.ok_or(r.malformed())?);
+            Ok(Child { first, pointer, below: GroupsBelow::from_bits(r.u8()?) })
+        })
         .collect()
 }
 
@@ -351,3 +400,6 @@ pub fn decode_directory(bytes: &[u8]) -> Result<Directory, Malformed> {
         .collect::<Result<_, Malformed>>()?;
     Ok(Directory { previous, pages })
 }
+
+#[cfg(test)]
+mod tests;

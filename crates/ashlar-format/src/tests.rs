@@ -3,14 +3,13 @@ use std::rc::Rc;
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES};
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use proptest::prelude::*;
-use smallvec::smallvec;
 
 use super::codec::{Reader, Writer};
 use super::features::{Feature, FeatureKind, Features};
-use super::header::{BatchHeader, Prelude, Record, RecordKind};
+use super::header::{BatchHeader, PageKind, Prelude, Record, RecordKind};
 use super::heartbeat::Heartbeat;
 use super::location::{Codec, Location, Pointer, SegmentId, take_pointer};
-use super::page::{Directory, Filter, PageEntry, PageRef, Run};
+use super::page::PageEntry;
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use super::table::{
@@ -19,7 +18,7 @@ use super::table::{
     encode_count_leaf, encode_first_table, encode_table_leaf, encode_tree_node,
 };
 use super::{header, location, page};
-use crate::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, RootGeneration};
+use crate::ids::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 
 fn geometry() -> Geometry {
     let columns = (0..5u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 100 + u32::from(n) });
@@ -90,6 +89,7 @@ fn batch() -> BatchHeader {
             Record { kind: RecordKind::Write, key, location: Some(location), crc: 1 },
             Record { kind: RecordKind::Move { from: location }, key, location: Some(location), crc: 2 },
             Record { kind: RecordKind::ZeroRange { blocks: 512 }, key, location: None, crc: 0 },
+            Record { kind: RecordKind::Page(PageKind::TableNode), key, location: Some(location), crc: 3 },
         ],
         geometry: Some(geometry()),
     }
@@ -408,40 +408,6 @@ fn the_first_sector_of_the_largest_header_says_what_the_whole_says() {
     };
     assert_eq!(BatchHeader::prelude(&bytes[..SECTOR_BYTES]), Some(prelude));
     assert_eq!(BatchHeader::prelude(&[0; SECTOR_BYTES]), None);
-}
-
-#[test]
-fn pages_of_the_map_read_back() {
-    let pointer = Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
-    let entries: Vec<PageEntry> = (0..page::page_entries_max(2) as u32)
-        .map(|n| PageEntry { block: n * 3, layer: Layer(n % 2 * 9), value: (n % 5 != 0).then_some(pointer) })
-        .collect();
-    assert_eq!(page::decode_map_page(&page::encode_map_page(&entries)), Ok(entries));
-
-    let mut filter = Filter::default();
-    filter.add(300_000 % (1 << 18));
-    let runs = vec![
-        Run::Cut { layer: Layer(1), first: 5, end: 90 },
-        Run::Pages { filter, pages: smallvec![PageRef { first_block: 4, entries: 3, pointer }; 16] },
-    ];
-    let key = GroupKey { family: Family(3), gib: 9 };
-    let leaf = page::encode_leaf([(&key, runs.as_slice())].into_iter());
-    assert_eq!(leaf.len(), 2 + page::group_bytes(&runs));
-    assert_eq!(page::decode_leaf(&leaf), Ok(vec![(key, runs)]));
-
-    let children = vec![(key, pointer); page::CHILDREN_MAX];
-    assert_eq!(page::decode_node(&page::encode_node(&children)), Ok(children));
-
-    let update = (Key { family: Family(1), lba: Lba(9), layer: Layer(0) }, Some(pointer));
-    let updates = vec![update; page::DELTA_ENTRIES_MAX];
-    let delta = page::encode_delta(&updates);
-    assert!(delta.len() <= page::PAGE_BYTES_MAX);
-    assert_eq!(page::decode_delta(&delta), Ok(updates));
-
-    let directory = Directory { previous: Some(pointer), pages: vec![pointer; page::DIRECTORY_PAGES_MAX] };
-    let bytes = page::encode_directory(&directory);
-    assert!(bytes.len() <= page::PAGE_BYTES_MAX);
-    assert_eq!(page::decode_directory(&bytes), Ok(directory));
 }
 
 proptest! {

@@ -1,21 +1,21 @@
 //! Looking blocks up in the map, reading pages where that is needed.
 
+pub(crate) mod hold;
 pub(crate) mod read;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ashlar_block::{Cause, IoError, Lba, World};
-use ashlar_format::ids::{Family, GroupKey, Key, Layer, ShardId};
+use ashlar_block::{Cause, IoError, World};
+use ashlar_format::ids::{Key, ShardId};
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{PageEntry, Value};
+use ashlar_format::page::{PageEntry, StoredLeaf, Value};
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
 use crate::map::cache::PageCache;
-use crate::map::shard::{Look, Pages};
+use crate::map::shard::{Look, Needed, Pages};
 use crate::pool::Pool;
 
 /// Pages that a lookup of several blocks needs and that are listed without an allocation.
@@ -26,22 +26,27 @@ const NEEDED_INLINE: usize = 4;
 struct AtHand<'a> {
     cache: &'a PageCache,
     own: RefCell<BTreeMap<Pointer, Rc<Vec<PageEntry>>>>,
+    own_leaves: RefCell<BTreeMap<Pointer, Rc<StoredLeaf>>>,
 }
 
 impl Pages for AtHand<'_> {
     fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
         self.own.borrow().get(&pointer).cloned().or_else(|| self.cache.page(pointer))
     }
+
+    fn leaf(&self, pointer: Pointer) -> Option<Rc<StoredLeaf>> {
+        self.own_leaves.borrow().get(&pointer).cloned().or_else(|| self.cache.leaf(pointer))
+    }
 }
 
 impl<'a> AtHand<'a> {
     fn new(cache: &'a PageCache) -> Self {
-        AtHand { cache, own: RefCell::default() }
+        AtHand { cache, own: RefCell::default(), own_leaves: RefCell::default() }
     }
 }
 
 /// Pages that looks need, each with a key that needs it.
-type Needed = SmallVec<[(Key, Pointer); NEEDED_INLINE]>;
+type AllNeeded = SmallVec<[(Key, Needed); NEEDED_INLINE]>;
 
 impl<W: World> Pool<W> {
     /// Calls `with` with the newest value of `key`, in the same turn in which that is the newest.
@@ -50,7 +55,7 @@ impl<W: World> Pool<W> {
         loop {
             match self.look(key, &pages) {
                 Look::Value(value) => return Ok(with(value)),
-                Look::Needs(pointer) => self.read_needed(key, pointer, &pages).await?,
+                Look::Needs(page) => self.read_needed(key, page, &pages).await?,
             }
         }
     }
@@ -75,7 +80,7 @@ impl<W: World> Pool<W> {
             }
             // What was found so far may be older than what comes next.
             found.clear();
-            try_join_all(needed.iter().map(|(key, pointer)| self.read_needed(key, *pointer, &pages))).await?;
+            try_join_all(needed.iter().map(|(key, page)| self.read_needed(key, *page, &pages))).await?;
         }
     }
 
@@ -86,14 +91,14 @@ impl<W: World> Pool<W> {
         count: usize,
         pages: &AtHand<'_>,
         mut with: impl FnMut(usize, Value),
-    ) -> Needed {
-        let mut needed = Needed::new();
+    ) -> AllNeeded {
+        let mut needed = AllNeeded::new();
         for index in 0..count {
             let key = Key { lba: first.lba.plus(index as u64), ..first };
             match self.look(&key, pages) {
                 Look::Value(value) => with(index, value),
-                Look::Needs(pointer) if needed.iter().any(|(_, known)| *known == pointer) => {}
-                Look::Needs(pointer) => needed.push((key, pointer)),
+                Look::Needs(page) if needed.iter().any(|(_, known)| *known == page) => {}
+                Look::Needs(page) => needed.push((key, page)),
             }
         }
         needed
@@ -104,36 +109,17 @@ impl<W: World> Pool<W> {
     }
 
     /// Reads a page that a look needs, unless the group has changed meanwhile and the page is gone.
-    async fn read_needed(&self, key: &Key, pointer: Pointer, pages: &AtHand<'_>) -> Result<(), IoError> {
-        match self.read_map_page(pointer).await {
-            Ok(page) => drop(pages.own.borrow_mut().insert(pointer, page)),
-            // With the pages that it has, or one that the cache has thrown out would pass for a
-            // change.
-            Err(error) if self.look(key, pages) == Look::Needs(pointer) => return Err(error),
-            Err(_) => {}
-        }
-        Ok(())
-    }
-
-    /// The first groups of a volume, at most `count`, in which there may be anything of `blocks`.
-    pub fn first_gibs_that_hold(
-        &self,
-        family: Family,
-        layer: Layer,
-        blocks: &Range<Lba>,
-        count: usize,
-    ) -> Vec<GroupKey> {
-        let shards = self.shards.borrow();
-        let mut groups = BTreeSet::new();
-        for shard in shards.iter() {
-            groups.extend(shard.first_groups_that_hold(family, layer, blocks, count));
-        }
-        groups.into_iter().take(count).collect()
-    }
-
-    /// Whether the group is crowded in any shard.
-    pub fn is_crowded(&self, group: GroupKey) -> bool {
-        self.shards.borrow().iter().any(|shard| shard.is_crowded(group))
+    async fn read_needed(&self, key: &Key, needed: Needed, pages: &AtHand<'_>) -> Result<(), IoError> {
+        let read = match needed {
+            Needed::Page(at) => {
+                self.read_map_page(at).await.map(|page| drop(pages.own.borrow_mut().insert(at, page)))
+            }
+            Needed::Leaf(at) => {
+                self.read_leaf(at).await.map(|leaf| drop(pages.own_leaves.borrow_mut().insert(at, leaf)))
+            }
+        };
+        // With the pages that it has, or one that the cache has thrown out would pass for a change.
+        read.or_else(|error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) })
     }
 
     /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup

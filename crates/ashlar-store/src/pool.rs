@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ashlar_block::{DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, World};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::features::Features;
-use ashlar_format::ids::{Incarnation, Lsn, ShardId};
+use ashlar_format::ids::{GroupKey, Incarnation, Lsn, ShardId};
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::root::{LINE_MAX, MemberState, Root};
 use ashlar_format::superblock::{Secret, Superblock};
@@ -187,6 +187,8 @@ pub(crate) struct Pool<W: World> {
     pub resizing: Mutex<()>,
     /// What zeros that are on their way may still take.
     pub zeroing: OnceCell<Updates>,
+    /// Groups that stay held until nothing is on its way. See `lookup/hold.rs`.
+    pub outlived_holds: RefCell<Vec<(ShardId, Vec<GroupKey>)>>,
     /// Deleted volumes of which a part of the map cannot be read.
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     /// How far the purge of a deleted volume is, if one is under way.
@@ -275,6 +277,7 @@ impl<W: World> Pool<W> {
             empty_at_start: RefCell::default(),
             resizing: Mutex::default(),
             zeroing: OnceCell::new(),
+            outlived_holds: RefCell::default(),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::default(),

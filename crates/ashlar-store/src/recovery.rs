@@ -245,7 +245,7 @@ struct Replay {
 impl Replay {
     /// It holds pages of the maps: then it holds nothing else.
     fn is_of_pages(&self) -> bool {
-        self.header.records.iter().any(|record| record.kind == RecordKind::Metadata)
+        self.header.records.iter().any(|record| matches!(record.kind, RecordKind::Page(_)))
     }
 }
 
@@ -385,14 +385,15 @@ impl<W: World> Pool<W> {
             }
             let item = Item { kind: record.kind, key: record.key, fragment: None };
             match record.kind {
-                RecordKind::Metadata => {}
+                RecordKind::Page(_) => {}
                 RecordKind::Move { .. } => {
                     let pointer = pointer.expect("a move has a fragment");
                     // If the map cannot be read the move is refused: its source is still there,
                     // because the root that is being replayed names it.
                     self.apply_move(&item, pointer).await;
                 }
-                RecordKind::Write | RecordKind::ZeroRange { .. } => self.publish_item(&item, pointer),
+                RecordKind::Write => self.publish_item(&item, pointer),
+                RecordKind::ZeroRange { blocks } => self.zero_again(record.key, blocks).await?,
             }
         }
         Ok(())
@@ -442,7 +443,7 @@ impl<W: World> Pool<W> {
         let mut items: Vec<Item> = header
             .records
             .iter()
-            .filter(|record| record.kind != RecordKind::Metadata)
+            .filter(|record| !matches!(record.kind, RecordKind::Page(_)))
             .filter_map(|record| Some((record, record.location?)))
             .map(|(record, location)| Item {
                 kind: RecordKind::Write,
@@ -470,7 +471,8 @@ impl<W: World> Pool<W> {
             pointers.extend(appended.pointers.iter().flatten());
         }
         let mut pointers = pointers.into_iter();
-        let stored = |record: &Record| record.location.is_some() && record.kind != RecordKind::Metadata;
+        let stored =
+            |record: &Record| record.location.is_some() && !matches!(record.kind, RecordKind::Page(_));
         Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
     }
 }

@@ -7,6 +7,7 @@ use ashlar_raid::{Failure, Level, Member};
 
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
+use crate::map::shard::Shard;
 use crate::pool::{Counters, Pool};
 use crate::space::capacity::Space;
 use crate::upkeep::activity::Activity;
@@ -128,7 +129,8 @@ impl<W: World> Pool<W> {
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
         let root = self.roots.newest();
-        let buffered: usize = self.shards.borrow().iter().map(|shard| shard.buffer.bytes()).sum();
+        let of_shard = |shard: &Shard| shard.buffer.bytes() + shard.index.bytes();
+        let shards_bytes: usize = self.shards.borrow().iter().map(of_shard).sum();
         PoolStatus {
             uuid: self.identity.pool,
             name: self.name(),
@@ -147,7 +149,7 @@ impl<W: World> Pool<W> {
             scrub: self.scrub_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
-            map_bytes: (buffered + self.pages.bytes()) as u64,
+            map_bytes: (shards_bytes + self.pages.bytes()) as u64,
             activity: self.upkeep.activity(),
         }
     }

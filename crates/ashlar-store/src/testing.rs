@@ -11,7 +11,7 @@ use std::time::Duration;
 use ashlar_block::{
     AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
 };
-use ashlar_format::header::RecordKind;
+use ashlar_format::header::{PageKind, RecordKind};
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::Location;
 use ashlar_format::superblock::Superblock;
@@ -27,6 +27,7 @@ use crate::space::segments::Claim;
 use crate::writer::append::{Appended, StreamId};
 use crate::writer::batch::Item;
 use crate::writer::compress::compress_blocks;
+use crate::writer::pages::NewPage;
 pub use device::TestDevice;
 
 mod device;
@@ -89,6 +90,11 @@ pub fn write_block(pool: &Pool<StillWorld>, lba: u64) {
 /// Writes blocks that compress to an eighth, in one batch.
 pub fn write_small_blocks(pool: &Pool<StillWorld>, lbas: Range<u64>) {
     let items = lbas.map(|lba| block_item(pool, lba, BLOCK_BYTES / 8)).collect();
+    finish_write(pool, append(pool, items));
+}
+
+/// Writes these items in one batch.
+pub fn append_items(pool: &Pool<StillWorld>, items: Vec<Item>) {
     finish_write(pool, append(pool, items));
 }
 
@@ -178,4 +184,9 @@ impl Drives {
         let opened = recovery::open(&self.world, self.found(), options, OpenPolicy::Most);
         at_once(opened).expect("good drives").0
     }
+}
+
+/// A page of nobody's.
+pub fn page(bytes: Vec<u8>) -> NewPage {
+    NewPage::listed(PageKind::Map, bytes)
 }

@@ -94,7 +94,7 @@ impl<W: World> Pool<W> {
             Task::Merge(shard, group) => {
                 self.upkeep.map_turn.set(false);
                 self.upkeep.merged.set((shard, group));
-                self.merge(shard, group).await.map(drop)
+                self.merge_one_of(shard, group).await.map(drop)
             }
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge_step(volume).await,
@@ -323,6 +323,7 @@ impl<W: World> Pool<W> {
     }
 
     fn situation(&self) -> Situation {
+        self.release_outlived();
         let floor = self.lsns.floor();
         let drives = self.allocation_targets();
         let shards = self.shards.borrow();
@@ -331,6 +332,7 @@ impl<W: World> Pool<W> {
         let unmerged = next_unmerged(&shards, self.upkeep.merged.get());
         let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         let index_bytes = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
+        let leaf_bytes = shards.iter().map(|shard| shard.index.changed_bytes()).sum();
         let id_of =
             |which: fn(&Shard) -> bool| shards.iter().find(|shard| which(shard)).map(|shard| shard.id);
         let spoiled_shard = id_of(|shard| shard.deltas.are_spoiled());
@@ -380,6 +382,8 @@ impl<W: World> Pool<W> {
             spoiled_shard,
             thin_shard,
             unmerged,
+            leaf_bytes,
+            leaf_bytes_max: self.leaf_bytes_max(),
             deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
             purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
             sweep: self.sweep_need(),
@@ -435,10 +439,10 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The first group after `after`, going round, that is to be merged.
+/// The first leaf after `after`, going round, with a group that is to be merged.
 fn next_unmerged(shards: &[Shard], after: (ShardId, GroupKey)) -> Option<(ShardId, GroupKey)> {
     let first = |shard: &Shard, from: Bound<GroupKey>| {
-        shard.unmerged.range((from, Bound::Unbounded)).next().map(|group| (shard.id, *group))
+        shard.index.unmerged().range((from, Bound::Unbounded)).next().map(|group| (shard.id, *group))
     };
     let (before, from) = shards.split_at(usize::from(after.0.0));
     let (same, later) = from.split_first()?;

@@ -3,22 +3,25 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ashlar_block::World;
+use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GroupKey, ShardId};
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
-    DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory, encode_delta, encode_directory,
+    DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory, StoredLeaf, encode_delta, encode_directory,
 };
 use ashlar_format::root::ShardRoot;
 
 use super::{CheckpointError, shard_ids};
 use crate::checkpoint::catalog_pages::CatalogPages;
-use crate::map::index::nodes_above;
+use crate::map::index::LOWEST;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
-use crate::writer::pages::AppendError;
+use crate::writer::pages::{AppendError, NewPage};
 
 /// Bytes of a catalog page.
 const CATALOG_PAGE_BYTES: usize = 4096;
+/// Leaves or nodes of indexes that are written together.
+const LEAVES_AT_A_TIME: usize = 256;
 
 impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
@@ -37,7 +40,7 @@ impl<W: World> Pool<W> {
         Ok((catalog, shards.iter().map(root).collect()))
     }
 
-    async fn append_map(&self, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+    async fn append_map(&self, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
         self.append_pages(self.checkpoint_claim.get(), pages).await
     }
 
@@ -49,13 +52,14 @@ impl<W: World> Pool<W> {
         if is_cornered && self.catalog_pages.borrow().hold(bytes) {
             return Ok(self.roots.newest().catalog);
         }
-        let pages = bytes.chunks(CATALOG_PAGE_BYTES).map(<[u8]>::to_vec).collect();
-        let pages = self.append_map(pages).await?;
+        let page = |bytes: &[u8]| NewPage::listed(PageKind::Catalog, bytes.to_vec());
+        let pages = self.append_map(bytes.chunks(CATALOG_PAGE_BYTES).map(page).collect()).await?;
         let mut all = pages.clone();
         let mut previous = None;
         for chunk in pages.chunks(DIRECTORY_PAGES_MAX) {
             let directory = Directory { previous, pages: chunk.to_vec() };
-            previous = self.append_map(vec![encode_directory(&directory)]).await?.pop();
+            let page = NewPage::listed(PageKind::Directory, encode_directory(&directory));
+            previous = self.append_map(vec![page]).await?.pop();
             all.extend(previous);
         }
         let written =
@@ -88,7 +92,7 @@ impl<W: World> Pool<W> {
             self.world.yield_now().await;
             for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
                 owners.push(id);
-                pages.push(encode_delta(chunk));
+                pages.push(NewPage::of_map(PageKind::Delta, id, LOWEST, encode_delta(chunk)));
             }
         }
         let pointers = self.append_map(pages).await?;
@@ -109,8 +113,10 @@ impl<W: World> Pool<W> {
             };
             let round: Vec<(ShardId, Directory)> = rest.iter_mut().filter_map(next).collect();
             rest.retain(|(_, directories)| !directories.is_empty());
-            let pages = round.iter().map(|(_, directory)| encode_directory(directory)).collect();
-            let pointers = self.append_map(pages).await?;
+            let page = |(id, directory): &(ShardId, Directory)| {
+                NewPage::of_map(PageKind::Directory, *id, LOWEST, encode_directory(directory))
+            };
+            let pointers = self.append_map(round.iter().map(page).collect()).await?;
             for ((id, directory), at) in round.into_iter().zip(pointers) {
                 self.with_shard(id, |shard| shard.deltas.directory_written(directory, at));
             }
@@ -118,47 +124,80 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Writes what has changed of the indexes: leaves, then the nodes above them, level by level.
     async fn write_indexes(&self) -> Result<(), CheckpointError> {
-        let mut leaves: Vec<(ShardId, GroupKey)> = Vec::new();
-        let mut pages = Vec::new();
         let mut stale = Vec::new();
-        for id in shard_ids() {
-            let changed = self.with_shard(id, |shard| {
-                let groups = &shard.groups;
-                shard.index.is_stale().then(|| shard.index.changed_leaves(groups))
-            });
-            let Some((new, replaced)) = changed else { continue };
-            replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+        let mut due = Vec::new();
+        for id in shard_ids().filter(|id| self.with_shard(*id, |shard| shard.index.is_stale())) {
             stale.push(id);
-            for (key, page) in new {
-                leaves.push((id, key));
-                pages.push(page);
+            for key in self.with_shard(id, |shard| shard.index.take_changed()) {
+                let (pages, replaced) = self.with_shard(id, |shard| shard.index.cut(key));
+                replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+                due.extend(pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
+                if due.len() >= LEAVES_AT_A_TIME {
+                    self.write_index_leaves(std::mem::take(&mut due)).await?;
+                }
             }
         }
-        let pointers = self.append_map(pages).await?;
-        for ((id, key), pointer) in leaves.into_iter().zip(pointers) {
+        self.write_index_leaves(due).await?;
+        self.write_index_nodes(stale).await
+    }
+
+    async fn write_index_leaves(
+        &self,
+        leaves: Vec<(ShardId, GroupKey, Vec<u8>)>,
+    ) -> Result<(), CheckpointError> {
+        let page = |(id, key, bytes): &(ShardId, GroupKey, Vec<u8>)| {
+            NewPage::of_map(PageKind::IndexLeaf, *id, *key, bytes.clone())
+        };
+        let pointers = self.append_map(leaves.iter().map(page).collect()).await?;
+        for ((id, key, bytes), pointer) in leaves.into_iter().zip(pointers) {
+            // In the cache before it goes out of memory.
+            self.keep_leaf(pointer, StoredLeaf::new(bytes).expect("it was encoded just now"));
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
-        }
-        for id in stale {
-            self.write_nodes(id).await?;
         }
         Ok(())
     }
 
-    async fn write_nodes(&self, id: ShardId) -> Result<(), CheckpointError> {
-        let mut children = self.with_shard(id, |shard| shard.index.children());
-        let mut nodes = Vec::new();
-        let mut height = 0;
-        while children.len() > 1 {
-            let (keys, pages): (Vec<_>, Vec<_>) = nodes_above(&children).into_iter().unzip();
-            let pointers = self.append_map(pages).await?;
-            nodes.extend(&pointers);
-            children = keys.into_iter().zip(pointers).collect();
-            height += 1;
+    async fn write_index_nodes(&self, mut stale: Vec<ShardId>) -> Result<(), CheckpointError> {
+        for level in 0.. {
+            let mut due = Vec::new();
+            let mut grown = Vec::new();
+            for id in stale {
+                let Some(nodes) = self.with_shard(id, |shard| shard.index.changed_nodes(level)) else {
+                    continue;
+                };
+                grown.push(id);
+                nodes.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+                due.extend(nodes.pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
+                if due.len() >= LEAVES_AT_A_TIME {
+                    self.write_nodes(level, std::mem::take(&mut due)).await?;
+                }
+            }
+            self.write_nodes(level, due).await?;
+            stale = grown;
+            if stale.is_empty() {
+                break;
+            }
         }
-        let root = children.first().map(|(_, pointer)| *pointer);
-        let replaced = self.with_shard(id, |shard| shard.index.nodes_written(nodes, height, root));
-        replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+        for id in shard_ids() {
+            let unneeded = self.with_shard(id, |shard| shard.index.take_unneeded());
+            unneeded.into_iter().for_each(|old| self.ledger.discard_page(old));
+        }
+        Ok(())
+    }
+
+    async fn write_nodes(
+        &self,
+        level: usize,
+        nodes: Vec<(ShardId, GroupKey, Vec<u8>)>,
+    ) -> Result<(), CheckpointError> {
+        let keys: Vec<(ShardId, GroupKey)> = nodes.iter().map(|(id, key, _)| (*id, *key)).collect();
+        let page = |(id, key, bytes)| NewPage::of_map(PageKind::IndexNode, id, key, bytes);
+        let pointers = self.append_map(nodes.into_iter().map(page).collect()).await?;
+        for ((id, key), pointer) in keys.into_iter().zip(pointers) {
+            self.with_shard(id, |shard| shard.index.node_written(level, key, pointer));
+        }
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 //! at all while there is room there: it could not give back what they would take.
 
 use ashlar_block::World;
+use ashlar_format::header::PageKind;
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::page::PAGE_BYTES_MAX;
 use ashlar_format::table::{
@@ -16,6 +17,7 @@ use super::CheckpointError;
 use super::page_tree::PageTree;
 use crate::pool::Pool;
 use crate::writer::append::StreamId;
+use crate::writer::pages::NewPage;
 
 /// Leaves that are encoded in one turn.
 const LEAVES_AT_A_TIME: usize = 64;
@@ -63,6 +65,16 @@ struct Due {
     level: usize,
     number: u32,
     page: Option<Vec<u8>>,
+}
+
+impl Due {
+    fn kind(&self) -> PageKind {
+        match (self.level, self.tree) {
+            (0, Tree::Entries) => PageKind::TableLeaf,
+            (0, Tree::Counts) => PageKind::CountLeaf,
+            _ => PageKind::TableNode,
+        }
+    }
 }
 
 /// Leaves that go along in the first table.
@@ -197,8 +209,8 @@ impl<W: World> Pool<W> {
 
     /// Writes pages, and notes where they are.
     async fn put_pages(&self, mut due: Vec<Due>) -> Result<(), CheckpointError> {
-        let pages: Vec<Vec<u8>> =
-            due.iter_mut().filter_map(|due| due.page.as_mut().map(std::mem::take)).collect();
+        let new = |due: &mut Due| Some(NewPage::listed(due.kind(), std::mem::take(due.page.as_mut()?)));
+        let pages: Vec<NewPage> = due.iter_mut().filter_map(new).collect();
         let claim = self.checkpoint_claim.get();
         let mut written = self.append_pages_to(StreamId::Table, claim, pages).await?.into_iter();
         for Due { tree, level, number, page } in due {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::{Device, DriveId, IoError, SECTOR_BYTES, World};
-use ashlar_format::ids::{GIB_BLOCKS, Key, SHARD_COUNT, ShardId};
-use ashlar_format::location::{Location, SegmentId};
-use ashlar_format::page::Run;
+use ashlar_format::ids::{GroupKey, Key, SHARD_COUNT, ShardId};
+use ashlar_format::location::{Location, Pointer, SegmentId};
+use ashlar_format::page::{LeafGroup, Run, Value};
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::Occupancy;
 
+use crate::map::index::LOWEST;
 use crate::pool::Pool;
 use crate::space::segments::Segment;
 
@@ -90,27 +91,46 @@ impl<W: World> Pool<W> {
 
     /// Every location that a shard names and that is not hidden, pages of its own included.
     async fn locations_of(&self, id: ShardId) -> Result<Vec<Location>, IoError> {
-        let (mut locations, groups, newest) = self.with_shard(id, |shard| {
+        let (mut locations, newest) = self.with_shard(id, |shard| {
             let pages = shard.index.pages().chain(shard.deltas.pages()).map(|page| page.location);
-            let runs = shard.groups.values().flatten().flat_map(Run::pages).map(|page| page.pointer.location);
-            (pages.chain(runs).collect::<Vec<_>>(), shard.groups.clone(), shard.buffer.newest())
+            (pages.collect::<Vec<_>>(), shard.buffer.newest())
         });
         locations.extend(newest.values().flatten().map(|pointer| pointer.location));
-        for (group, runs) in groups {
-            for page in runs.iter().flat_map(Run::pages) {
-                for entry in self.read_map_page(page.pointer).await?.iter() {
-                    let lba = ashlar_block::Lba(u64::from(group.gib) * GIB_BLOCKS + u64::from(entry.block));
-                    let key = Key { family: group.family, lba, layer: entry.layer };
-                    if newest.contains_key(&key) {
-                        continue;
-                    }
-                    let current = self.lookup(&key, |value| value).await?;
-                    locations.extend(
-                        entry.value.filter(|value| current == Some(*value)).map(|value| value.location),
-                    );
-                }
+        let mut next = self.with_shard(id, |shard| shard.index.leaf_from(LOWEST));
+        while let Some(leaf) = next {
+            let _held = self.hold_group(id, leaf).await?;
+            let groups: Vec<LeafGroup> = self.with_shard(id, |shard| {
+                next = shard.index.leaf_behind(leaf);
+                shard.index.groups_of(leaf).map(|(group, runs)| (group, runs.to_vec())).collect()
+            });
+            for page in groups.iter().flat_map(|(group, runs)| pages_of(*group, runs)) {
+                locations.push(page.1.location);
+                locations.extend(self.locations_in(page, &newest).await?);
             }
         }
         Ok(locations)
     }
+
+    /// Every location that a page of a group names and that is not hidden.
+    async fn locations_in(
+        &self,
+        (group, page): (GroupKey, Pointer),
+        newest: &BTreeMap<Key, Value>,
+    ) -> Result<Vec<Location>, IoError> {
+        let mut locations = Vec::new();
+        for entry in self.read_map_page(page).await?.iter() {
+            let lba = group.first_block().plus(u64::from(entry.block));
+            let key = Key { family: group.family, lba, layer: entry.layer };
+            if newest.contains_key(&key) {
+                continue;
+            }
+            let current = self.lookup(&key, |value| value).await?;
+            locations.extend(entry.value.filter(|value| current == Some(*value)).map(|value| value.location));
+        }
+        Ok(locations)
+    }
+}
+
+fn pages_of(group: GroupKey, runs: &[Run]) -> impl Iterator<Item = (GroupKey, Pointer)> {
+    runs.iter().flat_map(Run::pages).map(move |page| (group, page.pointer))
 }

@@ -5,19 +5,18 @@
 //! time.
 
 pub(crate) mod emptying;
+mod pages;
 pub(crate) mod policy;
 
 use std::cell::RefCell;
-use std::convert::Infallible;
 
 use ashlar_block::{Cause, DriveId, IoError, World};
 use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
-use ashlar_format::ids::{Key, SHARD_COUNT, ShardId};
+use ashlar_format::ids::Key;
 use ashlar_format::location::{Pointer, SegmentId};
 use futures_util::future::join_all;
 use policy::{Candidate, PlacementView};
 
-use crate::map::shard::PageOwner;
 use crate::pool::Pool;
 use crate::reader::neighbours::{Fragments, Stored, groups, range_within};
 use crate::reader::scan::Generation;
@@ -25,9 +24,6 @@ use crate::space::segments::{Claim, Pin, Segments, pin};
 use crate::writer::batch::Item;
 use crate::writer::compress::{Fragment, FragmentBytes};
 use crate::writer::pages::AppendError;
-
-/// Pages of the map that are moved at a time.
-const PAGES_AT_A_TIME: usize = 128;
 
 /// How the collection of a victim ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,14 +55,6 @@ impl Live {
         let fragment = Fragment { bytes, codec: location.codec(), crc };
         Item { kind: RecordKind::Move { from: location }, key: self.key, fragment: Some(fragment) }
     }
-}
-
-/// A page of the map that is to be moved.
-#[derive(Clone, Copy)]
-struct MapPage {
-    shard: ShardId,
-    owner: PageOwner,
-    at: Pointer,
 }
 
 /// Why a victim could not be emptied.
@@ -224,67 +212,6 @@ impl<W: World> Pool<W> {
                 each.map(|(live, stored)| Ok(live.moved(FragmentBytes::Own(stored?)))).collect()
             }
             Err(error) => vec![Err(error)],
-        }
-    }
-
-    // --- metadata --------------------------------------------------------------------------------
-
-    /// Writes the map's pages that lie in the segment elsewhere. Those of the index, the
-    /// directories of the deltas, the catalog and the segment table the next checkpoint writes.
-    async fn relocate_pages(&self, victim: SegmentId, rest: Rest) -> Result<(), Stop> {
-        let claim = self.claim_for_collecting(victim);
-        let mut unread = Unread::none(rest);
-        self.catalog_pages.borrow_mut().touch_in(victim);
-        self.touch_table_in(victim);
-        let mut pages: Vec<MapPage> = Vec::new();
-        for shard in (0..SHARD_COUNT as u8).map(ShardId) {
-            let inside = self.with_shard(shard, |shard| {
-                shard.touch_pages_in(victim);
-                shard.pages_in(victim)
-            });
-            pages.extend(inside.into_iter().map(|(owner, at)| MapPage { shard, owner, at }));
-        }
-        // Pages of all shards together: each append is whole rows.
-        for chunk in pages.chunks(PAGES_AT_A_TIME) {
-            self.move_pages(chunk, claim, &mut unread).await?;
-        }
-        Ok(unread.is_all()?)
-    }
-
-    async fn move_pages(&self, pages: &[MapPage], claim: Claim, unread: &mut Unread) -> Result<(), Stop> {
-        let errors = RefCell::new(Vec::new());
-        let read = async |page: &MapPage| {
-            let read = self.read_to_move(page).await;
-            Ok::<_, Infallible>(read.unwrap_or_else(|error| {
-                errors.borrow_mut().push(error);
-                None
-            }))
-        };
-        let Ok(read) = self.read_pages(pages, read).await;
-        unread.meets(errors.take())?;
-        let (from, content): (Vec<MapPage>, Vec<Vec<u8>>) =
-            pages.iter().zip(read).filter_map(|(page, content)| Some((*page, content?))).unzip();
-        let to = self.append_pages(claim, content).await?;
-        if from.len() < pages.len() {
-            // Chosen again before its shard is distributed, it would take a checkpoint each time.
-            unread.keep(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read"));
-        }
-        for (page, to) in from.into_iter().zip(to) {
-            self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
-            self.ledger.discard_page(page.at);
-        }
-        Ok(())
-    }
-
-    /// A page's content. `None`: it is one of deltas and cannot be read; what it says is in memory,
-    /// and goes into runs.
-    async fn read_to_move(&self, page: &MapPage) -> Result<Option<Vec<u8>>, IoError> {
-        match (self.read_page(page.at).await, page.owner) {
-            (Err(error), PageOwner::Deltas) => {
-                self.spoiled(page.shard, &error);
-                Ok(None)
-            }
-            (read, _) => read.map(Some),
         }
     }
 }

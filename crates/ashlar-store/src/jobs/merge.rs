@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
 use ashlar_block::{IoError, World};
+use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
@@ -11,10 +12,11 @@ use ashlar_format::page::{
 };
 
 use crate::lookup::map_unreadable;
+use crate::map::index::Place;
 use crate::pool::Pool;
 use crate::space::ledger::Discards;
 use crate::space::segments::Claim;
-use crate::writer::pages::{AppendError, PAGES_IN_A_TURN};
+use crate::writer::pages::{AppendError, NewPage, PAGES_IN_A_TURN};
 
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(ashlar_format::page::PAGE_LAYERS_MAX);
@@ -75,13 +77,17 @@ impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
         let entries = self.with_shard(id, |shard| shard.buffer.settled());
-        let closed = self.merge_crowded(id, &entries).await?;
+        let groups: BTreeSet<GroupKey> =
+            entries.iter().map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
+        let held = self.hold(id, groups.iter().copied().collect()).await;
+        let mut closed = held.unreadable.clone();
+        closed.extend(self.merge_crowded(id, groups.difference(&held.unreadable)).await?);
         let (kept, entries): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|(key, _)| closed.contains(&GroupKey::of(key.family, key.lba)));
         let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
         // An absence that hides nothing would be a run of nothing, which no merge ever comes to.
         let written: Vec<&(Key, Value)> = self.with_shard(id, |shard| {
-            entries.iter().filter(|(key, value)| value.is_some() || shard.on_disk(key)).collect()
+            entries.iter().filter(|(key, value)| value.is_some() || shard.may_have_runs(key)).collect()
         });
         for (key, value) in written {
             let block = (key.lba.0 % GIB_BLOCKS) as u32;
@@ -91,7 +97,7 @@ impl<W: World> Pool<W> {
                 value: *value,
             });
         }
-        let runs = self.write_runs(groups.into_iter().collect()).await?;
+        let runs = self.write_runs(id, groups.into_iter().collect()).await?;
         let displaced = self.with_shard(id, |shard| {
             runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
             shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
@@ -134,20 +140,18 @@ impl<W: World> Pool<W> {
         self.with_shard(id, |shard| shard.deltas.spoil());
     }
 
-    /// Merges the groups of `entries` that have no room for another run. Returns those that cannot
-    /// be merged.
+    /// Merges those of the groups, which are held, that have no room for another run. Returns those
+    /// that cannot be merged.
     async fn merge_crowded(
         &self,
         id: ShardId,
-        entries: &[(Key, Value)],
+        groups: impl Iterator<Item = &GroupKey>,
     ) -> Result<BTreeSet<GroupKey>, AppendError> {
-        let groups: BTreeSet<GroupKey> =
-            entries.iter().map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
         let mut closed = BTreeSet::new();
         for group in groups {
-            let crowded = self.with_shard(id, |shard| shard.is_crowded(group));
-            if crowded && self.merge(id, group).await? == Merging::Unreadable {
-                closed.insert(group);
+            let crowded = self.with_shard(id, |shard| shard.is_crowded(*group));
+            if crowded && self.merge(id, *group).await? == Merging::Unreadable {
+                closed.insert(*group);
             }
         }
         Ok(closed)
@@ -156,11 +160,14 @@ impl<W: World> Pool<W> {
     /// Writes one run for each group.
     async fn write_runs(
         &self,
+        id: ShardId,
         groups: Vec<(GroupKey, Vec<PageEntry>)>,
     ) -> Result<Vec<(GroupKey, Run)>, AppendError> {
-        let chunks =
-            |entries: &[PageEntry]| entries.chunks(PAGE_ENTRIES).map(encode_map_page).collect::<Vec<_>>();
-        let pages = groups.iter().flat_map(|(_, entries)| chunks(entries)).collect();
+        let pages_of = |(group, entries): &(GroupKey, Vec<PageEntry>)| {
+            let page = |chunk| NewPage::of_map(PageKind::Map, id, *group, encode_map_page(chunk));
+            entries.chunks(PAGE_ENTRIES).map(page).collect::<Vec<_>>()
+        };
+        let pages = groups.iter().flat_map(pages_of).collect();
         let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
         let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
             let mut filter = Filter::default();
@@ -177,16 +184,20 @@ impl<W: World> Pool<W> {
 
     /// Puts the runs of a group together, and discards what they and the buffer hid.
     pub async fn merge(&self, id: ShardId, group: GroupKey) -> Result<Merging, AppendError> {
-        let Some(runs) = self.with_shard(id, |shard| shard.groups.get(&group).cloned()) else {
-            return Ok(Merging::Done);
+        let _held = match self.hold_group(id, group).await {
+            Ok(held) => held,
+            Err(error) => return Ok(self.cannot_merge(id, group, &error)),
         };
+        let runs = self.with_shard(id, |shard| match shard.index.place(group) {
+            Place::InMemory(runs) => runs.to_vec(),
+            Place::Stored(_) => unreachable!("it is held"),
+        });
+        if runs.is_empty() {
+            return Ok(Merging::Done);
+        }
         let mut merged = match self.read_merged(&runs).await {
             Ok(merged) => merged,
-            Err(error) => {
-                tracing::error!("{:?} of {id:?} cannot be merged: {error}", group);
-                self.with_shard(id, |shard| shard.unmerged.remove(&group));
-                return Ok(Merging::Unreadable);
-            }
+            Err(error) => return Ok(self.cannot_merge(id, group, &error)),
         };
         let absent = self.with_shard(id, |shard| {
             merged.hide(|key| shard.buffer.get(key).is_some(), group);
@@ -199,7 +210,7 @@ impl<W: World> Pool<W> {
             .map(|((block, layer), value)| PageEntry { block, layer, value })
             .collect();
         let written =
-            if entries.is_empty() { Vec::new() } else { self.write_runs(vec![(group, entries)]).await? };
+            if entries.is_empty() { Vec::new() } else { self.write_runs(id, vec![(group, entries)]).await? };
         self.with_shard(id, |shard| {
             shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
             shard.buffer.forget_absences(&absent);
@@ -209,6 +220,24 @@ impl<W: World> Pool<W> {
             self.ledger.discard_page(page.pointer);
         }
         Ok(Merging::Done)
+    }
+
+    fn cannot_merge(&self, id: ShardId, group: GroupKey, error: &IoError) -> Merging {
+        tracing::error!("{group:?} of {id:?} cannot be merged: {error}");
+        self.with_shard(id, |shard| shard.index.cannot_merge(group));
+        Merging::Unreadable
+    }
+
+    /// Merges a group of the leaf that is to be merged, if there is one.
+    pub async fn merge_one_of(&self, id: ShardId, leaf: GroupKey) -> Result<Merging, AppendError> {
+        let _held = match self.hold_group(id, leaf).await {
+            Ok(held) => held,
+            Err(error) => return Ok(self.cannot_merge(id, leaf, &error)),
+        };
+        match self.with_shard(id, |shard| shard.index.first_unmerged_in(leaf)) {
+            Some(group) => self.merge(id, group).await,
+            None => Ok(Merging::Done),
+        }
     }
 
     async fn read_merged(&self, runs: &[Run]) -> Result<Merged, IoError> {

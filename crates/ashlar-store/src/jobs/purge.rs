@@ -4,7 +4,7 @@
 //! Where it is, is in memory only. A start begins it anew, and finds nothing where it has been.
 
 use ashlar_block::{Lba, VolumeId, World};
-use ashlar_format::ids::{GroupKey, SHARD_COUNT, ShardId};
+use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Layer, SHARD_COUNT, ShardId};
 
 use crate::jobs::merge::Merging;
 use crate::pool::Pool;
@@ -18,20 +18,20 @@ const GROUPS_A_STEP: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Purge {
     volume: VolumeId,
-    /// What comes next: the first group of this shard after this one.
+    /// What comes next: the groups of this shard from this GiB on.
     shard: ShardId,
-    after: Option<GroupKey>,
+    from_gib: u32,
 }
 
 impl Purge {
     fn new(volume: VolumeId) -> Self {
-        Purge { volume, shard: ShardId(0), after: None }
+        Purge { volume, shard: ShardId(0), from_gib: 0 }
     }
 
     /// What comes after the last group of a shard, unless that was all.
     fn next_shard(self) -> Option<Self> {
         let shard = ShardId(self.shard.0 + 1);
-        (usize::from(shard.0) < SHARD_COUNT).then_some(Purge { shard, after: None, ..self })
+        (usize::from(shard.0) < SHARD_COUNT).then_some(Purge { shard, from_gib: 0, ..self })
     }
 }
 
@@ -41,16 +41,21 @@ impl<W: World> Pool<W> {
     pub async fn purge_step(&self, id: VolumeId) -> Result<(), AppendError> {
         let begun = self.purge.get().filter(|purge| purge.volume == id);
         let purge = begun.unwrap_or_else(|| Purge::new(id));
-        let groups = self.hide_in_shard(&purge);
-        for group in &groups {
-            if self.merge(purge.shard, *group).await? == Merging::Unreadable {
-                self.unpurgeable.borrow_mut().insert(id);
-                self.purge.set(None);
-                return Ok(());
+        let (family, layer) = {
+            let catalog = self.catalog.borrow();
+            let volume = &catalog.volumes[&purge.volume];
+            (volume.family, volume.layer)
+        };
+        let from = GroupKey { family, gib: purge.from_gib };
+        let Ok(_held) = self.hold_group(purge.shard, from).await else { return Ok(self.cannot_purge(id)) };
+        let (groups, next) = self.hide_in_leaf(purge.shard, from, layer);
+        for group in groups {
+            if self.merge(purge.shard, group).await? == Merging::Unreadable {
+                return Ok(self.cannot_purge(id));
             }
         }
-        let next = match groups.last() {
-            Some(last) => Some(Purge { after: Some(*last), ..purge }),
+        let next = match next {
+            Some(gib) => Some(Purge { from_gib: gib, ..purge }),
             None => purge.next_shard(),
         };
         self.purge.set(next);
@@ -60,20 +65,37 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Hides what the shard has of the volume. Returns the groups that are to be merged next, which
-    /// discards what is hidden.
-    fn hide_in_shard(&self, purge: &Purge) -> Vec<GroupKey> {
-        let (family, layer) = {
-            let catalog = self.catalog.borrow();
-            let volume = &catalog.volumes[&purge.volume];
-            (volume.family, volume.layer)
-        };
-        self.with_shard(purge.shard, |shard| {
-            if purge.after.is_none() {
-                shard.set_zero(family, layer, &(Lba(0)..Lba(VOLUME_BLOCKS_MAX)), &self.ledger);
+    fn cannot_purge(&self, id: VolumeId) {
+        self.unpurgeable.borrow_mut().insert(id);
+        self.purge.set(None);
+    }
+
+    /// Hides what the leaf of `from`, which is held, has of the volume from there on, and what the
+    /// buffer has of these GiBs. Returns the groups that are to be merged next, which discards what
+    /// is hidden; and the GiB that comes next, if any does.
+    fn hide_in_leaf(&self, id: ShardId, from: GroupKey, layer: Layer) -> (Vec<GroupKey>, Option<u32>) {
+        let family = from.family;
+        self.with_shard(id, |shard| {
+            let leaf = shard.index.leaf_from(from).expect("it is held");
+            let of_family = |group: &GroupKey| *group >= from && group.family == family;
+            let groups = shard.index.groups_of(leaf).map(|(group, _)| group).filter(of_family);
+            let groups: Vec<GroupKey> = groups.take(GROUPS_A_STEP).collect();
+            let behind = shard.index.leaf_behind(leaf).filter(|behind| behind.family == family);
+            let next = match groups[..] {
+                [.., last] if groups.len() == GROUPS_A_STEP => {
+                    last.next().filter(|next| next.family == family)
+                }
+                _ => behind,
+            };
+            let end = next.map_or(Lba(VOLUME_BLOCKS_MAX), GroupKey::first_block);
+            for key in shard.buffer.keys(family, layer, from.first_block()..end) {
+                shard.set(key, None, &self.ledger);
             }
-            let groups = shard.groups_of(family).into_iter();
-            groups.filter(|group| Some(*group) > purge.after).take(GROUPS_A_STEP).collect()
+            for group in &groups {
+                let first = group.first_block();
+                shard.set_zero(family, layer, &(first..first.plus(GIB_BLOCKS)), &self.ledger);
+            }
+            (groups, next.map(|next| next.gib))
         })
     }
 

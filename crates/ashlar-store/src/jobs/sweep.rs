@@ -14,11 +14,16 @@ use ashlar_block::World;
 use ashlar_format::ids::{GroupKey, SHARD_COUNT, ShardId};
 
 use crate::jobs::merge::Merging;
+use crate::map::index::LOWEST;
+use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::writer::pages::AppendError;
 
 /// Records that are worth a sweep when room is wanted.
 const INEXACT_RECORDS_MIN: u64 = 256;
+
+/// Leaves of the index that are passed over in a step: nothing is hidden there.
+const LEAVES_A_STEP: usize = 256;
 
 /// Parts that a sweep's progress is told in.
 const PROGRESS_PARTS: u64 = SHARD_COUNT as u64;
@@ -30,9 +35,44 @@ pub(crate) struct Sweep {
     quarter: Option<u64>,
     /// Hosts had changed nothing for a while when it began.
     is_quiet: bool,
-    /// What comes next: the first group of this shard after this one that has anything to merge.
+    /// What comes next: the first group of this shard from this one on that has anything to merge.
     shard: u8,
-    after: Option<GroupKey>,
+    from: GroupKey,
+}
+
+/// What a step of a sweep has done.
+enum Swept {
+    /// This group has been merged.
+    Group(GroupKey),
+    /// A leaf has nothing that is hidden; this one comes next.
+    Leaf(Option<GroupKey>),
+    /// This group, or its leaf.
+    Unreadable(GroupKey),
+}
+
+/// Where a sweep goes on.
+enum Next {
+    /// Something may be hidden in this leaf; the other one is behind it.
+    Leaf(GroupKey, Option<GroupKey>),
+    /// Nothing is before this leaf.
+    From(Option<GroupKey>),
+}
+
+/// The first of some leaves from that of `from` on in which anything may be hidden. What is below
+/// the first leaf of all is looked at with it.
+fn next_leaf(shard: &Shard, from: GroupKey) -> Next {
+    let mut leaf = shard.index.leaf_from(from).unwrap_or(LOWEST);
+    for _ in 0..LEAVES_A_STEP {
+        let behind = shard.index.leaf_behind(leaf);
+        if shard.index.is_stacked(leaf) || shard.buffer.knows_between(leaf.min(from), behind) {
+            return Next::Leaf(leaf, behind);
+        }
+        match behind {
+            Some(behind) => leaf = behind,
+            None => return Next::From(None),
+        }
+    }
+    Next::From(Some(leaf))
 }
 
 /// How much a sweep is needed.
@@ -48,7 +88,7 @@ pub(crate) enum SweepNeed {
 
 impl Sweep {
     fn new(quarter: Option<u64>, is_quiet: bool) -> Self {
-        Sweep { quarter, is_quiet, shard: 0, after: None }
+        Sweep { quarter, is_quiet, shard: 0, from: LOWEST }
     }
 
     /// In [`PROGRESS_PARTS`]; never all of them.
@@ -56,10 +96,15 @@ impl Sweep {
         u64::from(self.shard)
     }
 
+    /// What comes from this group on; where there is none, after the last group of the shard.
+    fn go_on_from(self, group: Option<GroupKey>) -> Option<Self> {
+        group.map_or_else(|| self.next_shard(), |from| Some(Sweep { from, ..self }))
+    }
+
     /// What comes after the last group of a shard, unless that was all.
     fn next_shard(self) -> Option<Self> {
         let shard = self.shard + 1;
-        (usize::from(shard) < SHARD_COUNT).then_some(Sweep { shard, after: None, ..self })
+        (usize::from(shard) < SHARD_COUNT).then_some(Sweep { shard, from: LOWEST, ..self })
     }
 }
 
@@ -103,26 +148,46 @@ impl<W: World> Pool<W> {
             self.begin_sweep().await;
             return Ok(());
         };
-        let shard = ShardId(sweep.shard);
-        let next = match self.with_shard(shard, |shard| shard.next_mergeable(sweep.after)) {
-            None if sweep.is_quiet && self.with_shard(shard, |shard| shard.is_loose()) => {
-                self.compact(shard).await;
-                Some(sweep)
+        let next = match self.sweep_leaf(&sweep).await? {
+            Swept::Group(group) => sweep.go_on_from(group.next()),
+            Swept::Leaf(behind) => sweep.go_on_from(behind),
+            Swept::Unreadable(group) => {
+                self.give_up_sweep(group);
+                return Ok(());
             }
-            None => sweep.next_shard(),
-            Some(group) => match self.merge(shard, group).await? {
-                Merging::Done => Some(Sweep { after: Some(group), ..sweep }),
-                Merging::Unreadable => {
-                    self.give_up_sweep(group);
-                    return Ok(());
-                }
-            },
         };
+        let shard = ShardId(sweep.shard);
+        let is_over = next.is_none_or(|next| next.shard != sweep.shard);
+        if is_over && sweep.is_quiet && self.with_shard(shard, |shard| shard.is_loose()) {
+            self.compact(shard).await;
+            return Ok(());
+        }
         self.sweep.set(next);
         if next.is_none() {
             self.end_sweep(sweep);
         }
         Ok(())
+    }
+
+    /// Merges the next group of the leaf that the sweep has come to, or is done with the leaf.
+    async fn sweep_leaf(&self, sweep: &Sweep) -> Result<Swept, AppendError> {
+        let shard = ShardId(sweep.shard);
+        let (leaf, behind) = match self.with_shard(shard, |shard| next_leaf(shard, sweep.from)) {
+            Next::Leaf(leaf, behind) => (leaf, behind),
+            Next::From(from) => return Ok(Swept::Leaf(from)),
+        };
+        let Ok(_held) = self.hold_group(shard, leaf).await else { return Ok(Swept::Unreadable(leaf)) };
+        match self.with_shard(shard, |shard| shard.next_mergeable(leaf, sweep.from)) {
+            Some(group) => match self.merge(shard, group).await? {
+                Merging::Done => Ok(Swept::Group(group)),
+                Merging::Unreadable => Ok(Swept::Unreadable(group)),
+            },
+            None => {
+                let first = leaf.min(sweep.from);
+                self.with_shard(shard, |shard| shard.forget_absences_outside_runs(first, behind));
+                Ok(Swept::Leaf(behind))
+            }
+        }
     }
 
     async fn begin_sweep(&self) {

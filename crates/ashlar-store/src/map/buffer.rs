@@ -8,7 +8,7 @@
 //! together, and a range that is known wholly is an array.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use ashlar_block::Lba;
 use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
@@ -228,6 +228,17 @@ impl Buffer {
             .collect()
     }
 
+    /// Groups from `first` on, up to `end`, of which durable deltas say that there is nothing at
+    /// some block.
+    pub fn groups_with_settled_absences(&self, first: GroupKey, end: Option<GroupKey>) -> Vec<GroupKey> {
+        let is_absent = |update: &Update| update.epoch == Epoch::Settled && update.location.is_none();
+        let absent = self.leaves_between(first, end).filter(|(_, leaf)| leaf.updates.iter().any(is_absent));
+        let mut groups: Vec<_> =
+            absent.map(|(range, _)| GroupKey::of(range.family, range.key(0).lba)).collect();
+        groups.dedup();
+        groups
+    }
+
     /// No run says anything of these keys any more: absences of them that are in durable deltas
     /// hide nothing.
     pub fn forget_absences(&mut self, keys: &[Key]) {
@@ -245,6 +256,21 @@ impl Buffer {
     pub fn knows_of(&self, group: &GroupKey) -> bool {
         let first = group.first_block();
         self.leaves_in(group.family, &(first..first.plus(GIB_BLOCKS))).next().is_some()
+    }
+
+    /// Whether the buffer has anything of the groups from `first` on, up to `end`.
+    pub fn knows_between(&self, first: GroupKey, end: Option<GroupKey>) -> bool {
+        self.leaves_between(first, end).next().is_some()
+    }
+
+    fn leaves_between(
+        &self,
+        first: GroupKey,
+        end: Option<GroupKey>,
+    ) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
+        let key = |group: GroupKey| RangeKey::first(group.family, group.first_block());
+        let end = end.map_or(Bound::Unbounded, |end| Bound::Excluded(key(end)));
+        self.leaves.range((Bound::Included(key(first)), end))
     }
 
     /// A checkpoint begins: what is fresh will be written as deltas.

@@ -1,68 +1,260 @@
-//! A shard's index on the drives: which leaf holds which groups, and which leaves have changed.
+//! A shard's index: which leaf has which groups, and what is to be written of it.
+//!
+//! Where each leaf is, is always in memory, some 60 bytes for a leaf; its groups are not. Whoever
+//! looks a block up reads the leaf through the cache of pages. Whoever changes a group *holds* it
+//! first: then its leaf is in memory as types, and stays there until nobody holds a group of it and
+//! a checkpoint has written what has changed.
+//!
+//! 1. Every group belongs to the last leaf whose key is not above it, or to none.
+//! 2. A leaf that is not in memory is where its pointer says, and has not changed.
+//! 3. A leaf without a pointer is in memory: it is new, or a checkpoint is writing it.
+//! 4. A leaf in memory that is not dirty, has a pointer and no held group goes out of memory.
 
-use std::collections::BTreeMap;
+pub mod nodes;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use ashlar_format::ids::{Family, GroupKey};
 use ashlar_format::location::{Pointer, SLOT_BYTES, SegmentId};
 use ashlar_format::page::{
-    CHILDREN_MAX, Child, LEAF_BYTES_MAX, NODE_CHILD_BYTES, Run, encode_leaf, encode_node, group_bytes,
+    Child, GroupsBelow, LEAF_BYTES_MAX, LeafGroup, NODE_CHILD_BYTES, Run, encode_leaf, group_bytes,
 };
 use ashlar_format::table::Occupancy;
+use nodes::{NodePages, Nodes};
+
+/// Runs of a group before they are merged.
+pub const RUNS_MAX: usize = 5;
 
 /// Below every group.
-const LOWEST: GroupKey = GroupKey { family: Family(0), gib: 0 };
+pub const LOWEST: GroupKey = GroupKey { family: Family(0), gib: 0 };
 
-#[derive(Clone, Copy, Default)]
+/// Memory that the place of a leaf takes, nearly.
+const PLACE_BYTES: usize = 64;
+/// Memory that a leaf takes whose groups are there as types, nearly.
+const LEAF_MEMORY_BYTES: usize = 2 * LEAF_BYTES_MAX;
+
+type Groups = BTreeMap<GroupKey, Vec<Run>>;
+
+/// The groups of a leaf that is in memory.
+#[derive(Default)]
+struct Content {
+    groups: Groups,
+    /// They differ from what is written, or is being written.
+    is_dirty: bool,
+}
+
+#[derive(Default)]
 struct Leaf {
     pointer: Option<Pointer>,
-    changed: bool,
+    /// As of when it was written.
+    below: GroupsBelow,
+    content: Option<Box<Content>>,
 }
 
-impl Leaf {
-    /// It has changed; `all` sums up what those take that have.
-    fn change(&mut self, all: &mut Occupancy) {
-        if !std::mem::replace(&mut self.changed, true) {
-            let slots = self.pointer.map_or(1, |pointer| pointer.location.slots());
-            *all += Occupancy { slots, fragments: 1 };
-        }
-    }
+/// Where the runs of a group are.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Place<'a> {
+    /// There are none, or these.
+    InMemory(&'a [Run]),
+    /// In this leaf, if there are any.
+    Stored(Pointer),
 }
+
+/// A leaf that is written: its lowest key, and its bytes.
+pub type LeafPage = (GroupKey, Vec<u8>);
 
 /// The leaves of a shard's index, and the nodes above them.
 #[derive(Default)]
 pub struct Index {
     /// By the lowest key that belongs to the leaf.
     leaves: BTreeMap<GroupKey, Leaf>,
-    nodes: Vec<Pointer>,
-    height: u8,
-    root: Option<Pointer>,
-    stale: bool,
+    /// Leaves that are to be written.
+    changed: BTreeSet<GroupKey>,
+    /// Leaves with a group that is to be merged.
+    unmerged: BTreeSet<GroupKey>,
+    /// Groups that cannot be merged as long as they stay as they are.
+    unmergeable: BTreeSet<GroupKey>,
+    /// Groups that are held, and how often.
+    held: BTreeMap<GroupKey, u32>,
+    nodes: Nodes,
+    /// Leaves that are in memory.
+    in_memory: usize,
     /// What the changed leaves took when they were written.
-    changed: Occupancy,
+    replaced: Occupancy,
     /// Bytes by which groups have grown since.
     grown: usize,
 }
 
-/// Leaves to be written: by their lowest key, and their bytes.
-pub type LeafPages = Vec<(GroupKey, Vec<u8>)>;
-
 impl Index {
-    /// The index that was found on the drives.
-    pub fn loaded(leaves: Vec<Child>, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Self {
-        let leaf = |(key, pointer)| (key, Leaf { pointer: Some(pointer), changed: false });
+    /// The index that was found on the drives: its leaves, and the nodes above them from the lowest
+    /// level up. Of an only leaf no node says what is to be done: it is looked at.
+    pub fn loaded(mut leaves: Vec<Child>, levels: Vec<Vec<Child>>) -> Self {
+        if let ([only], []) = (&mut leaves[..], &levels[..]) {
+            only.below = GroupsBelow { unmerged: true, stacked: true };
+        }
+        let unmerged = leaves.iter().filter(|leaf| leaf.below.unmerged).map(|leaf| leaf.first).collect();
+        let root = levels.last().unwrap_or(&leaves).first().map(|top| top.pointer);
+        let leaf = |it: Child| (it.first, Leaf { pointer: Some(it.pointer), below: it.below, content: None });
         let leaves = leaves.into_iter().map(leaf).collect();
-        Index { leaves, nodes, height, root, ..Index::default() }
+        Index { leaves, unmerged, nodes: Nodes::loaded(levels, root), ..Index::default() }
     }
 
-    /// A group has changed.
-    pub fn touch(&mut self, group: GroupKey) {
-        self.stale = true;
-        if self.leaves.range(..=group).next_back().is_none() {
-            self.leaves.insert(LOWEST, Leaf::default());
+    // --- what is where ---------------------------------------------------------------------------
+
+    /// Where the runs of a group are.
+    pub fn place(&self, group: GroupKey) -> Place<'_> {
+        let Some((_, leaf)) = self.leaf_of(group) else { return Place::InMemory(&[]) };
+        match (&leaf.content, leaf.pointer) {
+            (Some(content), _) => Place::InMemory(content.groups.get(&group).map_or(&[], Vec::as_slice)),
+            (None, Some(pointer)) => Place::Stored(pointer),
+            (None, None) => unreachable!("a leaf without a pointer is in memory"),
         }
-        let (_, leaf) = self.leaves.range_mut(..=group).next_back().expect("there is one for every group");
-        leaf.change(&mut self.changed);
+    }
+
+    fn leaf_of(&self, group: GroupKey) -> Option<(GroupKey, &Leaf)> {
+        self.leaves.range(..=group).next_back().map(|(key, leaf)| (*key, leaf))
+    }
+
+    /// Where a leaf is.
+    pub fn leaf_at(&self, key: GroupKey) -> Option<Pointer> {
+        self.leaves.get(&key).and_then(|leaf| leaf.pointer)
+    }
+
+    /// The leaf that `from` belongs to, or the next one.
+    pub fn leaf_from(&self, from: GroupKey) -> Option<GroupKey> {
+        let next = || self.leaves.range(from..).next().map(|(key, _)| *key);
+        self.leaf_of(from).map(|(key, _)| key).or_else(next)
+    }
+
+    /// The leaf behind that of `key`.
+    pub fn leaf_behind(&self, key: GroupKey) -> Option<GroupKey> {
+        self.leaves.range((Bound::Excluded(key), Bound::Unbounded)).next().map(|(key, _)| *key)
+    }
+
+    /// Whether a group of the leaf may have more than one run.
+    pub fn is_stacked(&self, key: GroupKey) -> bool {
+        let of_content = |content: &Content| content.groups.values().any(|runs| runs.len() > 1);
+        self.leaves.get(&key).is_some_and(|leaf| match &leaf.content {
+            Some(content) => of_content(content),
+            None => leaf.below.stacked,
+        })
+    }
+
+    /// Leaves of which a group is to be merged.
+    pub fn unmerged(&self) -> &BTreeSet<GroupKey> {
+        &self.unmerged
+    }
+
+    /// Memory that it takes, nearly.
+    pub fn bytes(&self) -> usize {
+        self.leaves.len() * PLACE_BYTES + self.in_memory * LEAF_MEMORY_BYTES
+    }
+
+    /// Memory that a checkpoint frees, nearly: that of leaves which it writes.
+    pub fn changed_bytes(&self) -> usize {
+        self.changed.len() * LEAF_MEMORY_BYTES
+    }
+
+    /// All pages of the index.
+    pub fn pages(&self) -> impl Iterator<Item = Pointer> + '_ {
+        self.leaves.values().filter_map(|leaf| leaf.pointer).chain(self.nodes.pages())
+    }
+
+    // --- holding ---------------------------------------------------------------------------------
+
+    /// From now on what is read of the leaves of these groups stays in memory. Each is to be
+    /// released.
+    pub fn hold(&mut self, groups: &[GroupKey]) {
+        for group in groups {
+            *self.held.entry(*group).or_default() += 1;
+            if self.leaf_of(*group).is_none() {
+                self.leaves.insert(LOWEST, Leaf { content: Some(Box::default()), ..Leaf::default() });
+                self.in_memory += 1;
+            }
+        }
+    }
+
+    /// Leaves of these groups, which are in order, that are not in memory.
+    pub fn missing(&self, groups: &[GroupKey]) -> Vec<(GroupKey, Pointer)> {
+        let leaves = groups.iter().filter_map(|group| self.leaf_of(*group));
+        let missing = leaves.filter(|(_, leaf)| leaf.content.is_none());
+        let mut missing: Vec<_> = missing.filter_map(|(key, leaf)| Some((key, leaf.pointer?))).collect();
+        missing.dedup();
+        missing
+    }
+
+    /// What the leaf at `pointer` has, if that is where the leaf still is.
+    pub fn read(&mut self, key: GroupKey, pointer: Pointer, groups: Vec<LeafGroup>) {
+        let Some(leaf) = self.leaves.get_mut(&key) else { return };
+        if leaf.pointer != Some(pointer) || leaf.content.is_some() {
+            return;
+        }
+        let groups = groups.into_iter().collect();
+        leaf.content = Some(Box::new(Content { groups, is_dirty: false }));
+        self.in_memory += 1;
+        self.let_go(key);
+    }
+
+    /// Nobody needs these groups in memory any more who has held them.
+    pub fn release(&mut self, groups: &[GroupKey]) {
+        for group in groups {
+            let holds = self.held.get_mut(group).expect("it was held");
+            *holds -= 1;
+            if *holds == 0 {
+                self.held.remove(group);
+                let key = self.leaf_of(*group).expect("a held group has a leaf").0;
+                self.let_go(key);
+            }
+        }
+    }
+
+    /// The leaf goes out of memory if nobody needs it there.
+    fn let_go(&mut self, key: GroupKey) {
+        let leaf = &self.leaves[&key];
+        let Some(content) = &leaf.content else { return };
+        if content.is_dirty || self.is_held(key) {
+            return;
+        }
+        match leaf.pointer {
+            Some(_) => self.leaves.get_mut(&key).expect("looked up above").content = None,
+            None if content.groups.is_empty() => drop(self.leaves.remove(&key)),
+            None => return,
+        }
+        self.in_memory -= 1;
+    }
+
+    fn is_held(&self, key: GroupKey) -> bool {
+        let end = self.leaf_behind(key).map_or(Bound::Unbounded, Bound::Excluded);
+        self.held.range((Bound::Included(key), end)).next().is_some()
+    }
+
+    // --- changing --------------------------------------------------------------------------------
+
+    /// The groups of a leaf that is in memory, in order.
+    pub fn groups_of(&self, key: GroupKey) -> impl Iterator<Item = (GroupKey, &[Run])> {
+        let content = self.leaves.get(&key).and_then(|leaf| leaf.content.as_ref());
+        content.into_iter().flat_map(|it| it.groups.iter().map(|(group, runs)| (*group, runs.as_slice())))
+    }
+
+    /// Changes the runs of a group that is held. One without runs is none.
+    pub fn change<T>(&mut self, group: GroupKey, change: impl FnOnce(&mut Vec<Run>) -> T) -> T {
+        let key = self.leaf_of(group).expect("a held group has a leaf").0;
+        let leaf = self.leaves.get_mut(&key).expect("found above");
+        let content = leaf.content.as_mut().expect("what is changed is held");
+        let runs = content.groups.entry(group).or_default();
+        let result = change(runs);
+        if runs.is_empty() {
+            content.groups.remove(&group);
+        }
+        content.is_dirty = true;
+        if self.changed.insert(key) {
+            let slots = leaf.pointer.map_or(1, |pointer| pointer.location.slots());
+            self.replaced += Occupancy { slots, fragments: 1 };
+        }
+        self.unmergeable.remove(&group);
+        self.note_unmerged(key);
+        result
     }
 
     /// A group that has changed takes so many bytes more.
@@ -70,81 +262,161 @@ impl Index {
         self.grown += bytes;
     }
 
+    /// The group, or its leaf, cannot be read: it is not merged, as it is, before the pool is
+    /// opened again.
+    pub fn cannot_merge(&mut self, group: GroupKey) {
+        self.unmergeable.insert(group);
+        if let Some((key, _)) = self.leaf_of(group) {
+            self.note_unmerged(key);
+        }
+    }
+
+    /// The first group that is to be merged of the leaf, which is in memory, that `group` belongs
+    /// to. The leaf is known for one without if there is none.
+    pub fn first_unmerged_in(&mut self, group: GroupKey) -> Option<GroupKey> {
+        let key = self.leaf_of(group)?.0;
+        if key != group {
+            self.unmerged.remove(&group);
+        }
+        self.note_unmerged(key);
+        self.first_unmerged(key)
+    }
+
+    /// The first group of a leaf in memory that is to be merged.
+    fn first_unmerged(&self, key: GroupKey) -> Option<GroupKey> {
+        let mut groups = self.groups_of(key);
+        groups.find(|(group, runs)| below(runs).unmerged && !self.unmergeable.contains(group)).map(|it| it.0)
+    }
+
+    fn note_unmerged(&mut self, key: GroupKey) {
+        if self.first_unmerged(key).is_some() {
+            self.unmerged.insert(key);
+        } else {
+            self.unmerged.remove(&key);
+        }
+    }
+
+    // --- writing ---------------------------------------------------------------------------------
+
+    /// Whether anything is to be written.
+    pub fn is_stale(&self) -> bool {
+        !self.changed.is_empty() || self.nodes.are_stale()
+    }
+
     /// What the next checkpoint writes of the index, nearly.
     pub fn to_write(&self) -> Occupancy {
-        if !self.stale {
+        if !self.is_stale() {
             return Occupancy::default();
         }
-        let mut all = self.changed;
+        let mut all = self.replaced;
         // A page that is cut because the next group does not fit is half full at least.
         all += pages(self.grown, self.grown.div_ceil(LEAF_BYTES_MAX / 2));
         let leaves = self.leaves.len();
         if leaves > 1 {
-            all += pages(leaves * NODE_CHILD_BYTES, leaves.div_ceil(CHILDREN_MAX - 1));
+            let nodes = self.nodes.to_write(self.changed.len());
+            all += pages((leaves * NODE_CHILD_BYTES).min(nodes * LEAF_BYTES_MAX), nodes);
         }
         all
     }
 
-    /// What lies in `segment` is to be written elsewhere.
-    pub fn touch_pages_in(&mut self, segment: SegmentId) {
-        let inside = |pointer: &Pointer| pointer.location.segment() == segment;
-        for leaf in self.leaves.values_mut().filter(|leaf| leaf.pointer.as_ref().is_some_and(inside)) {
-            leaf.change(&mut self.changed);
-            self.stale = true;
+    /// The leaves that have changed. Each is to be cut; what changes from now on counts as changed
+    /// again.
+    pub fn take_changed(&mut self) -> BTreeSet<GroupKey> {
+        (self.replaced, self.grown) = Default::default();
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Cuts a leaf that has changed into pages. Returns them, and the page that they replace. Each
+    /// is to be reported to [`Index::leaf_written`].
+    pub fn cut(&mut self, key: GroupKey) -> (Vec<LeafPage>, Option<Pointer>) {
+        let is_held = self.is_held(key);
+        let leaf = self.leaves.remove(&key).expect("a leaf that has changed stays until it is cut");
+        let content = leaf.content.expect("a leaf that has changed is in memory");
+        self.changed.remove(&key);
+        self.unmerged.remove(&key);
+        self.in_memory -= 1;
+        self.nodes.touch(key);
+        if content.groups.is_empty() {
+            if is_held {
+                self.leaves.insert(key, Leaf { content: Some(Box::default()), ..Leaf::default() });
+                self.in_memory += 1;
+            }
+            return (Vec::new(), leaf.pointer);
         }
-        self.stale |= self.nodes.iter().any(inside);
-    }
-
-    /// All pages of the index.
-    pub fn pages(&self) -> impl Iterator<Item = Pointer> + '_ {
-        self.leaves.values().filter_map(|leaf| leaf.pointer).chain(self.nodes.iter().copied())
-    }
-
-    /// Whether anything is to be written.
-    pub fn is_stale(&self) -> bool {
-        self.stale
-    }
-
-    /// The changed leaves' new pages, and the pages that they replace. Each new one is to be
-    /// reported to [`Index::leaf_written`]; what changes until then counts as changed again.
-    pub fn changed_leaves(&mut self, groups: &BTreeMap<GroupKey, Vec<Run>>) -> (LeafPages, Vec<Pointer>) {
-        self.stale = false;
-        (self.changed, self.grown) = Default::default();
-        let changed: Vec<GroupKey> =
-            self.leaves.iter().filter(|(_, leaf)| leaf.changed).map(|(key, _)| *key).collect();
         let mut pages = Vec::new();
-        let mut replaced = Vec::new();
-        for key in changed {
-            let end = self.leaves.range((Bound::Excluded(key), Bound::Unbounded)).next().map(|(key, _)| *key);
-            replaced.extend(self.leaves.remove(&key).and_then(|leaf| leaf.pointer));
-            let range = (Bound::Included(key), end.map_or(Bound::Unbounded, Bound::Excluded));
-            pages.extend(leaf_pages(key, groups.range(range)));
+        for (key, groups) in cut_groups(key, content.groups) {
+            let of_groups = groups.values().map(|runs| below(runs));
+            let below = of_groups.reduce(GroupsBelow::and).unwrap_or_default();
+            let stored = groups.iter().map(|(group, runs)| (group, runs.as_slice()));
+            pages.push((key, encode_leaf(stored)));
+            let content = Some(Box::new(Content { groups, is_dirty: false }));
+            self.leaves.insert(key, Leaf { pointer: None, below, content });
+            self.in_memory += 1;
+            self.note_unmerged(key);
         }
-        self.leaves.extend(pages.iter().map(|(key, _)| (*key, Leaf::default())));
-        (pages, replaced)
+        (pages, leaf.pointer)
     }
 
     /// A leaf is at `pointer` now.
     pub fn leaf_written(&mut self, key: GroupKey, pointer: Pointer) {
         self.leaves.get_mut(&key).expect("it was to be written").pointer = Some(pointer);
+        self.nodes.touch(key);
+        self.let_go(key);
     }
 
-    /// The lowest level of nodes, from the leaves as they are; empty if none is needed.
-    pub fn children(&self) -> Vec<Child> {
-        self.leaves.iter().filter_map(|(key, leaf)| Some((*key, leaf.pointer?))).collect()
+    /// The page of the leaf of `group` was copied elsewhere. False if the leaf is not there any
+    /// more.
+    pub fn leaf_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) -> bool {
+        let leaf = self.leaves.range_mut(..=group).next_back();
+        let Some((key, leaf)) = leaf.filter(|(_, leaf)| leaf.pointer == Some(from)) else { return false };
+        leaf.pointer = Some(to);
+        let key = *key;
+        self.nodes.touch(key);
+        true
     }
 
-    /// The nodes above have been written; returns those that they replace.
-    pub fn nodes_written(&mut self, nodes: Vec<Pointer>, height: u8, root: Option<Pointer>) -> Vec<Pointer> {
-        self.height = height;
-        self.root = root;
-        std::mem::replace(&mut self.nodes, nodes)
+    /// Whether the leaf of `group` is at `at`, and no checkpoint will write it. Its key may be
+    /// another one than when it was written: a start knows an only leaf as the lowest.
+    pub fn is_unchanged_at(&self, group: GroupKey, at: Pointer) -> bool {
+        let is_dirty = |leaf: &Leaf| leaf.content.as_ref().is_some_and(|content| content.is_dirty);
+        self.leaf_of(group).is_some_and(|(_, leaf)| leaf.pointer == Some(at) && !is_dirty(leaf))
+    }
+
+    /// Nodes that lie in `segment` are to be written elsewhere.
+    pub fn touch_nodes_in(&mut self, segment: SegmentId) {
+        self.nodes.touch_in(segment);
+    }
+
+    /// Nodes of this level, counted from the leaves, that are to be written, once those below are.
+    /// `None`: the index is complete.
+    pub fn changed_nodes(&mut self, level: usize) -> Option<NodePages> {
+        let leaves = &self.leaves;
+        let child = |(key, leaf): (&GroupKey, &Leaf)| {
+            Some(Child { first: *key, pointer: leaf.pointer?, below: leaf.below })
+        };
+        self.nodes.changed(level, |range| Box::new(leaves.range(range).filter_map(child)))
+    }
+
+    /// A node is at `pointer` now.
+    pub fn node_written(&mut self, level: usize, key: GroupKey, pointer: Pointer) {
+        self.nodes.written(level, key, pointer);
+    }
+
+    /// Pages that nothing needs any more since the index is complete.
+    pub fn take_unneeded(&mut self) -> Vec<Pointer> {
+        self.nodes.take_unneeded()
     }
 
     /// Where the index begins: height and topmost page.
     pub fn root(&self) -> (u8, Option<Pointer>) {
-        (self.height, self.root)
+        self.nodes.root()
     }
+}
+
+/// What there is to do about a group of these runs.
+fn below(runs: &[Run]) -> GroupsBelow {
+    let has_cut = || runs.iter().any(|run| matches!(run, Run::Cut { .. }));
+    GroupsBelow { unmerged: runs.len() > RUNS_MAX || has_cut(), stacked: runs.len() > 1 }
 }
 
 /// What so many bytes take that are spread over so many pages.
@@ -152,31 +424,20 @@ fn pages(bytes: usize, pages: usize) -> Occupancy {
     Occupancy { slots: (bytes.div_ceil(SLOT_BYTES) + pages) as u64, fragments: pages as u64 }
 }
 
-/// Cuts groups into pages; the first one takes over the leaf's own key.
-fn leaf_pages<'a>(key: GroupKey, groups: impl Iterator<Item = (&'a GroupKey, &'a Vec<Run>)>) -> LeafPages {
-    let mut pages = Vec::new();
-    let mut page: Vec<(&GroupKey, &[Run])> = Vec::new();
+/// Cuts groups into what fits a page each; the first part takes over the leaf's own key.
+fn cut_groups(key: GroupKey, groups: Groups) -> Vec<(GroupKey, Groups)> {
+    let mut parts = vec![(key, Groups::new())];
     let mut bytes = 0;
-    let mut page_key = key;
     for (group, runs) in groups {
-        let more = group_bytes(runs);
+        let more = group_bytes(&runs);
         if bytes + more > LEAF_BYTES_MAX {
-            pages.push((page_key, encode_leaf(page.drain(..))));
+            parts.push((group, Groups::new()));
             bytes = 0;
-            page_key = *group;
         }
         bytes += more;
-        page.push((group, runs));
+        parts.last_mut().expect("there is one").1.insert(group, runs);
     }
-    if !page.is_empty() {
-        pages.push((page_key, encode_leaf(page.drain(..))));
-    }
-    pages
-}
-
-/// One level of nodes above `children`: each node's lowest key and its bytes.
-pub fn nodes_above(children: &[Child]) -> Vec<(GroupKey, Vec<u8>)> {
-    children.chunks(CHILDREN_MAX).map(|chunk| (chunk[0].0, encode_node(chunk))).collect()
+    parts
 }
 
 #[cfg(test)]

@@ -1,26 +1,24 @@
-//! One shard: its buffer, the groups with their runs, and what their index looks like on the
-//! drives.
+//! One shard: its buffer, and the groups with their runs, which its index knows.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Bound, Range};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::Lba;
 use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::page::{
-    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, Value, group_bytes, run_with_group_bytes,
+    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, StoredLeaf, StoredRun, Value, group_bytes,
+    run_with_group_bytes,
 };
 
 use super::buffer::Buffer;
 use super::deltas::Deltas;
-use super::index::Index;
+use super::index::{Index, Place};
 use crate::space::ledger::Ledger;
 
-/// Runs of a group before they are merged.
-pub const RUNS_MAX: usize = 5;
-/// Single blocks of a group that a zero range may hide one by one; more are hidden by a cut.
-const HIDDEN_SINGLY_MAX: u64 = 16;
+/// Blocks that a zero range hides one by one; what runs say of more is hidden by a cut, if the
+/// group is held. More than one write of a host has, whose groups nobody holds.
+pub const HIDDEN_SINGLY_MAX: u64 = 128;
 
 /// Bytes of a group's runs in its leaf from which it is crowded: it has to be merged before it gets
 /// another run, and no cut is added to it.
@@ -31,9 +29,6 @@ const _: () = assert!(CROWDED_BYTES + RUN_BYTES_MAX + CUT_BYTES <= LEAF_BYTES_MA
 pub struct Shard {
     pub id: ShardId,
     pub buffer: Buffer,
-    pub groups: BTreeMap<GroupKey, Vec<Run>>,
-    /// Groups whose runs are to be merged.
-    pub unmerged: BTreeSet<GroupKey>,
     pub index: Index,
     pub deltas: Deltas,
 }
@@ -44,7 +39,16 @@ pub enum Look {
     /// The newest value.
     Value(Value),
     /// It depends on this page.
-    Needs(Pointer),
+    Needs(Needed),
+}
+
+/// A page that a look depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Needed {
+    /// A page of a run.
+    Page(Pointer),
+    /// A leaf of the index.
+    Leaf(Pointer),
 }
 
 /// Whose a page of the map is that can be moved.
@@ -52,6 +56,8 @@ pub enum Look {
 pub enum PageOwner {
     /// A run of this group.
     Run(GroupKey),
+    /// The index: it is the leaf of this group.
+    Leaf(GroupKey),
     /// The deltas.
     Deltas,
 }
@@ -60,19 +66,14 @@ pub enum PageOwner {
 pub trait Pages {
     /// The page's entries, if they are at hand.
     fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>>;
+    /// The leaf, if it is at hand.
+    fn leaf(&self, pointer: Pointer) -> Option<Rc<StoredLeaf>>;
 }
 
 impl Shard {
     /// An empty shard.
     pub fn new(id: ShardId) -> Self {
-        Shard {
-            id,
-            buffer: Buffer::default(),
-            groups: BTreeMap::new(),
-            unmerged: BTreeSet::new(),
-            index: Index::default(),
-            deltas: Deltas::default(),
-        }
+        Shard { id, buffer: Buffer::default(), index: Index::default(), deltas: Deltas::default() }
     }
 
     /// What the map says of `key`, as far as the pages at hand tell.
@@ -80,30 +81,31 @@ impl Shard {
         if let Some(value) = self.buffer.get(key) {
             return Look::Value(value);
         }
-        let group = GroupKey::of(key.family, key.lba);
         let block = (key.lba.0 % GIB_BLOCKS) as u32;
-        for run in self.groups.get(&group).into_iter().flatten() {
-            if let Run::Cut { layer, first, end } = run
-                && *layer == key.layer
-                && (*first..*end).contains(&block)
-            {
-                return Look::Value(None);
+        let group = GroupKey::of(key.family, key.lba);
+        match self.index.place(group) {
+            Place::InMemory(runs) => {
+                let says = |run: &Run| match run.cuts(key.layer, block) {
+                    true => Says::Nothing,
+                    false => run.page_of(block).map_or(Says::AskOlder, |page| Says::AskPage(page.pointer)),
+                };
+                look_in(runs.iter().map(says), key.layer, block, pages)
             }
-            let Some(page) = run.page_of(block) else { continue };
-            let Some(entries) = pages.page(page.pointer) else { return Look::Needs(page.pointer) };
-            if let Ok(at) =
-                entries.binary_search_by_key(&(block, key.layer), |entry| (entry.block, entry.layer))
-            {
-                return Look::Value(entries[at].value);
+            Place::Stored(pointer) => {
+                let Some(leaf) = pages.leaf(pointer) else { return Look::Needs(Needed::Leaf(pointer)) };
+                let says = |run: StoredRun<'_>| match run.cuts(key.layer, block) {
+                    true => Says::Nothing,
+                    false => run.page_of(block).map_or(Says::AskOlder, Says::AskPage),
+                };
+                look_in(leaf.runs_of(group).into_iter().flatten().map(says), key.layer, block, pages)
             }
         }
-        Look::Value(None)
     }
 
     /// The map says `value` of `key` from now on.
     pub fn set(&mut self, key: Key, value: Value, ledger: &Ledger) {
-        let groups = &self.groups;
-        let on_disk = || has_runs(groups, &key);
+        let index = &self.index;
+        let on_disk = || may_have_runs(index, &key);
         if let Some(Some(displaced)) = self.buffer.set(key, value, on_disk) {
             ledger.discard(key.family, displaced.location);
         }
@@ -112,43 +114,39 @@ impl Shard {
         }
     }
 
-    /// Whether the key's group has runs.
-    pub fn on_disk(&self, key: &Key) -> bool {
-        has_runs(&self.groups, key)
+    /// Whether the key's group may have runs: it has, or its leaf is not in memory.
+    pub fn may_have_runs(&self, key: &Key) -> bool {
+        may_have_runs(&self.index, key)
     }
 
     /// What the running checkpoint has written is in durable deltas.
     pub fn settle(&mut self) {
-        let groups = &self.groups;
-        self.buffer.settle(|key| has_runs(groups, key));
+        let index = &self.index;
+        self.buffer.settle(|key| may_have_runs(index, key));
     }
 
-    /// The shard's blocks in `blocks` read as zeros from now on.
+    /// The shard's blocks in `blocks` read as zeros from now on. Where a leaf is not in memory each
+    /// block is an update.
     pub fn set_zero(&mut self, family: Family, layer: Layer, blocks: &Range<Lba>, ledger: &Ledger) {
         for key in self.buffer.keys(family, layer, blocks.clone()) {
             if ShardId::of(family, key.lba) == self.id {
                 self.set(key, None, ledger);
             }
         }
-        let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
-        let groups: Vec<GroupKey> =
-            self.groups.range(GroupKey::of(family, blocks.start)..=last).map(|(key, _)| *key).collect();
-        groups.into_iter().for_each(|group| self.hide(group, layer, blocks, ledger));
+        let last = GroupKey::of(family, Lba(blocks.end.0 - 1)).gib;
+        for gib in GroupKey::of(family, blocks.start).gib..=last {
+            self.hide(GroupKey { family, gib }, layer, blocks, ledger);
+        }
     }
 
-    /// Groups in which the shard may have anything of `blocks`: the first `count` of them, and
-    /// perhaps more.
-    pub fn first_groups_that_hold(
-        &self,
-        family: Family,
-        layer: Layer,
-        blocks: &Range<Lba>,
-        count: usize,
-    ) -> impl Iterator<Item = GroupKey> {
-        let last = GroupKey::of(family, Lba(blocks.end.0 - 1));
-        let on_disk = self.groups.range(GroupKey::of(family, blocks.start)..=last).map(|(group, _)| *group);
-        let buffered = self.buffer.groups_that_hold(family, layer, blocks);
-        on_disk.take(count).chain(buffered.take(count))
+    /// Whether there may be anything of `blocks` in the group: the buffer has, or the group has
+    /// runs, or its leaf is not in memory.
+    pub fn may_hold(&self, group: GroupKey, layer: Layer, blocks: &Range<Lba>) -> bool {
+        let may_have_runs = match self.index.place(group) {
+            Place::InMemory(runs) => !runs.is_empty(),
+            Place::Stored(_) => true,
+        };
+        may_have_runs || self.buffer.groups_that_hold(group.family, layer, blocks).next() == Some(group)
     }
 
     /// Hides what the runs of `group` say of `blocks`.
@@ -157,7 +155,10 @@ impl Shard {
         let first = blocks.start.0.max(start.0);
         let end = blocks.end.0.min(start.0 + GIB_BLOCKS);
         let mut mine = own_blocks(self.id, group.family, first..end);
-        if end - first <= HIDDEN_SINGLY_MAX || self.is_crowded(group) {
+        if self.index.place(group) == Place::InMemory(&[]) {
+            return;
+        }
+        if end - first <= HIDDEN_SINGLY_MAX || self.is_hidden_singly(group) {
             mine.for_each(|lba| self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger));
             return;
         }
@@ -165,40 +166,45 @@ impl Shard {
             return;
         }
         let cut = Run::Cut { layer, first: (first - start.0) as u32, end: (end - start.0) as u32 };
-        let runs = self.groups.get_mut(&group).expect("collected from the groups");
-        absorb(runs, cut);
         self.index.grew(CUT_BYTES);
-        self.changed(group);
+        self.index.change(group, |runs| absorb(runs, cut));
     }
 
     /// Replaces the runs that were merged (the group's oldest) by `merged`, if anything is left of
-    /// them. Cuts that have come or grown since stay.
+    /// them. Cuts that have come or grown since stay. The group is held.
     pub fn install_merged(&mut self, group: GroupKey, merged_runs: &[Run], merged: Option<Run>) {
-        let runs = self.groups.get_mut(&group).expect("a group that is being merged stays");
-        let newer = runs.len() - merged_runs.len();
-        let mut at = 0;
-        runs.retain(|run| {
-            at += 1;
-            at <= newer || *run != merged_runs[at - 1 - newer]
+        self.index.change(group, |runs| {
+            let newer = runs.len() - merged_runs.len();
+            let mut at = 0;
+            runs.retain(|run| {
+                at += 1;
+                at <= newer || *run != merged_runs[at - 1 - newer]
+            });
+            runs.extend(merged);
+            runs.shrink_to_fit();
+            if runs.iter().all(|run| matches!(run, Run::Cut { .. })) {
+                runs.clear();
+            }
         });
-        runs.extend(merged);
-        runs.shrink_to_fit();
-        if runs.iter().all(|run| matches!(run, Run::Cut { .. })) {
-            self.groups.remove(&group);
-        }
-        self.changed(group);
     }
 
-    /// Whether the group has to be merged before it gets another run.
+    /// Whether the group, which is held, has to be merged before it gets another run.
     pub fn is_crowded(&self, group: GroupKey) -> bool {
-        self.groups.get(&group).is_some_and(|runs| group_bytes(runs) > CROWDED_BYTES)
+        self.is_hidden_singly(group)
     }
 
-    /// Adds the newest run of a group, which is not crowded.
+    /// Whether what runs of the group say is hidden block by block, however many blocks there are.
+    pub fn is_hidden_singly(&self, group: GroupKey) -> bool {
+        match self.index.place(group) {
+            Place::InMemory(runs) => group_bytes(runs) > CROWDED_BYTES,
+            Place::Stored(_) => true,
+        }
+    }
+
+    /// Adds the newest run of a group, which is held and not crowded.
     pub fn push_run(&mut self, group: GroupKey, run: Run) {
         self.index.grew(run_with_group_bytes(&run));
-        insert_newest(self.groups.entry(group).or_default(), run);
-        self.changed(group);
+        self.index.change(group, |runs| insert_newest(runs, run));
     }
 
     /// Whether its deltas are spread over more pages than they are worth.
@@ -221,74 +227,83 @@ impl Shard {
         self.deltas.drop_oldest(pages)
     }
 
-    /// The groups of a family.
-    pub fn groups_of(&self, family: Family) -> Vec<GroupKey> {
-        let (first, last) = (GroupKey { family, gib: 0 }, GroupKey { family, gib: u32::MAX });
-        self.groups.range(first..=last).map(|(group, _)| *group).collect()
+    /// The first group from `from` on, in a leaf that is held, of which anything may be hidden.
+    pub fn next_mergeable(&self, leaf: GroupKey, from: GroupKey) -> Option<GroupKey> {
+        let mut groups = self.index.groups_of(leaf).filter(|(group, _)| *group >= from);
+        groups.find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group)).map(|(group, _)| group)
     }
 
-    /// The first group after `after` of which anything may be hidden.
-    pub fn next_mergeable(&self, after: Option<GroupKey>) -> Option<GroupKey> {
-        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut groups = self.groups.range((after, Bound::Unbounded));
-        groups.find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group)).map(|(group, _)| *group)
+    /// Forgets what durable deltas say is absent in groups without runs: it hides nothing. Of those
+    /// from `first` on, up to `end`, whose leaf is held.
+    pub fn forget_absences_outside_runs(&mut self, first: GroupKey, end: Option<GroupKey>) {
+        let groups = self.buffer.groups_with_settled_absences(first, end);
+        for group in groups {
+            if self.index.place(group) == Place::InMemory(&[]) {
+                let absences = self.buffer.settled_absences(&group);
+                self.buffer.forget_absences(&absences);
+            }
+        }
     }
 
-    /// Pages of runs and of deltas that lie in `segment`, and whose they are.
-    pub fn pages_in(&self, segment: SegmentId) -> Vec<(PageOwner, Pointer)> {
-        let run_pages = self.groups.iter().flat_map(|(group, runs)| {
-            runs.iter().flat_map(Run::pages).map(|page| (PageOwner::Run(*group), page.pointer))
-        });
-        let inside = run_pages.filter(|(_, pointer)| pointer.location.segment() == segment);
-        inside.chain(self.deltas.pages_in(segment).map(|page| (PageOwner::Deltas, page))).collect()
+    /// Pages of deltas that lie in `segment`.
+    pub fn delta_pages_in(&self, segment: SegmentId) -> Vec<Pointer> {
+        self.deltas.pages_in(segment).collect()
     }
 
-    /// Has the next checkpoint write what of the index and of the deltas' directories lies in
-    /// `segment`.
+    /// Has the next checkpoint write what of the index's nodes and of the deltas' directories lies
+    /// in `segment`.
     pub fn touch_pages_in(&mut self, segment: SegmentId) {
-        self.index.touch_pages_in(segment);
+        self.index.touch_nodes_in(segment);
         self.deltas.touch_directories_in(segment);
     }
 
-    /// A page is elsewhere now.
-    pub fn page_moved(&mut self, owner: PageOwner, from: Pointer, to: Pointer) {
+    /// A page is elsewhere now. A run's group is held. False if a newer page has taken its place.
+    pub fn page_moved(&mut self, owner: PageOwner, from: Pointer, to: Pointer) -> bool {
         match owner {
             PageOwner::Run(group) => self.run_page_moved(group, from, to),
+            PageOwner::Leaf(group) => return self.index.leaf_moved(group, from, to),
             PageOwner::Deltas => self.deltas.page_moved(from, to),
         }
+        true
     }
 
     fn run_page_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) {
-        let runs = self.groups.get_mut(&group).expect("upkeep alone removes groups");
-        let pages = runs.iter_mut().filter_map(|run| match run {
-            Run::Pages { pages, .. } => Some(pages),
-            Run::Cut { .. } => None,
+        self.index.change(group, |runs| {
+            let pages = runs.iter_mut().filter_map(|run| match run {
+                Run::Pages { pages, .. } => Some(pages),
+                Run::Cut { .. } => None,
+            });
+            let page = pages.flatten().find(|page| page.pointer == from);
+            page.expect("upkeep alone replaces pages").pointer = to;
         });
-        let page = pages.flatten().find(|page| page.pointer == from).expect("upkeep alone replaces pages");
-        page.pointer = to;
-        self.index.touch(group);
-    }
-
-    /// A group has changed: its leaf is to be written, and it may want to be merged.
-    fn changed(&mut self, group: GroupKey) {
-        self.index.touch(group);
-        self.note_unmerged(group);
-    }
-
-    /// A group is to be merged if it has too many runs, or cuts, whose space is wanted back.
-    pub fn note_unmerged(&mut self, group: GroupKey) {
-        let wants =
-            |runs: &Vec<Run>| runs.len() > RUNS_MAX || runs.iter().any(|run| matches!(run, Run::Cut { .. }));
-        if self.groups.get(&group).is_some_and(wants) {
-            self.unmerged.insert(group);
-        } else {
-            self.unmerged.remove(&group);
-        }
     }
 }
 
-fn has_runs(groups: &BTreeMap<GroupKey, Vec<Run>>, key: &Key) -> bool {
-    groups.contains_key(&GroupKey::of(key.family, key.lba))
+/// What a run says of a block.
+enum Says {
+    Nothing,
+    AskPage(Pointer),
+    AskOlder,
+}
+
+/// What runs say of a block, newest first.
+fn look_in(runs: impl Iterator<Item = Says>, layer: Layer, block: u32, pages: &impl Pages) -> Look {
+    for says in runs {
+        let pointer = match says {
+            Says::Nothing => return Look::Value(None),
+            Says::AskOlder => continue,
+            Says::AskPage(pointer) => pointer,
+        };
+        let Some(entries) = pages.page(pointer) else { return Look::Needs(Needed::Page(pointer)) };
+        if let Ok(at) = entries.binary_search_by_key(&(block, layer), |entry| (entry.block, entry.layer)) {
+            return Look::Value(entries[at].value);
+        }
+    }
+    Look::Value(None)
+}
+
+fn may_have_runs(index: &Index, key: &Key) -> bool {
+    !matches!(index.place(GroupKey::of(key.family, key.lba)), Place::InMemory([]))
 }
 
 /// Those of `blocks` that belong to a shard: some ranges of them.

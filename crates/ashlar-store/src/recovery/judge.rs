@@ -40,7 +40,7 @@ impl Verdict {
 /// root's floor. Of what hosts have written a replay says everything again; pages of the maps and
 /// moves are named before that.
 fn may_be_named(header: &BatchHeader) -> bool {
-    let is_named = |record: &Record| matches!(record.kind, RecordKind::Metadata | RecordKind::Move { .. });
+    let is_named = |record: &Record| matches!(record.kind, RecordKind::Page(_) | RecordKind::Move { .. });
     header.records.iter().any(is_named)
 }
 

@@ -2,15 +2,15 @@
 
 use ashlar_block::World;
 use ashlar_format::catalog::Catalog;
-use ashlar_format::ids::{Family, GroupKey, ShardId};
+use ashlar_format::ids::ShardId;
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{Child, decode_leaf, decode_node};
+use ashlar_format::page::{Child, GroupsBelow, decode_node};
 use ashlar_format::root::{Root, ShardRoot};
 use futures_util::future::try_join_all;
 
 use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::deltas::Deltas;
-use crate::map::index::Index;
+use crate::map::index::{Index, LOWEST};
 use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::recovery::OpenError;
@@ -51,7 +51,7 @@ impl<W: World> Pool<W> {
         for (_, directory) in directories.iter().rev() {
             let pages = directory.pages.iter().map(|page| self.read_delta_page(*page));
             for (key, value) in try_join_all(pages).await?.concat() {
-                let on_disk = shard.on_disk(&key);
+                let on_disk = shard.may_have_runs(&key);
                 shard.buffer.load(key, value, on_disk);
             }
         }
@@ -59,23 +59,20 @@ impl<W: World> Pool<W> {
         Ok(shard)
     }
 
+    /// Where the leaves are. What is in them is read when somebody needs it.
     async fn load_index(&self, shard: &mut Shard, from: ShardRoot) -> Result<(), OpenError> {
-        let Some(top) = from.index else { return Ok(()) };
-        let mut nodes = Vec::new();
-        let mut children: Vec<Child> = vec![(GroupKey { family: Family(0), gib: 0 }, top)];
+        let Some(pointer) = from.index else { return Ok(()) };
+        let mut levels = Vec::new();
+        let mut children = vec![Child { first: LOWEST, pointer, below: GroupsBelow::default() }];
         for _ in 0..from.index_height {
-            let pages = try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await?;
-            nodes.extend(children.iter().map(|(_, page)| *page));
-            children = pages.iter().map(|page| decode_node(page)).collect::<Result<Vec<_>, _>>()?.concat();
+            let read = async |child: &Child| {
+                let page = self.read_page(child.pointer).await?;
+                Ok::<_, OpenError>(decode_node(&page)?)
+            };
+            let below = self.read_pages(&children, read).await?;
+            levels.insert(0, std::mem::replace(&mut children, below.concat()));
         }
-        for page in try_join_all(children.iter().map(|(_, page)| self.read_page(*page))).await? {
-            for (group, mut runs) in decode_leaf(&page)? {
-                runs.shrink_to_fit();
-                shard.groups.insert(group, runs);
-                shard.note_unmerged(group);
-            }
-        }
-        shard.index = Index::loaded(children, nodes, from.index_height, from.index);
+        shard.index = Index::loaded(children, levels);
         Ok(())
     }
 }

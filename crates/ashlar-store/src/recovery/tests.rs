@@ -1,4 +1,6 @@
-use ashlar_block::{Device, Durability, Rng, SECTOR_BYTES};
+use ashlar_block::{Device, Durability, Lba, Rng, SECTOR_BYTES, VolumeId};
+use ashlar_format::catalog::{VolumeEntry, VolumeState};
+use ashlar_format::ids::{Family, GIB_BLOCKS, Key, Layer, RANGE_BLOCKS};
 use ashlar_format::root::SLOT_BYTES;
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::{Occupancy, RowExtent, TableEntry};
@@ -6,7 +8,7 @@ use ashlar_raid::Level;
 
 use super::judge::joined;
 use super::*;
-use crate::testing::{Drives, StillWorld, append_block, at_once, write_block};
+use crate::testing::{Drives, StillWorld, append_block, append_items, at_once, page, write_block};
 
 #[test]
 fn extents_that_touch_are_one() {
@@ -17,9 +19,13 @@ fn extents_that_touch_are_one() {
 /// Appends pages as a checkpoint does, until so many segments are left.
 fn use_window(pool: &Pool<StillWorld>, left: u64) {
     while pool.segments.borrow().usable_striped() > left {
-        let mut page = vec![0; 4096];
-        pool.world.fill_random(&mut page);
-        at_once(pool.append_pages(Claim::Last, vec![page; 4])).expect("there are segments");
+        let mut bytes = vec![0; 4096];
+        pool.world.fill_random(&mut bytes);
+        at_once(pool.append_pages(
+            Claim::Last,
+            vec![page(bytes.clone()), page(bytes.clone()), page(bytes.clone()), page(bytes)],
+        ))
+        .expect("there are segments");
     }
 }
 
@@ -67,7 +73,8 @@ fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next(
 fn pages_of_an_unfinished_checkpoint_are_the_last_that_are_written_over() {
     let drives = Drives::new(Level::RAID1, 2);
     let written_by = |pool: &Pool<StillWorld>| {
-        let pages = at_once(pool.append_pages(Claim::Checkpoint, vec![vec![7; 64]])).expect("there is room");
+        let pages =
+            at_once(pool.append_pages(Claim::Checkpoint, vec![page(vec![7; 64])])).expect("there is room");
         pages[0].location.segment()
     };
     let pool = drives.open();
@@ -156,7 +163,7 @@ fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new(
     pool.seal_all();
     let since = pool.lsns.next();
     reserve_again(&mut pool.segments.borrow_mut(), id, since);
-    at_once(pool.append_pages(Claim::Last, vec![vec![7; 64]])).expect("there is one segment");
+    at_once(pool.append_pages(Claim::Last, vec![page(vec![7; 64])])).expect("there is one segment");
     let root = pool.roots.newest().clone();
     let found = at_once(pool.scan(&root)).remove(&id).expect("it is open");
     assert_eq!(found.iter().map(|found| found.header.lsn).collect::<Vec<_>>(), [since]);
@@ -219,4 +226,44 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
     let (pool, opened) = replay(&drives);
     assert_eq!((opened.torn, opened.replayed), (1, 0));
     assert!(pool.lsns.next() > torn);
+}
+
+/// A start had read no leaf of the index yet: each block of a range of zeros was an update, and the
+/// pool had no segment for what its first checkpoint had to write.
+#[test]
+fn zeros_that_are_replayed_make_no_more_updates_than_they_did_before_the_crash() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let volume = VolumeEntry {
+        family: Family(1),
+        layer: Layer(0),
+        state: VolumeState::Live,
+        blocks: GIB_BLOCKS,
+        compression: true,
+        attributes: bytes::Bytes::new(),
+    };
+    pool.catalog.borrow_mut().volumes.insert(VolumeId(1), volume);
+    (0..8).for_each(|range| write_block(&pool, range * RANGE_BLOCKS));
+    at_once(pool.checkpoint(false)).expect("good drives");
+    for shard in (0..SHARD_COUNT as u8).map(ShardId) {
+        at_once(pool.distribute(shard)).expect("there is room");
+    }
+    at_once(pool.checkpoint(false)).expect("good drives");
+    let zeros = Item {
+        kind: RecordKind::ZeroRange { blocks: GIB_BLOCKS },
+        key: Key { family: Family(1), lba: Lba(0), layer: Layer(0) },
+        fragment: None,
+    };
+    let held = at_once(pool.hold_to_hide(Family(1), &(Lba(0)..Lba(GIB_BLOCKS)))).expect("good drives");
+    append_items(&pool, vec![zeros]);
+    let updates = |pool: &Pool<StillWorld>| -> usize {
+        pool.shards.borrow().iter().map(|shard| shard.buffer.len()).sum()
+    };
+    assert_eq!(updates(&pool), 0, "the runs are cut");
+    drop(held);
+    drop(pool);
+    let pool = drives.open();
+    assert_eq!(updates(&pool), 0);
+    let block = Key { family: Family(1), lba: Lba(RANGE_BLOCKS), layer: Layer(0) };
+    assert_eq!(at_once(pool.lookup(&block, |value| value)).expect("good drives"), None);
 }

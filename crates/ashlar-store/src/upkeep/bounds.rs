@@ -13,6 +13,10 @@ const DELTA_BYTES: usize = 32;
 /// Updates that are worth a checkpoint, however little memory there is.
 const FRESH_ENTRIES_MIN: usize = 256;
 
+/// Bytes of leaves of the index that are worth a checkpoint, however little memory there is: those
+/// of a shard, and more.
+const LEAF_BYTES_MIN: usize = 512 << 10;
+
 /// Records that are worth a checkpoint, however little memory there is: more than a checkpoint
 /// itself makes, or it would be the reason for the next.
 const REPLAY_RECORDS_MIN: usize = 4096;
@@ -38,6 +42,11 @@ impl<W: World> Pool<W> {
     pub(super) fn map_segment_bytes(&self) -> usize {
         let data = self.fresh_batch_room(StreamId::Metadata).data;
         self.identity.segment_rows as usize * data * SECTOR_BYTES
+    }
+
+    /// Bytes of changed leaves of the index after which a checkpoint is due, which lets them go.
+    pub(super) fn leaf_bytes_max(&self) -> usize {
+        (self.options.map_memory_bytes / 4).max(LEAF_BYTES_MIN)
     }
 
     /// Updates after which a checkpoint is due: their deltas take half of a segment.

@@ -33,6 +33,9 @@ pub(crate) struct Situation {
     /// What the next checkpoint writes of the index.
     pub index_bytes: u64,
     pub index_bytes_max: u64,
+    /// Memory of leaves of the index that have changed.
+    pub leaf_bytes: usize,
+    pub leaf_bytes_max: usize,
     pub buffer_bytes: usize,
     pub buffer_bytes_max: usize,
     pub free_segments: u64,
@@ -51,6 +54,7 @@ pub(crate) struct Situation {
     pub spoiled_shard: Option<ShardId>,
     /// A shard whose deltas are spread thin.
     pub thin_shard: Option<ShardId>,
+    /// A leaf of the index with a group that is to be merged.
     pub unmerged: Option<(ShardId, GroupKey)>,
     pub deleting: Option<VolumeId>,
     /// Checkpoints have room for what a purge hides, until it gives space back.
@@ -83,7 +87,9 @@ impl Situation {
 
     /// The next checkpoint has as much to write as the segments are meant for that are kept for it.
     fn checkpoint_is_large(&self) -> bool {
-        self.fresh_entries > self.fresh_entries_max || self.index_bytes > self.index_bytes_max
+        self.fresh_entries > self.fresh_entries_max
+            || self.index_bytes > self.index_bytes_max
+            || self.leaf_bytes > self.leaf_bytes_max
     }
 
     /// What gives hosts that wait for a segment one, or an answer. `None`: what they wait for comes
@@ -205,7 +211,7 @@ pub(crate) enum Task {
     Distribute(ShardId),
     /// Take the oldest pages out of a shard's deltas.
     Compact(ShardId),
-    /// Merge the runs of a group.
+    /// Merge the runs of a group of this leaf.
     Merge(ShardId, GroupKey),
     /// Empty a segment.
     Collect(SegmentId),

@@ -25,7 +25,7 @@ pub(crate) struct UpkeepState {
     /// Collection has had its turn since the map's own upkeep had one.
     pub(super) map_turn: Cell<bool>,
     pub(super) rebuild_turn: RebuildTurn,
-    /// The group that was merged last: all have their turn.
+    /// The leaf of which a group was merged last: all have their turn.
     pub(super) merged: Cell<(ShardId, GroupKey)>,
     /// Records since the last sweep began, if there was one. What they replaced may be counted as
     /// living.

@@ -3,11 +3,14 @@ use std::num::NonZeroU32;
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
+use ashlar_format::location::{Codec, Location, Pointer};
+use ashlar_format::page::{Child, GroupsBelow};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
 use crate::base::options::Options;
+use crate::map::index::Index;
 use crate::space::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 use crate::writer::append::StreamId;
@@ -15,13 +18,15 @@ use crate::writer::batch::Item;
 use crate::writer::compress::compress_blocks;
 
 #[test]
-fn every_group_that_is_to_be_merged_has_its_turn() {
+fn every_leaf_with_a_group_that_is_to_be_merged_has_its_turn() {
     let group = |gib| GroupKey { family: Family(1), gib };
     let mut shards: Vec<Shard> = (0..4).map(|id| Shard::new(ShardId(id))).collect();
     assert_eq!(next_unmerged(&shards, Default::default()), None);
-    for (shard, gib) in [(1, 3), (1, 7), (3, 0)] {
-        shards[shard].unmerged.insert(group(gib));
-    }
+    let below = GroupsBelow { unmerged: true, stacked: true };
+    let location = Location::new(SegmentId(1), 0, 0, 64, Codec::Raw);
+    let leaf = |gib| Child { first: group(gib), pointer: Pointer { location, crc: 0 }, below };
+    shards[1].index = Index::loaded(vec![leaf(3), leaf(7)], Vec::new());
+    shards[3].index = Index::loaded(vec![leaf(0)], Vec::new());
     let mut after = Default::default();
     let turns = [(1, 3), (1, 7), (3, 0), (1, 3)].map(|(shard, gib)| (ShardId(shard), group(gib)));
     for turn in turns {

@@ -275,7 +275,7 @@ impl<W: World> Pool<W> {
                 self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.ledger));
             }
             RecordKind::ZeroRange { blocks } => self.set_zero(item.key, blocks),
-            RecordKind::Move { .. } | RecordKind::Metadata => unreachable!("hosts write neither"),
+            RecordKind::Move { .. } | RecordKind::Page(_) => unreachable!("hosts write neither"),
         }
     }
 

@@ -4,13 +4,16 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use ashlar_format::codec::crc32c;
-use ashlar_format::header::RecordKind;
-use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::header::{PageKind, RecordKind, page_key};
+use ashlar_format::ids::{GroupKey, Key, ShardId};
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{Directory, PageEntry, Value, decode_delta, decode_directory, decode_map_page};
+use ashlar_format::page::{
+    Directory, PageEntry, StoredLeaf, Value, decode_delta, decode_directory, decode_map_page,
+};
 use ashlar_raid::{ReadError, Source};
 use futures_util::future::try_join_all;
 
+use crate::map::index::LOWEST;
 use crate::pool::Pool;
 use crate::space::segments::{Claim, pin};
 use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
@@ -35,10 +38,28 @@ impl From<WindowEmpty> for AppendError {
 /// Pages that are read or compressed in one turn: hosts' operations wait for its end.
 pub(crate) const PAGES_IN_A_TURN: usize = 8;
 
-/// An item of the metadata stream.
-fn page_item(page: Vec<u8>) -> Item {
-    let key = Key { family: Family(0), lba: ashlar_block::Lba(0), layer: Layer(0) };
-    Item { kind: RecordKind::Metadata, key, fragment: Some(compress_page(page)) }
+/// A page that is to be written.
+#[derive(Debug)]
+pub(crate) struct NewPage {
+    kind: PageKind,
+    key: Key,
+    bytes: Vec<u8>,
+}
+
+impl NewPage {
+    /// A page of a shard's map. `group`: the one that it is of, or the lowest.
+    pub fn of_map(kind: PageKind, shard: ShardId, group: GroupKey, bytes: Vec<u8>) -> Self {
+        NewPage { kind, key: page_key(shard, group), bytes }
+    }
+
+    /// A page of which a list in memory knows where it is.
+    pub fn listed(kind: PageKind, bytes: Vec<u8>) -> Self {
+        NewPage { kind, key: page_key(ShardId(0), LOWEST), bytes }
+    }
+
+    fn item(self) -> Item {
+        Item { kind: RecordKind::Page(self.kind), key: self.key, fragment: Some(compress_page(self.bytes)) }
+    }
 }
 
 impl<W: World> Pool<W> {
@@ -98,8 +119,31 @@ impl<W: World> Pool<W> {
         let entries = decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
         let entries = Rc::new(entries);
         self.count(|counters| counters.map_pages_read += 1);
+        self.limit_cache();
         self.pages.insert(pointer, entries.clone());
         Ok(entries)
+    }
+
+    /// The leaf of an index at `pointer`, which then is in the cache.
+    pub async fn read_leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
+        let bytes = self.read_page(pointer).await?;
+        let leaf = StoredLeaf::new(bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
+        self.count(|counters| counters.map_pages_read += 1);
+        Ok(self.keep_leaf(pointer, leaf))
+    }
+
+    /// Puts a leaf into the cache.
+    pub fn keep_leaf(&self, pointer: Pointer, leaf: StoredLeaf) -> Rc<StoredLeaf> {
+        let leaf = Rc::new(leaf);
+        self.limit_cache();
+        self.pages.insert_leaf(pointer, leaf.clone());
+        leaf
+    }
+
+    /// The cache has what the index leaves of its half of the map's memory.
+    fn limit_cache(&self) {
+        let index_bytes: usize = self.shards.borrow().iter().map(|shard| shard.index.bytes()).sum();
+        self.pages.limit((self.options.map_memory_bytes / 2).saturating_sub(index_bytes));
     }
 
     /// The updates of the delta page at `pointer`.
@@ -125,20 +169,20 @@ impl<W: World> Pool<W> {
     }
 
     /// The pages as items, compressed: a few in a turn, so that hosts go on in between.
-    async fn page_items(&self, pages: Vec<Vec<u8>>) -> Vec<Item> {
+    async fn page_items(&self, pages: Vec<NewPage>) -> Vec<Item> {
         let mut items = Vec::with_capacity(pages.len());
         for (nth, page) in pages.into_iter().enumerate() {
             if nth > 0 && nth.is_multiple_of(PAGES_IN_A_TURN) {
                 self.world.yield_now().await;
             }
-            items.push(page_item(page));
+            items.push(page.item());
         }
         items
     }
 
     /// Appends pages of the map and returns where they are, once they are written. They count as
     /// named from then on; only a root makes them matter.
-    pub async fn append_pages(&self, claim: Claim, pages: Vec<Vec<u8>>) -> Result<Vec<Pointer>, AppendError> {
+    pub async fn append_pages(&self, claim: Claim, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
         self.append_pages_to(StreamId::Metadata, claim, pages).await
     }
 
@@ -147,7 +191,7 @@ impl<W: World> Pool<W> {
         &self,
         stream: StreamId,
         claim: Claim,
-        pages: Vec<Vec<u8>>,
+        pages: Vec<NewPage>,
     ) -> Result<Vec<Pointer>, AppendError> {
         let mut pointers = Vec::with_capacity(pages.len());
         let mut items = self.page_items(pages).await;

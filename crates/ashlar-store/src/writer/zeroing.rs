@@ -14,11 +14,16 @@ use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::lookup::hold::gibs_of;
+use crate::map::shard::HIDDEN_SINGLY_MAX;
 use crate::pool::Pool;
 use crate::writer::batch::Item;
 
 /// GiBs of a volume that are zeroed together.
-const GIBS_AT_A_TIME: usize = 32;
+const GIBS_AT_A_TIME: u64 = 32;
+
+/// Ranges of which the leaves of the index are held at a time.
+const RANGES_AT_A_TIME: usize = 8;
 
 /// Blocks of a range that is not cut any more: some in each shard.
 const PART_BLOCKS_MIN: u64 = RANGE_BLOCKS * SHARD_COUNT as u64;
@@ -34,12 +39,14 @@ const UPDATES_MAX: usize = 32 << 10;
 pub(crate) struct Updates {
     max: u32,
     left: Semaphore,
+    /// Ranges that may be looked at.
+    ranges: Semaphore,
 }
 
 impl Updates {
     fn new(max: usize) -> Self {
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        Updates { max, left: Semaphore::new(max as usize) }
+        Updates { max, left: Semaphore::new(max as usize), ranges: Semaphore::new(RANGES_AT_A_TIME) }
     }
 
     /// Returns when so many, or as many as there may be, are nobody else's. They are its own until
@@ -67,28 +74,41 @@ impl<W: World> Pool<W> {
             // after the zeros: one record goes behind it, and when that is done, the maps tell of
             // it.
             let first = next_piece(&mut rest);
-            self.zero_pieces(key, vec![first]).await?;
+            self.zero_some(key, first, |_| true).await?;
         }
-        while rest.start < rest.end {
-            let held = self.first_pieces_that_hold(key, &rest);
-            rest.start = match held.last() {
-                Some(last) if held.len() == GIBS_AT_A_TIME => last.end,
-                _ => rest.end,
-            };
-            self.zero_pieces(key, held).await?;
+        while rest.start < rest.end
+            && let Some(gib) = self.first_gib_that_holds(key.family, key.layer, &rest).await?
+        {
+            let first = GroupKey { family: key.family, gib }.first_block();
+            let some = rest.start.max(first)..rest.end.min(first.plus(GIB_BLOCKS * GIBS_AT_A_TIME));
+            rest.start = some.end;
+            self.zero_some(key, some, |piece| self.may_hold(key, piece)).await?;
             self.world.yield_now().await;
         }
         Ok(())
     }
 
-    /// The first parts of a range, one for each GiB, that hold anything: the others need no zeros.
-    fn first_pieces_that_hold(&self, key: Key, range: &Range<Lba>) -> Vec<Range<Lba>> {
-        let held = self.first_gibs_that_hold(key.family, key.layer, range, GIBS_AT_A_TIME);
-        let part = |group: GroupKey| {
-            let first = group.first_block();
+    /// Zeros those pieces of some GiBs, one for each, that are wanted.
+    async fn zero_some(
+        &self,
+        key: Key,
+        range: Range<Lba>,
+        is_wanted: impl Fn(&Range<Lba>) -> bool,
+    ) -> Result<(), IoError> {
+        let is_large = range.end.0 - range.start.0 > HIDDEN_SINGLY_MAX;
+        let _turn = match is_large {
+            true => Some(self.zero_updates().ranges.acquire().await.expect("it is never closed")),
+            false => None,
+        };
+        let mut held = self.hold_for_zeros(key.family, &range).await?;
+        let part = |gib: u32| {
+            let first = GroupKey { family: key.family, gib }.first_block();
             range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
         };
-        held.into_iter().map(part).collect()
+        let pieces = gibs_of(&range).map(part).filter(is_wanted).collect();
+        self.zero_pieces(key, pieces).await?;
+        held.is_done = true;
+        Ok(())
     }
 
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
@@ -102,6 +122,13 @@ impl<W: World> Pool<W> {
             let _updates = self.admit_zeros(portion.updates).await?;
             join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
         }
+        Ok(())
+    }
+
+    /// Zeros of before a crash: held, they make no more updates than they did then.
+    pub async fn zero_again(&self, key: Key, blocks: u64) -> Result<(), IoError> {
+        let _held = self.hold_to_hide(key.family, &(key.lba..key.lba.plus(blocks))).await?;
+        self.set_zero(key, blocks);
         Ok(())
     }
 
@@ -164,10 +191,10 @@ impl<W: World> Pool<W> {
     }
 
     /// Updates of the map that zeros in `part`, which lies in one GiB, make at most: one for each
-    /// block that the buffer knows, or for each block at all where a group of the map is crowded.
+    /// block that the buffer knows, or for each block at all where that is how they are hidden.
     fn updates_of_zeros(&self, key: Key, part: &Range<Lba>) -> usize {
         let blocks = (part.end.0 - part.start.0) as usize;
-        if blocks <= LOOK_UP_BLOCKS || self.is_crowded(GroupKey::of(key.family, part.start)) {
+        if blocks <= LOOK_UP_BLOCKS || self.is_hidden_singly(key, part) {
             return blocks;
         }
         let shards = self.shards.borrow();

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use ashlar_block::{Cause, IoError, World};
-use ashlar_format::header::{BatchHeader, RECORDS_MAX, Record, RecordKind};
+use ashlar_format::header::{BatchHeader, PageKind, RECORDS_MAX, Record, RecordKind};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::SegmentKind;
@@ -34,8 +34,8 @@ const RECORDS_AT_A_TIME: usize = 32;
 const ROWS_SOUGHT_AT_A_TIME: u32 = 8;
 
 /// A segment that is being emptied: what is known of it between two parts.
-struct Emptying {
-    victim: SegmentId,
+pub(super) struct Emptying {
+    pub(super) victim: SegmentId,
     /// Of its first batch. Where the number has come round to another segment, rows below
     /// `next_row` would be taken for empty, and what lives there for garbage.
     first_lsn: Lsn,
@@ -47,19 +47,22 @@ struct Emptying {
     /// which cannot be read.
     seeks_header: bool,
     /// What is left of the batches before it.
-    records: VecDeque<Record>,
+    pub(super) records: VecDeque<Record>,
     /// What has been read, but does not fill a batch yet.
     items: Vec<Item>,
-    unread: Unread,
+    pub(super) unread: Unread,
 }
 
 impl Emptying {
     /// The next batch has this header.
     fn comes_to(&mut self, header: BatchHeader) {
         (self.next_row, self.seeks_header) = (header.row + header.rows, false);
-        let is_fragment =
-            |record: &Record| matches!(record.kind, RecordKind::Write | RecordKind::Move { .. });
-        self.records.extend(header.records.into_iter().filter(is_fragment));
+        let is_movable = |record: &Record| match record.kind {
+            RecordKind::Write | RecordKind::Move { .. } => true,
+            RecordKind::Page(kind) => matches!(kind, PageKind::Map | PageKind::IndexLeaf),
+            RecordKind::ZeroRange { .. } => false,
+        };
+        self.records.extend(header.records.into_iter().filter(is_movable));
     }
 
     /// The next batch has none that can be read. Returns the error if that is the end of the work.
@@ -143,7 +146,9 @@ impl<W: World> Pool<W> {
         let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
         let part = match kind {
             SegmentKind::Metadata | SegmentKind::Table => {
-                self.relocate_pages(victim, rest).await.map(|()| Part::Done(Collected::LeftToCheckpoint))
+                let emptying = self.begin_emptying(victim, kind, rest);
+                let relocated = self.relocate_pages(emptying, rest).await;
+                relocated.map(|()| Part::Done(Collected::LeftToCheckpoint))
             }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
                 let resumed = parts.resume(victim, &self.segments.borrow());
@@ -211,7 +216,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn read_live_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
-        self.read_records(emptying).await?;
+        self.read_records(emptying, RECORDS_AT_A_TIME).await?;
         let count = emptying.records.len().min(RECORDS_AT_A_TIME);
         let records: Vec<Record> = emptying.records.drain(..count).collect();
         let (items, errors) = self.live_items(&records).await;
@@ -220,8 +225,8 @@ impl<W: World> Pool<W> {
     }
 
     /// Reads which fragments the next batches have, until there are enough for a part.
-    async fn read_records(&self, emptying: &mut Emptying) -> Result<(), IoError> {
-        while emptying.records.len() < RECORDS_AT_A_TIME {
+    pub(super) async fn read_records(&self, emptying: &mut Emptying, count: usize) -> Result<(), IoError> {
+        while emptying.records.len() < count {
             let Some(rows) = self.next_rows(emptying) else { break };
             emptying.next_row = rows.start;
             if emptying.seeks_header {
@@ -262,7 +267,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Accepted rows from the one on to which it is emptied, as far as they go on without a hole.
-    fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
+    pub(super) fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
         let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
         let next = extents.into_iter().find(|extent| emptying.next_row < extent.row + extent.rows);
         next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)

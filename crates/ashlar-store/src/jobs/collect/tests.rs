@@ -3,7 +3,7 @@ use ashlar_format::location::Location;
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{Drives, StillWorld, at_once, page};
 
 #[test]
 fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
@@ -11,7 +11,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     let pool = drives.open();
     // Two at a time, until one of them begins a segment that is wanted.
     let begin = |pool: &Pool<StillWorld>, byte: u8, wanted: &dyn Fn(SegmentId) -> bool| loop {
-        let pages = vec![vec![byte; 100]; 2];
+        let pages = vec![page(vec![byte; 100]), page(vec![byte; 100])];
         let at = at_once(pool.append_pages(Claim::Last, pages)).expect("there is room")[0].location;
         if at.sectors().start == 0 && wanted(at.segment()) {
             break at.segment();
@@ -37,7 +37,7 @@ fn a_header_that_a_misdirected_write_has_brought_elsewhere_is_not_believed() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
     let append = |byte: u8| {
-        let pages = vec![vec![byte; 100]; 2];
+        let pages = vec![page(vec![byte; 100]), page(vec![byte; 100])];
         at_once(pool.append_pages(Claim::Last, pages)).expect("there is room")[0].location
     };
     let mut first = append(1);

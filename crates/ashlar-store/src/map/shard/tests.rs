@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use ashlar_block::DriveId;
 use ashlar_format::location::{Codec, Location, SegmentId};
@@ -13,6 +14,10 @@ struct AtHand(BTreeMap<u32, Rc<Vec<PageEntry>>>);
 impl Pages for AtHand {
     fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
         self.0.get(&pointer.crc).cloned()
+    }
+
+    fn leaf(&self, _pointer: Pointer) -> Option<Rc<StoredLeaf>> {
+        None
     }
 }
 
@@ -35,8 +40,18 @@ fn key(lba: u64) -> Key {
     Key { family: Family(0), lba: Lba(lba), layer: Layer(0) }
 }
 
+/// A shard without anything, of which the first group is held.
 fn shard() -> Shard {
-    Shard::new(ShardId::of(Family(0), FIRST))
+    let mut shard = Shard::new(ShardId::of(Family(0), FIRST));
+    shard.index.hold(&[GroupKey::of(Family(0), FIRST)]);
+    shard
+}
+
+fn runs_of(shard: &Shard, group: GroupKey) -> Vec<Run> {
+    match shard.index.place(group) {
+        Place::InMemory(runs) => runs.to_vec(),
+        Place::Stored(_) => panic!("it is held"),
+    }
 }
 
 fn run(entries: &[(u32, u32)], page: u32) -> (Run, Rc<Vec<PageEntry>>) {
@@ -60,22 +75,22 @@ fn newer_runs_and_cuts_hide_older_runs_and_the_buffer_hides_all() {
     let (ledger, _) = ledger();
     let mut shard = shard();
     let group = GroupKey::of(Family(0), FIRST);
-    let (old, old_page) = run(&[(1, 11), (2, 12), (40, 13)], 100);
+    let (old, old_page) = run(&[(1, 11), (2, 12), (140, 13)], 100);
     let (new, new_page) = run(&[(2, 22)], 101);
     shard.push_run(group, old);
     let pages = AtHand(BTreeMap::from([(100, old_page), (101, new_page)]));
     let nothing = AtHand(BTreeMap::new());
-    assert_eq!(shard.look(&key(1), &nothing), Look::Needs(pointer(100)));
+    assert_eq!(shard.look(&key(1), &nothing), Look::Needs(Needed::Page(pointer(100))));
     assert_eq!(shard.look(&key(1), &pages), Look::Value(Some(pointer(11))));
     shard.push_run(group, new);
     assert_eq!(shard.look(&key(2), &pages), Look::Value(Some(pointer(22))));
     assert_eq!(shard.look(&key(3), &pages), Look::Value(None));
-    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(30)), &ledger);
+    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(130)), &ledger);
     assert_eq!(shard.look(&key(1), &pages), Look::Value(None));
-    assert_eq!(shard.look(&key(40), &pages), Look::Value(Some(pointer(13))));
+    assert_eq!(shard.look(&key(140), &pages), Look::Value(Some(pointer(13))));
     shard.set(key(1), Some(pointer(30)), &ledger);
     assert_eq!(shard.look(&key(1), &pages), Look::Value(Some(pointer(30))));
-    assert_eq!(shard.unmerged, [group].into());
+    assert_eq!(shard.index.unmerged().len(), 1);
 }
 
 #[test]
@@ -101,11 +116,11 @@ fn few_blocks_are_hidden_one_by_one_and_many_by_one_cut() {
     shard.push_run(group, old);
     let pages = AtHand(BTreeMap::from([(100, page)]));
     shard.set_zero(Family(0), Layer(0), &(Lba(1)..Lba(3)), &ledger);
-    assert_eq!(shard.groups[&group].len(), 1);
+    assert_eq!(runs_of(&shard, group).len(), 1);
     assert_eq!(shard.look(&key(1), &pages), Look::Value(None));
     shard.set_zero(Family(0), Layer(0), &(Lba(30)..Lba(200)), &ledger);
     shard.set_zero(Family(0), Layer(0), &(Lba(200)..Lba(2000)), &ledger);
-    assert_eq!(shard.groups[&group].len(), 2, "adjacent cuts are one");
+    assert_eq!(runs_of(&shard, group).len(), 2, "adjacent cuts are one");
     assert_eq!(shard.look(&key(40), &pages), Look::Value(None));
 }
 
@@ -116,7 +131,7 @@ fn a_range_of_another_shard_cuts_nothing() {
     let group = GroupKey::of(Family(0), FIRST);
     shard.push_run(group, run(&[(1, 11)], 100).0);
     shard.set_zero(Family(0), Layer(0), &(Lba(RANGE_BLOCKS)..Lba(2 * RANGE_BLOCKS)), &ledger);
-    assert_eq!(shard.groups[&group].len(), 1);
+    assert_eq!(runs_of(&shard, group).len(), 1);
 }
 
 #[test]
@@ -126,7 +141,7 @@ fn merging_away_everything_removes_the_group() {
     let (run, _) = run(&[(1, 11)], 100);
     shard.push_run(group, run.clone());
     shard.install_merged(group, &[run], None);
-    assert!(shard.groups.is_empty());
+    assert!(runs_of(&shard, group).is_empty());
 }
 
 #[test]
@@ -134,14 +149,14 @@ fn a_cut_that_grows_while_its_group_is_merged_is_kept() {
     let (ledger, _) = ledger();
     let mut shard = shard();
     let group = GroupKey::of(Family(0), FIRST);
-    shard.push_run(group, run(&[(1, 11), (100, 12)], 100).0);
-    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(50)), &ledger);
-    let before = shard.groups[&group].clone();
-    shard.set_zero(Family(0), Layer(0), &(Lba(50)..Lba(200)), &ledger);
-    let (merged, page) = run(&[(100, 12)], 101);
+    shard.push_run(group, run(&[(1, 11), (250, 12)], 100).0);
+    shard.set_zero(Family(0), Layer(0), &(Lba(0)..Lba(200)), &ledger);
+    let before = runs_of(&shard, group);
+    shard.set_zero(Family(0), Layer(0), &(Lba(200)..Lba(400)), &ledger);
+    let (merged, page) = run(&[(250, 12)], 101);
     shard.install_merged(group, &before, Some(merged));
     let pages = AtHand(BTreeMap::from([(101, page)]));
-    assert_eq!(shard.look(&key(100), &pages), Look::Value(None));
+    assert_eq!(shard.look(&key(250), &pages), Look::Value(None));
 }
 
 /// A shard whose deltas are one page, which holds these updates.
@@ -194,12 +209,12 @@ fn a_group_that_is_trimmed_in_many_places_still_fits_its_leaf() {
     let (old, old_page) = run(&blocks.iter().map(|block| (*block, block % 64)).collect::<Vec<_>>(), 100);
     shard.push_run(group, old);
     let pages = AtHand(BTreeMap::from([(100, old_page)]));
-    for first in (0..GIB_BLOCKS).step_by(20) {
-        shard.set_zero(Family(0), Layer(0), &(Lba(first)..Lba(first + 17)), &ledger);
+    for first in (0..GIB_BLOCKS).step_by(160) {
+        shard.set_zero(Family(0), Layer(0), &(Lba(first)..Lba(first + 129)), &ledger);
     }
-    assert!(group_bytes(&shard.groups[&group]) <= LEAF_BYTES_MAX);
+    assert!(group_bytes(&runs_of(&shard, group)) <= LEAF_BYTES_MAX);
     for block in blocks {
-        let trimmed = block % 20 < 17;
+        let trimmed = block % 160 < 129;
         assert_eq!(shard.look(&key(u64::from(block)), &pages) == Look::Value(None), trimmed, "block {block}");
     }
 }

@@ -36,6 +36,8 @@ fn calm() -> Situation {
         spoiled_shard: None,
         thin_shard: None,
         unmerged: None,
+        leaf_bytes: 0,
+        leaf_bytes_max: 1 << 20,
         deleting: None,
         purge_has_room: true,
         sweep: SweepNeed::None,

@@ -5,7 +5,7 @@ use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{Drives, StillWorld, at_once, page};
 use crate::writer::compress::compress_blocks;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(7), layer: Layer(0) };
@@ -44,7 +44,7 @@ fn a_pool_that_is_closed_stripes_what_is_in_the_journal() {
 fn a_pool_that_is_closed_waits_for_no_segment_for_what_is_in_the_journal() {
     let pool = Drives::new(Level::RAID5, 3).open();
     write_to_journal(&pool);
-    while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 100]])).is_ok() {}
+    while at_once(pool.append_pages(Claim::Upkeep, vec![page(vec![1; 100])])).is_ok() {}
     pool.commit.stop();
     at_once(pool.finish_striping());
     assert_eq!(kind_of_its_segment(&pool), SegmentKind::Journal);

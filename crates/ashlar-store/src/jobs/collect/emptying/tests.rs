@@ -5,7 +5,7 @@ use ashlar_raid::Level;
 
 use super::*;
 use crate::space::segments::Segment;
-use crate::testing::{Drives, StillWorld, at_once, location, write_small_blocks};
+use crate::testing::{Drives, StillWorld, at_once, location, page, write_small_blocks};
 
 /// In each batch: a part is of one and a half.
 const BATCH_BLOCKS: u64 = 24;
@@ -92,7 +92,7 @@ fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
 fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
     let (pool, victim, blocks, parts) = begun();
     pool.seal_all();
-    while at_once(pool.append_pages(Claim::Upkeep, vec![vec![1; 4096]])).is_ok() {
+    while at_once(pool.append_pages(Claim::Upkeep, vec![page(vec![1; 4096])])).is_ok() {
         pool.seal_all();
     }
     let refused = std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim, Rest::Stays))))

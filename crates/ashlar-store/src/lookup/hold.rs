@@ -1,0 +1,270 @@
+//! Holding groups of the map: their leaves of the index are read, and stay in memory, so that the
+//! groups can be changed in the turn in which that is due.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use ashlar_block::{IoError, Lba, World};
+use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{Run, StoredLeaf};
+use futures_util::future::{join_all, try_join_all};
+
+use crate::lookup::map_unreadable;
+use crate::map::index::Place;
+use crate::map::shard::{HIDDEN_SINGLY_MAX, Pages, Shard};
+use crate::pool::Pool;
+use crate::writer::pages::PAGES_IN_A_TURN;
+
+/// Groups of a shard that are held until this is dropped.
+pub(crate) struct Held<'a, W: World> {
+    pool: &'a Pool<W>,
+    shard: ShardId,
+    groups: Vec<GroupKey>,
+    /// Those of them whose leaf cannot be read: they are not held.
+    pub unreadable: BTreeSet<GroupKey>,
+    /// Why the first one cannot.
+    pub error: Option<IoError>,
+}
+
+impl<W: World> Drop for Held<'_, W> {
+    fn drop(&mut self) {
+        self.pool.with_shard(self.shard, |shard| shard.index.release(&self.groups));
+    }
+}
+
+/// Groups that are held for zeros of a host. Where it is dropped before these are in the maps,
+/// the groups stay held until they are: not held, each block would be an update.
+pub(crate) struct HeldForZeros<'a, W: World> {
+    pool: &'a Pool<W>,
+    held: Vec<Held<'a, W>>,
+    /// The zeros are in the maps.
+    pub is_done: bool,
+}
+
+impl<W: World> Drop for HeldForZeros<'_, W> {
+    fn drop(&mut self) {
+        if self.is_done || self.pool.commit.is_idle() {
+            return;
+        }
+        let outlived = self.held.iter_mut().map(|held| (held.shard, std::mem::take(&mut held.groups)));
+        self.pool.outlived_holds.borrow_mut().extend(outlived);
+    }
+}
+
+impl<'a, W: World> Held<'a, W> {
+    /// All groups, or why one cannot be held.
+    pub fn all(mut self) -> Result<Self, IoError> {
+        self.error.take().map_or(Ok(self), Err)
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Holds groups of a shard, which are in order.
+    pub async fn hold(&self, id: ShardId, groups: Vec<GroupKey>) -> Held<'_, W> {
+        self.with_shard(id, |shard| shard.index.hold(&groups));
+        let mut held = Held { pool: self, shard: id, groups, unreadable: BTreeSet::new(), error: None };
+        let mut unread = Vec::new();
+        loop {
+            let mut missing = self.with_shard(id, |shard| shard.index.missing(&held.groups));
+            missing.retain(|leaf| !unread.contains(leaf));
+            if missing.is_empty() {
+                break;
+            }
+            for some in missing.chunks(PAGES_IN_A_TURN) {
+                let read = join_all(some.iter().map(|(_, at)| self.leaf(*at))).await;
+                for ((key, at), read) in some.iter().zip(read) {
+                    match read {
+                        Ok(leaf) => self.with_shard(id, |shard| shard.index.read(*key, *at, leaf.groups())),
+                        // If it has been written elsewhere meanwhile, it is missing no more.
+                        Err(error) => {
+                            unread.push((*key, *at));
+                            held.error.get_or_insert(map_unreadable(error));
+                        }
+                    }
+                }
+                self.world.yield_now().await;
+            }
+        }
+        held.unreadable = self.with_shard(id, |shard| {
+            let is_stored = |group: &&GroupKey| matches!(shard.index.place(**group), Place::Stored(_));
+            held.groups.iter().filter(is_stored).copied().collect()
+        });
+        if held.unreadable.is_empty() {
+            held.error = None;
+        }
+        held
+    }
+
+    /// Holds one group.
+    pub async fn hold_group(&self, id: ShardId, group: GroupKey) -> Result<Held<'_, W>, IoError> {
+        self.hold(id, vec![group]).await.all()
+    }
+
+    /// Holds all groups that have any of these blocks, if what runs say of so many is hidden by
+    /// cuts: a few are hidden one by one, for which no leaf is needed.
+    pub async fn hold_to_hide(
+        &self,
+        family: Family,
+        blocks: &Range<Lba>,
+    ) -> Result<Vec<Held<'_, W>>, IoError> {
+        if blocks.end.0 - blocks.start.0 <= HIDDEN_SINGLY_MAX {
+            return Ok(Vec::new());
+        }
+        let groups: Vec<GroupKey> = gibs_of(blocks).map(|gib| GroupKey { family, gib }).collect();
+        let shards = shards_of(family, blocks);
+        let held = join_all(shards.map(|id| self.hold(id, groups.clone()))).await;
+        held.into_iter().map(Held::all).collect()
+    }
+
+    /// The leaf at `pointer`, from the cache if it is there.
+    async fn leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
+        match self.pages.leaf(pointer) {
+            Some(leaf) => Ok(leaf),
+            None => self.read_leaf(pointer).await,
+        }
+    }
+
+    /// The same until zeros of a host are in the maps.
+    pub async fn hold_for_zeros(
+        &self,
+        family: Family,
+        blocks: &Range<Lba>,
+    ) -> Result<HeldForZeros<'_, W>, IoError> {
+        let held = self.hold_to_hide(family, blocks).await?;
+        Ok(HeldForZeros { pool: self, held, is_done: false })
+    }
+
+    /// Whether a run of the group has its page at `at`.
+    pub async fn names_run_page(&self, id: ShardId, group: GroupKey, at: Pointer) -> Result<bool, IoError> {
+        let is_it = |run: &Run| run.pages().iter().any(|page| page.pointer == at);
+        let known = |shard: &mut Shard| match shard.index.place(group) {
+            Place::InMemory(runs) => Ok(runs.iter().any(is_it)),
+            Place::Stored(pointer) => Err(pointer),
+        };
+        loop {
+            let pointer = match self.with_shard(id, known) {
+                Ok(is_named) => return Ok(is_named),
+                Err(pointer) => pointer,
+            };
+            match self.leaf(pointer).await {
+                Ok(leaf) => {
+                    return Ok(leaf.runs_of(group).into_iter().flatten().any(|run| run.has_page(at)));
+                }
+                Err(error) if self.with_shard(id, known) == Err(pointer) => {
+                    return Err(map_unreadable(error));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The first GiB in which there may be anything of `blocks`.
+    pub async fn first_gib_that_holds(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+    ) -> Result<Option<u32>, IoError> {
+        let firsts = shards_of(family, blocks).map(|id| self.first_gib_in(id, family, layer, blocks));
+        Ok(try_join_all(firsts).await?.into_iter().flatten().min())
+    }
+
+    async fn first_gib_in(
+        &self,
+        id: ShardId,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+    ) -> Result<Option<u32>, IoError> {
+        let buffered = self
+            .with_shard(id, |shard| shard.buffer.groups_that_hold(family, layer, blocks).next())
+            .map(|group| group.gib);
+        let last = GroupKey::of(family, Lba(blocks.end.0 - 1)).gib;
+        let mut from = GroupKey::of(family, blocks.start);
+        loop {
+            let (found, next) = self.first_group_of_leaf(id, from).await?;
+            let found = found.filter(|group| group.family == family && group.gib <= last);
+            match (found, next) {
+                (Some(group), _) => return Ok(Some(buffered.map_or(group.gib, |gib| gib.min(group.gib)))),
+                (None, Some(next)) if next.family == family && next.gib <= last => from = next,
+                (None, _) => return Ok(buffered),
+            }
+            self.world.yield_now().await;
+        }
+    }
+
+    /// The first group from `from` on that its leaf has, and the leaf behind that one.
+    async fn first_group_of_leaf(
+        &self,
+        id: ShardId,
+        from: GroupKey,
+    ) -> Result<(Option<GroupKey>, Option<GroupKey>), IoError> {
+        loop {
+            let (key, behind, stored) = self.with_shard(id, |shard| {
+                let index = &shard.index;
+                let key = index.leaf_from(from);
+                let stored = key.and_then(|key| match index.place(key) {
+                    Place::InMemory(_) => None,
+                    Place::Stored(pointer) => Some(pointer),
+                });
+                (key, key.and_then(|key| index.leaf_behind(key)), stored)
+            });
+            let Some(key) = key else { return Ok((None, None)) };
+            let Some(pointer) = stored else {
+                let first = self.with_shard(id, |shard| {
+                    shard.index.groups_of(key).map(|(group, _)| group).find(|group| *group >= from)
+                });
+                return Ok((first, behind));
+            };
+            match self.leaf(pointer).await {
+                Ok(leaf) => {
+                    let groups = leaf.groups().into_iter().map(|(group, _)| group);
+                    return Ok((groups.into_iter().find(|group| *group >= from), behind));
+                }
+                Err(error) if self.with_shard(id, |shard| shard.index.leaf_at(key)) == Some(pointer) => {
+                    return Err(map_unreadable(error));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether there may be anything of `blocks`, which lie in one GiB. Where it is not held,
+    /// there may.
+    pub fn may_hold(&self, key: Key, blocks: &Range<Lba>) -> bool {
+        let group = GroupKey::of(key.family, blocks.start);
+        shards_of(key.family, blocks)
+            .any(|id| self.with_shard(id, |shard| shard.may_hold(group, key.layer, blocks)))
+    }
+
+    /// Whether what runs say of `blocks`, which lie in one GiB, is hidden block by block in any
+    /// shard: their group is crowded there, or not held.
+    pub fn is_hidden_singly(&self, key: Key, blocks: &Range<Lba>) -> bool {
+        let group = GroupKey::of(key.family, blocks.start);
+        shards_of(key.family, blocks).any(|id| self.with_shard(id, |shard| shard.is_hidden_singly(group)))
+    }
+
+    /// Releases groups that were held for zeros whose host was answered before they were in the
+    /// maps, once nothing is on its way any more.
+    pub fn release_outlived(&self) {
+        if !self.outlived_holds.borrow().is_empty() && self.commit.is_idle() {
+            for (id, groups) in self.outlived_holds.take() {
+                self.with_shard(id, |shard| shard.index.release(&groups));
+            }
+        }
+    }
+}
+
+/// The shards that have any of these blocks.
+fn shards_of(family: Family, blocks: &Range<Lba>) -> impl Iterator<Item = ShardId> + use<> {
+    let ranges = blocks.start.0 / RANGE_BLOCKS..blocks.end.0.div_ceil(RANGE_BLOCKS);
+    let touched = (ranges.end - ranges.start).min(SHARD_COUNT as u64);
+    (0..touched).map(move |nth| ShardId::of(family, Lba((ranges.start + nth) * RANGE_BLOCKS)))
+}
+
+/// The GiBs that blocks lie in.
+pub(crate) fn gibs_of(blocks: &Range<Lba>) -> Range<u32> {
+    (blocks.start.0 / GIB_BLOCKS) as u32..blocks.end.0.div_ceil(GIB_BLOCKS) as u32
+}
