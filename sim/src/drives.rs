@@ -154,6 +154,24 @@ impl Drives {
         there.map(|drive| (drive, SimDrive::new(world, &self.platters[drive]))).collect()
     }
 
+    /// Those that are there at this start and have a superblock, as nobody uses them.
+    pub fn labelled(&self) -> Vec<(usize, SharedPlatter)> {
+        let there = (0..self.platters.len()).filter(|drive| !self.away.contains(drive));
+        let labelled = there.filter(|drive| self.platters[*drive].has_superblock());
+        labelled.map(|drive| (drive, self.platters[drive].clone())).collect()
+    }
+
+    /// Platters that may lack something, or hold what is wrong.
+    pub fn doubted(&self) -> BTreeSet<usize> {
+        let sets = [&self.liars, &self.suspects, &self.bad, &self.away, &self.released, &self.coming];
+        sets.into_iter().flatten().copied().collect()
+    }
+
+    /// The platter that the pool calls so.
+    pub fn platter_of(&self, drive: DriveId) -> Option<usize> {
+        self.numbers.borrow().get(&drive.0).copied()
+    }
+
     /// Platters of which a part is lost to the pool.
     pub fn lost(&self, held: &BTreeMap<u16, Held>) -> BTreeSet<usize> {
         self.held_as(held, Held::Lost)

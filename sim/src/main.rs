@@ -17,6 +17,7 @@ mod order;
 mod outcome;
 mod plan;
 mod platter;
+mod proof;
 mod scenario;
 mod scrubs;
 mod service;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{Nanos, SECTOR_BYTES};
+use ashlar_store::format::superblock::Superblock;
 use bytes::Bytes;
 
 use crate::fault::{ByFault, Fault};
@@ -116,6 +117,17 @@ impl SharedPlatter {
             no_space_until: Nanos(0),
             service: None,
         })))
+    }
+
+    /// Whether one of the outer copies of its superblock is right.
+    pub fn has_superblock(&self) -> bool {
+        let platter = self.0.borrow();
+        let offsets = [Superblock::FIRST_OFFSET, Superblock::second_offset(platter.size_bytes)];
+        offsets.into_iter().any(|offset| {
+            let mut sector = [0; SECTOR_BYTES];
+            platter.show(offset, &mut sector);
+            !platter.is_bad(offset, SECTOR_BYTES) && Superblock::decode(&sector).is_ok()
+        })
     }
 
     /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or
@@ -365,6 +377,11 @@ impl Platter {
     /// What a read gives.
     pub fn read(&mut self, offset: u64, buf: &mut [u8]) {
         self.meet_lies(offset, buf.len());
+        self.show(offset, buf);
+    }
+
+    /// The same, and nobody has read it.
+    pub fn show(&self, offset: u64, buf: &mut [u8]) {
         let first = offset as usize / SECTOR_BYTES;
         for (index, bytes) in buf.chunks_mut(SECTOR_BYTES).enumerate() {
             match self.lost.get(&(first + index)).or(self.sectors[first + index].as_ref()) {

@@ -19,6 +19,7 @@ use crate::membership::Members;
 use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::{Kind, Plan};
+use crate::proof::prove;
 use crate::start;
 use crate::world::{Ended, SimWorld, WallClock};
 
@@ -41,6 +42,10 @@ const ORDER_PERIOD: u64 = 4;
 const START_MAX: Duration = Duration::from_secs(24 * 3600);
 /// In one seed of so many, the last of each, the clock on the wall jumps.
 const WALL_CLOCK_PERIOD: u64 = 16;
+/// In one seed of so many, the second of each, the offline checker looks at the drives after each
+/// start; in the others after the last one. After each of all seeds it would take a third of the
+/// simulation's time more.
+const PROOF_PERIOD: u64 = 3;
 
 /// Everything that outlives a power cut.
 struct Scenario {
@@ -52,6 +57,8 @@ struct Scenario {
     rng: XorShift,
     now: Nanos,
     wall: WallClock,
+    /// The offline checker looks at the drives after each start.
+    proves_each: bool,
 }
 
 /// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the
@@ -78,6 +85,7 @@ pub fn run_covering(
         rng,
         now: Nanos(0),
         wall: wall_clock_of(seed),
+        proves_each: seed % PROOF_PERIOD == 1,
     };
     let outcome = scenario.whole().map_err(|error| format!("seed {seed}: {error}"))?;
     Ok((outcome, scenario.known.coverage.take()))
@@ -108,6 +116,7 @@ impl Scenario {
         for actions in [0, again] {
             self.start_with(actions, u64::MAX, Run::spared)?;
         }
+        prove(&self.drives, Ended::Done)?;
         let (met, lies) = (self.drives.met(), self.drives.lies());
         self.known.count(|outcome| {
             outcome.faults = met;
@@ -246,7 +255,11 @@ impl Scenario {
         world.stop();
         let healed = self.drives.settle(held.as_ref());
         self.known.count(|outcome| outcome.drives_healed += healed);
-        self.known.failure().map(|()| ended)
+        self.known.failure()?;
+        if self.proves_each {
+            prove(&self.drives, ended)?;
+        }
+        Ok(ended)
     }
 
     /// A start without one drive more than the level survives, in which nothing is written. The
