@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -109,6 +110,18 @@ impl Drive {
         let thread = std::thread::Builder::new().name("open-drive".to_owned()).spawn(on_thread);
         thread.map_err(|source| OpenError::Thread { drive: spec.to_string(), source })?;
         receiver.recv().await.expect("the thread answers before it ends").map(Self::of_opened)
+    }
+
+    /// Opens a block device or a file for reading alone, on this thread's reactor. Others may read
+    /// it, too; nobody can take it for a pool as long as it is open. Its writes fail.
+    ///
+    /// # Errors
+    /// [`OpenError`], which names the drive, the reason and the way out.
+    ///
+    /// # Panics
+    /// If no reactor runs on this thread.
+    pub fn open_to_read(path: &Path) -> Result<Self, OpenError> {
+        open::open_to_read(path).map(Self::of_opened)
     }
 
     fn of_opened(opened: Opened) -> Self {

@@ -20,8 +20,22 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 /// open, until it becomes another program. Who only reads the file, as a look at its label does,
 /// has no lock, and keeps nobody from waiting.
 pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+    when_left(file, stat, wait_max, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// The same with a lock that any number of readers may have, and nobody who writes beside them.
+pub(crate) fn share_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+    when_left(file, stat, wait_max, FlockOperation::NonBlockingLockShared)
+}
+
+fn when_left(
+    file: impl AsFd,
+    stat: &Stat,
+    wait_max: Duration,
+    operation: FlockOperation,
+) -> Result<bool, Errno> {
     let start = Instant::now();
-    while !try_lock(&file)? {
+    while !try_lock(&file, operation)? {
         if start.elapsed() >= wait_max || locker(stat).is_some_and(|pid| has_locked(pid, &file)) {
             return Ok(false);
         }
@@ -69,8 +83,8 @@ fn is_alive(pid: u32) -> bool {
 
 /// Takes the lock, which lasts until the last descriptor of this open file is closed. False:
 /// another process has it.
-pub(crate) fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+pub(crate) fn try_lock(file: impl AsFd, operation: FlockOperation) -> Result<bool, Errno> {
+    match flock(file, operation) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(errno) => Err(errno),

@@ -87,6 +87,27 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     Ok(Opened { descriptor, info, profile: None })
 }
 
+/// Opens a block device or a file for reading alone. Whoever writes to it, a daemon for one, cannot
+/// take it as long as it is open, nor can it be opened so while somebody has taken it.
+pub(crate) fn open_to_read(path: &Path) -> Result<Opened, OpenError> {
+    let found = existing(path)?;
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if !matches!(kind, FileType::BlockDevice | FileType::RegularFile) {
+        return Err(OpenError::NotADrive { path: path.to_owned() });
+    }
+    let (descriptor, direct) = open_direct(path, OFlags::RDONLY)?;
+    let failed = |errno| cannot(path, "locking it", errno);
+    let stat = rustix::fs::fstat(&descriptor).map_err(failed)?;
+    if !lock::share_when_left(&descriptor, &stat, LEFT_LOCK_WAIT_MAX).map_err(failed)? {
+        return Err(OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_lock(&stat) });
+    }
+    let info = match kind {
+        FileType::BlockDevice => DriveInfo { direct, ..block_info(path, &descriptor, &stat)? },
+        _ => file_info(path, &stat, direct)?,
+    };
+    Ok(Opened { descriptor, info, profile: None })
+}
+
 fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInfo, OpenError> {
     let facts = sysfs::block_facts(stat.st_rdev);
     let end = rustix::fs::seek(descriptor, rustix::fs::SeekFrom::End(0))
@@ -190,17 +211,25 @@ fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenEr
 /// Opens the file past the page cache, or with it, loudly, where its file system knows no other
 /// way. Some say so at the open, some only at the first read.
 fn open_direct_if_possible(path: &Path) -> Result<(OwnedFd, bool), OpenError> {
-    let buffered = OFlags::RDWR | OFlags::CLOEXEC;
+    let (descriptor, direct) = open_direct(path, OFlags::RDWR)?;
+    if !direct {
+        tracing::warn!(
+            drive = %path.display(),
+            "this file system refuses direct I/O: going on through the page cache, slower and with every byte in \
+             memory twice. Writes are still made durable before they are acknowledged"
+        );
+    }
+    Ok((descriptor, direct))
+}
+
+/// Opens it past the page cache, or with it where that is not possible.
+fn open_direct(path: &Path, access: OFlags) -> Result<(OwnedFd, bool), OpenError> {
+    let buffered = access | OFlags::CLOEXEC;
     match rustix::fs::open(path, buffered | OFlags::DIRECT, Mode::empty()) {
         Ok(descriptor) if reads_direct(&descriptor) => return Ok((descriptor, true)),
         Ok(_) | Err(Errno::INVAL) => {}
         Err(errno) => return Err(cannot(path, "opening it", errno)),
     }
-    tracing::warn!(
-        drive = %path.display(),
-        "this file system refuses direct I/O: going on through the page cache, slower and with every byte in \
-         memory twice. Writes are still made durable before they are acknowledged"
-    );
     let descriptor =
         rustix::fs::open(path, buffered, Mode::empty()).map_err(|errno| cannot(path, "opening it", errno))?;
     Ok((descriptor, false))

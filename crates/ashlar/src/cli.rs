@@ -1,5 +1,6 @@
-//! The verbs that speak to a daemon.
+//! The verbs that speak to a daemon, and one that needs none.
 
+mod check;
 mod client;
 mod consent;
 mod done;
@@ -16,7 +17,7 @@ mod waiting;
 
 use std::path::PathBuf;
 
-use crate::args::{ClientCommand, Output};
+use crate::args::{ClientCommand, Output, PoolCommand};
 
 pub use client::{Client, Patience, Refused};
 pub use settings::SETTINGS;
@@ -28,6 +29,10 @@ pub fn run(
     patience: Patience,
     output: Output,
 ) -> anyhow::Result<()> {
+    // No daemon is needed for that, and none may have the pool.
+    if let ClientCommand::Pool(PoolCommand::Check { drives, memory }) = &command {
+        return check::run(drives, *memory, output);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(socket, patience)?;

@@ -2,6 +2,9 @@ use rustix::fs::makedev;
 
 use super::*;
 
+const EXCLUSIVE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
+const SHARED: FlockOperation = FlockOperation::NonBlockingLockShared;
+
 #[test]
 fn the_holder_is_found_by_device_and_inode() {
     let locks = "1: POSIX  ADVISORY  WRITE 17 fe:00:5678 0 EOF\n\
@@ -34,13 +37,28 @@ fn a_lock_on_a_part_of_a_file_names_its_holder_as_far_as_that_is_known() {
     child.wait().unwrap();
 }
 
+/// Whoever only reads keeps away whoever writes, and nobody else.
+#[test]
+fn readers_share_a_lock_that_no_writer_has_beside_them() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let [reader, other, writer] = [(); 3].map(|()| std::fs::File::open(file.path()).unwrap());
+    assert_eq!(try_lock(&reader, SHARED), Ok(true));
+    assert_eq!(try_lock(&other, SHARED), Ok(true));
+    assert_eq!(try_lock(&writer, EXCLUSIVE), Ok(false));
+    drop((reader, other));
+    assert_eq!(try_lock(&writer, EXCLUSIVE), Ok(true));
+    let stat = rustix::fs::fstat(&writer).unwrap();
+    let late = std::fs::File::open(file.path()).unwrap();
+    assert_eq!(share_when_left(&late, &stat, Duration::from_secs(60)), Ok(false), "it is not waited for");
+}
+
 #[test]
 fn a_lock_is_refused_to_a_second_opener_and_names_this_process() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let first = file.reopen().unwrap();
     let second = file.reopen().unwrap();
-    assert_eq!(try_lock(&first), Ok(true));
-    assert_eq!(try_lock(&second), Ok(false));
+    assert_eq!(try_lock(&first, EXCLUSIVE), Ok(true));
+    assert_eq!(try_lock(&second, EXCLUSIVE), Ok(false));
     let holder = holder_of_lock(&rustix::fs::fstat(&second).unwrap());
     assert!(holder.contains(&std::process::id().to_string()), "{holder}");
 }
@@ -50,7 +68,7 @@ fn a_lock_of_one_who_lives_is_not_waited_for_and_one_left_behind_is() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let (first, second) = (file.reopen().unwrap(), file.reopen().unwrap());
     let stat = rustix::fs::fstat(&second).unwrap();
-    assert_eq!(try_lock(&first), Ok(true));
+    assert_eq!(try_lock(&first, EXCLUSIVE), Ok(true));
     assert_eq!(lock_when_left(&second, &stat, Duration::MAX), Ok(false));
     drop(first);
     leave_lock_behind(file.path());
@@ -65,9 +83,9 @@ fn a_lock_that_a_starting_process_has_inherited_is_waited_for() {
     let (first, path) = tempfile::NamedTempFile::new().unwrap().into_parts();
     let second = std::fs::File::open(&path).unwrap();
     let stat = rustix::fs::fstat(&second).unwrap();
-    assert_eq!(try_lock(&first), Ok(true));
+    assert_eq!(try_lock(&first, EXCLUSIVE), Ok(true));
     let mut child = std::process::Command::new("sleep").arg("0.2").stdin(first).spawn().unwrap();
-    assert_eq!(try_lock(&second), Ok(false));
+    assert_eq!(try_lock(&second, EXCLUSIVE), Ok(false));
     assert_eq!(lock_when_left(&second, &stat, Duration::MAX), Ok(true));
     child.wait().unwrap();
 }
@@ -78,7 +96,7 @@ fn who_only_reads_the_file_keeps_nobody_from_waiting_for_a_lock_that_was_left_be
     let (first, path) = tempfile::NamedTempFile::new().unwrap().into_parts();
     let (look, second) = (std::fs::File::open(&path).unwrap(), std::fs::File::open(&path).unwrap());
     let stat = rustix::fs::fstat(&second).unwrap();
-    assert_eq!(try_lock(&first), Ok(true));
+    assert_eq!(try_lock(&first, EXCLUSIVE), Ok(true));
     assert!(has_locked(std::process::id(), &second));
     let mut child = std::process::Command::new("sleep").arg("0.2").stdin(first).spawn().unwrap();
     assert_eq!(lock_when_left(&second, &stat, Duration::MAX), Ok(true));

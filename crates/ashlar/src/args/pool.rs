@@ -231,6 +231,23 @@ asked for it. With --wait it is an error if something could not be made right.")
         #[arg(long, conflicts_with = "wait")]
         stop: bool,
     },
+    /// Prove what is on the drives of a pool that is not open, without a daemon: nothing is changed
+    #[command(after_help = "Examples:
+  ashlar pool check /dev/nvme1n1 /dev/nvme2n1 /dev/nvme3n1
+  ashlar pool check /mnt/drives/*.img --output json
+It reads superblocks, roots, the segment table, the maps and the catalog, and
+then every batch with its checksums and its parity, and says what is wrong, on
+which drive, and whether the others give it back. It is an error if anything is
+wrong, or if a drive is missing. While it runs, nobody on this machine can open
+the pool.")]
+    Check {
+        /// The drives of the pool: block devices or files
+        #[arg(value_name = "DRIVE", required = true)]
+        drives: Vec<String>,
+        /// Memory for what is compared, at most [default: a quarter of what is free]
+        #[arg(long, value_name = "SIZE")]
+        memory: Option<ByteSize>,
+    },
     /// Close a pool and forget it: its drives can go elsewhere
     #[command(after_help = "Example:\n  ashlar pool export tank --yes")]
     Export {

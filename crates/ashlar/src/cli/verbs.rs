@@ -74,9 +74,8 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => {
-            let request = RenamePool { name };
-            change_pool(client, &pool, "/rename", &request, output, |now| done::pool_renamed(now, &pool))
-                .await
+            let said = |now: &_| done::pool_renamed(now, &pool);
+            change_pool(client, &pool, "/rename", &RenamePool { name }, output, said).await
         }
         PoolCommand::AddDrive { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
@@ -97,6 +96,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
+        PoolCommand::Check { .. } => unreachable!("it needs no daemon"),
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
