@@ -10,8 +10,8 @@ use ashlar_format::ids::{
 };
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
-    Directory, PageEntry, PageRef, Run, Value, decode_delta, decode_directory, decode_leaf, decode_map_page,
-    decode_node,
+    Directory, GroupsBelow, PageEntry, PageRef, Run, Value, decode_delta, decode_directory, decode_leaf,
+    decode_map_page, decode_node,
 };
 use ashlar_format::root::ShardRoot;
 use futures_util::stream::iter;
@@ -150,7 +150,8 @@ impl<D: Device> Walk<'_, D> {
             return self.tell(Kind::Root, format!("shard {} has {} levels", id.0, root.index_height));
         }
         let shard = Shard { walk: self, id, deltas, last: RefCell::new(None) };
-        shard.below(top, root.index_height).await;
+        let all = Keys { first: GroupKey::default(), end: None };
+        shard.below(top, root.index_height, &all).await;
     }
 
     async fn deltas(&self, id: ShardId, head: Option<Pointer>) -> Deltas {
@@ -174,28 +175,58 @@ impl<D: Device> Walk<'_, D> {
     }
 }
 
+/// Groups that belong to a node or leaf.
+struct Keys {
+    first: GroupKey,
+    /// The first one that does not.
+    end: Option<GroupKey>,
+}
+
+impl Keys {
+    fn has(&self, group: GroupKey) -> bool {
+        self.first <= group && self.end.is_none_or(|end| group < end)
+    }
+}
+
 impl<D: Device> Shard<'_, '_, D> {
     /// Walks what is below a node or leaf: the leaves come in their order, so that no more than a
     /// node of each level is in memory.
-    async fn below(&self, top: Pointer, height: u8) {
+    async fn below(&self, top: Pointer, height: u8, keys: &Keys) -> Option<GroupsBelow> {
         if height == 0 {
-            return self.leaf(top).await;
+            return self.leaf(top, keys).await;
         }
         let what = "a node of an index";
-        let Some(children) = self.walk.decoded(top, Kind::IndexNode, what, decode_node).await else { return };
-        if !children.is_sorted_by(|one, next| one.0 < next.0) {
-            self.walk
-                .tell(Kind::IndexNode, format!("the children of {} are out of order", shown(top.location)));
+        let children = self.walk.decoded(top, Kind::IndexNode, what, decode_node).await?;
+        let tell = |what| self.walk.tell(Kind::IndexNode, format!("{what} of {}", shown(top.location)));
+        if !children.is_sorted_by(|one, next| one.first < next.first) {
+            tell("the children are out of order");
         }
-        for (_, child) in children {
-            Box::pin(self.below(child, height - 1)).await;
+        let mut all = GroupsBelow::default();
+        for (nth, child) in children.iter().enumerate() {
+            let end = children.get(nth + 1).map_or(keys.end, |next| Some(next.first));
+            let first = if nth == 0 { keys.first } else { child.first };
+            let below = Box::pin(self.below(child.pointer, height - 1, &Keys { first, end })).await?;
+            if below.and(child.below) != child.below {
+                tell("something that is to be merged is not said to be below a child");
+            }
+            all = all.and(below);
         }
+        Some(all)
     }
 
-    async fn leaf(&self, pointer: Pointer) {
+    /// Looks a leaf through. Returns what there is to do about its groups, as far as that can be
+    /// told without knowing when the store merges.
+    async fn leaf(&self, pointer: Pointer, keys: &Keys) -> Option<GroupsBelow> {
         let what = "a leaf of an index";
-        let Some(groups) = self.walk.decoded(pointer, Kind::IndexLeaf, what, decode_leaf).await else {
-            return;
+        let groups = self.walk.decoded(pointer, Kind::IndexLeaf, what, decode_leaf).await?;
+        if !groups.iter().all(|(group, _)| keys.has(*group)) {
+            let what = format!("{} has groups that belong to another leaf", shown(pointer.location));
+            self.walk.tell(Kind::IndexLeaf, what);
+        }
+        let has_cut = |runs: &Vec<Run>| runs.iter().any(|run| matches!(run, Run::Cut { .. }));
+        let below = GroupsBelow {
+            unmerged: groups.iter().any(|(_, runs)| has_cut(runs)),
+            stacked: groups.iter().any(|(_, runs)| runs.len() > 1),
         };
         if self.walk.named.is_first_walk() {
             self.walk.pool.findings.count(|seen| seen.groups += groups.len() as u64);
@@ -214,6 +245,7 @@ impl<D: Device> Shard<'_, '_, D> {
         for (group, runs) in &groups {
             self.group(*group, runs, &mut reads).await;
         }
+        Some(below)
     }
 
     /// Notes what the group's runs name, whose pages come next.

@@ -277,7 +277,7 @@ pub(super) async fn leaf_of(closed: &Closed) -> (Pointer, Vec<Pointer>) {
     let (mut at, height) = indexed.expect("something was distributed");
     for _ in 0..height {
         nodes.push(at);
-        at = decode_node(&closed.page(at).await).expect("a node")[0].1;
+        at = decode_node(&closed.page(at).await).expect("a node")[0].pointer;
     }
     assert!(!decode_leaf(&closed.page(at).await).expect("a leaf").is_empty());
     (at, nodes)
