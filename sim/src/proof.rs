@@ -78,9 +78,12 @@ pub fn prove(drives: &Drives, ended: Ended) -> Result<Report, String> {
 /// Whether a drive may have done that, or the power failed while it was written.
 fn is_excused(finding: &Finding, drives: &Drives, doubted: &BTreeSet<usize>, ended: Ended) -> bool {
     let Some(drive) = finding.drive else { return false };
-    let may_be_torn = matches!(finding.kind, Kind::Root | Kind::Superblock | Kind::DriveForeign);
     let is_doubted = drives.platter_of(drive).is_none_or(|platter| doubted.contains(&platter));
-    is_doubted || (ended == Ended::Cut && may_be_torn)
+    // Since a power cut while the pool was made, or the drive was added or came back, a copy may be
+    // missing, or its label be one that no root names: whoever has it adds it again. And a drive
+    // that has just been added has its first table with the next checkpoint.
+    let may_be_left_so = matches!(finding.kind, Kind::Superblock | Kind::DriveForeign | Kind::FirstTable);
+    is_doubted || may_be_left_so || (ended == Ended::Cut && finding.kind == Kind::Root)
 }
 
 /// Nothing is waited for.
