@@ -47,11 +47,15 @@ impl<W: World> Pool<W> {
             (volume.family, volume.layer)
         };
         let from = GroupKey { family, gib: purge.from_gib };
-        let Ok(_held) = self.hold_group(purge.shard, from).await else { return Ok(self.cannot_purge(id)) };
+        let Ok(_held) = self.hold_group(purge.shard, from).await else {
+            self.cannot_purge(id);
+            return Ok(());
+        };
         let (groups, next) = self.hide_in_leaf(purge.shard, from, layer);
         for group in groups {
             if self.merge(purge.shard, group).await? == Merging::Unreadable {
-                return Ok(self.cannot_purge(id));
+                self.cannot_purge(id);
+                return Ok(());
             }
         }
         let next = match next {
