@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
-use ashlar_format::catalog::Catalog;
+use ashlar_format::catalog::{Catalog, Item};
 use ashlar_format::codec::{Writer, crc32c};
 use ashlar_format::features::{Feature, FeatureKind, Features};
 use ashlar_format::header::{
@@ -14,7 +14,7 @@ use ashlar_format::header::{
 };
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
-use ashlar_format::page::{self, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
+use ashlar_format::page::{self, CatalogEntry, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
 use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
 use ashlar_format::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use ashlar_format::table::{
@@ -439,14 +439,54 @@ pub fn directory_seeds() -> Vec<Seed> {
 
 /// Reads the volume table.
 pub fn catalog(input: &[u8]) {
-    let Ok(catalog) = Catalog::decode(input) else { return };
+    let Some(items) = items_of(input) else { return };
+    let Ok(catalog) = Catalog::of_items(&items) else { return };
     let attributes: usize = catalog.volumes.values().map(|volume| volume.attributes.len()).sum();
-    let bytes = catalog.volumes.len() * 26 + attributes + catalog.usages.len() * 20;
+    let bytes = catalog.volumes.len() * 26 + attributes + catalog.usages.len() * 24;
     assert!(bytes <= input.len(), "{bytes} bytes of volumes and families out of {}", input.len());
     // A new pool's is nothing at all, and never read.
     if catalog != Catalog::default() {
-        assert_eq!(Catalog::decode(&catalog.encode()), Ok(catalog));
+        assert_eq!(Catalog::of_items(&catalog.items()), Ok(catalog));
     }
+}
+
+/// The items that bytes are: each its tag, its key, how long it is, and itself.
+fn items_of(mut input: &[u8]) -> Option<Vec<Item>> {
+    let mut items = Vec::new();
+    while let Some((head, rest)) = input.split_first_chunk::<10>() {
+        let tag = u16::from_le_bytes([head[0], head[1]]);
+        let key = u32::from_le_bytes([head[2], head[3], head[4], head[5]]);
+        let bytes = u32::from_le_bytes([head[6], head[7], head[8], head[9]]) as usize;
+        let (item, behind) = rest.split_at_checked(bytes)?;
+        items.push(((tag, key), item.to_vec()));
+        input = behind;
+    }
+    input.is_empty().then_some(items)
+}
+
+fn bytes_of(items: &[Item]) -> Vec<u8> {
+    let mut w = Writer::default();
+    for ((tag, key), bytes) in items {
+        w.u16(*tag).u32(*key).u32(bytes.len() as u32).bytes(bytes);
+    }
+    w.0
+}
+
+/// Reads a directory of the catalog.
+pub fn catalog_directory(input: &[u8]) {
+    let Ok(entries) = page::decode_catalog_directory(page_of(input)) else { return };
+    let again: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
+    let bytes: usize = entries.iter().map(|(_, entry)| page::catalog_entry_bytes(entry)).sum();
+    assert!(bytes <= PAGE_BYTES_MAX, "{bytes} bytes of items in a page");
+    assert_eq!(page::decode_catalog_directory(&page::encode_catalog_directory(&again)), Ok(entries));
+}
+
+/// Directories with items of no page, of one and of several.
+pub fn catalog_directory_seeds() -> Vec<Seed> {
+    let entry = |bytes: u32| CatalogEntry { bytes, pages: vec![pointer(); bytes.div_ceil(4096) as usize] };
+    let entries = [((1, 0), entry(0)), ((5, 7), entry(4096)), ((5, 9), entry(9000))];
+    let entries: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
+    vec![("items", page::encode_catalog_directory(&entries)), ("empty", vec![0, 0])]
 }
 
 /// Catalogs of a pool in use, by this version and by a newer one, and of one without volumes.
@@ -464,7 +504,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
         (VolumeId(number), entry)
     };
     let mut catalog = Catalog { next_id: 9, ..Catalog::default() };
-    let none = catalog.encode();
+    let none = bytes_of(&catalog.items());
     catalog.volumes = [volume(2, VolumeState::Live, b"name"), volume(5, VolumeState::Deleting, b"")].into();
     catalog.usages = [2, 5].map(|number| (Family(number), Usage { blocks: 7, slots: 3 })).into();
     catalog.settings = Settings {
@@ -489,7 +529,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
         findings: catalog.scrub.findings,
         drives: catalog.scrub.drives.clone(),
     });
-    let used = catalog.encode();
+    let used = bytes_of(&catalog.items());
     // An item and a field that a newer version has added.
     let mut w = Writer(used.clone());
     w.u16(12).u32(1).u32(6 + 4).u16(3).u32(4).bytes(b"tier");

@@ -10,8 +10,8 @@ use ashlar_format::ids::{
 };
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
-    Directory, GroupsBelow, PageEntry, PageRef, Run, Value, decode_delta, decode_directory, decode_leaf,
-    decode_map_page, decode_node,
+    Directory, GroupsBelow, PageEntry, PageRef, Run, Value, decode_catalog_directory, decode_delta,
+    decode_directory, decode_leaf, decode_map_page, decode_node,
 };
 use ashlar_format::root::ShardRoot;
 use futures_util::stream::iter;
@@ -123,18 +123,32 @@ impl<D: Device> Walk<'_, D> {
     // --- catalog ---------------------------------------------------------------------------------
 
     async fn catalog(&self) {
-        let pages = self.pages_from(self.pool.root.catalog).await;
-        let mut bytes = Vec::new();
-        for page in &pages {
-            match self.page(*page, Kind::Catalog, "a page of the catalog").await {
-                Some(page) => bytes.extend(page),
-                None => return,
+        let mut items = Vec::new();
+        for directory in self.pages_from(self.pool.root.catalog).await {
+            let what = "a directory of the catalog";
+            let read = self.decoded(directory, Kind::Catalog, what, decode_catalog_directory).await;
+            let Some(entries) = read else { return };
+            for (item, entry) in entries {
+                let mut bytes = Vec::new();
+                for page in &entry.pages {
+                    match self.page(*page, Kind::Catalog, "a page of the catalog").await {
+                        Some(page) => bytes.extend(page),
+                        None => return,
+                    }
+                }
+                if bytes.len() != entry.bytes as usize {
+                    self.tell(
+                        Kind::Catalog,
+                        format!("item {item:?} has {} bytes of {}", bytes.len(), entry.bytes),
+                    );
+                }
+                items.push((item, bytes));
             }
         }
-        if pages.is_empty() || !self.named.is_first_walk() {
+        if items.is_empty() || !self.named.is_first_walk() {
             return;
         }
-        match Catalog::decode(&bytes) {
+        match Catalog::of_items(&items) {
             Ok(catalog) => self.pool.findings.count(|seen| seen.volumes = catalog.volumes.len() as u64),
             Err(error) => self.tell(Kind::Catalog, format!("the catalog: {error}")),
         }

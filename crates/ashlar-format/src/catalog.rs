@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::ids::{Family, Layer, Lsn};
 use crate::scrub::{ScrubProgress, ScrubRecord};
-pub use items::KeptItems;
+pub use items::{Item, ItemKey, KeptItems};
 
 /// How far a volume is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,27 @@ impl VolumeEntry {
     pub fn end(&self) -> Lba {
         Lba(self.blocks)
     }
+
+    /// Whether it is the same. Attributes that nobody has replaced are not compared byte by byte.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        let attributes = |entry: &Self| (entry.attributes.as_ptr(), entry.attributes.len());
+        let rest = |entry: &Self| (entry.family, entry.layer, entry.state, entry.blocks, entry.compression);
+        let are_one = attributes(self) == attributes(other);
+        rest(self) == rest(other) && (are_one || self.attributes == other.attributes)
+    }
+}
+
+/// One point in the history of a family: what hosts have written since the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LayerEntry {
+    /// Whose history it is.
+    pub family: Family,
+    /// The layer below it. None: there is nothing below.
+    pub parent: Option<Layer>,
+    /// Layers above it.
+    pub children: u32,
+    /// When it began (Unix seconds).
+    pub made_at: u64,
 }
 
 /// What an operator has chosen for a pool; it goes where the pool goes.
@@ -111,6 +132,10 @@ pub struct Catalog {
     pub volumes: BTreeMap<VolumeId, VolumeEntry>,
     /// The number of the next volume. Families have the number of the volume that began them.
     pub next_id: u32,
+    /// By number. Each volume writes to one.
+    pub layers: BTreeMap<Layer, LayerEntry>,
+    /// The number before that of the next layer.
+    pub next_layer: u32,
     /// What each family stores, as of the checkpoint.
     pub usages: BTreeMap<Family, Usage>,
     /// What an operator has chosen.
@@ -132,10 +157,29 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Adds a volume under the next number.
-    pub fn insert_next(&mut self, volume: VolumeEntry) {
-        self.volumes.insert(VolumeId(self.next_id), volume);
+    /// Adds a volume of a family of its own under the next number, with a layer.
+    pub fn insert_next(
+        &mut self,
+        blocks: u64,
+        compression: bool,
+        attributes: Bytes,
+        made_at: u64,
+    ) -> VolumeId {
+        let (id, family) = (VolumeId(self.next_id), Family(self.next_id));
         self.next_id += 1;
+        self.next_layer += 1;
+        let layer = Layer(self.next_layer);
+        self.layers.insert(layer, LayerEntry { family, parent: None, children: 0, made_at });
+        let state = VolumeState::Live;
+        self.volumes.insert(id, VolumeEntry { family, layer, state, blocks, compression, attributes });
+        id
+    }
+
+    /// Removes a volume, with its layer. Returns its family.
+    pub fn remove(&mut self, id: VolumeId) -> Option<Family> {
+        let removed = self.volumes.remove(&id)?;
+        self.layers.remove(&removed.layer);
+        Some(removed.family)
     }
 
     /// Whether hosts have a volume of the family.

@@ -5,6 +5,7 @@ mod stored_leaf;
 use ashlar_block::{BLOCK_BYTES, Lba};
 use smallvec::SmallVec;
 
+use super::catalog::ItemKey;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Pointer, put_pointer, take_pointer, value};
 pub use stored_leaf::{StoredLeaf, StoredRun, StoredRuns};
@@ -399,6 +400,50 @@ pub fn decode_directory(bytes: &[u8]) -> Result<Directory, Malformed> {
         .map(|_| take_pointer(&mut r)?.ok_or(r.malformed()))
         .collect::<Result<_, Malformed>>()?;
     Ok(Directory { previous, pages })
+}
+
+// --- the catalog's directories -------------------------------------------------------------------
+
+/// An item of the catalog in its directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CatalogEntry {
+    /// Bytes of the item.
+    pub bytes: u32,
+    /// Its pages, all of which are full but the last.
+    pub pages: Vec<Pointer>,
+}
+
+const CATALOG_ENTRY_FIXED_BYTES: usize = 2 + 4 + 4;
+
+/// Bytes that an item takes in its directory.
+pub fn catalog_entry_bytes(entry: &CatalogEntry) -> usize {
+    CATALOG_ENTRY_FIXED_BYTES + entry.pages.len() * Pointer::BYTES
+}
+
+/// A directory of these items, which are in order.
+pub fn encode_catalog_directory(entries: &[(ItemKey, &CatalogEntry)]) -> Vec<u8> {
+    let mut w = Writer::default();
+    w.u16(entries.len() as u16);
+    for ((tag, key), entry) in entries {
+        w.u16(*tag).u32(*key).u32(entry.bytes);
+        entry.pages.iter().for_each(|page| put_pointer(&mut w, Some(*page)));
+    }
+    assert!(w.0.len() <= PAGE_BYTES_MAX, "a directory of {} bytes", w.0.len());
+    w.0
+}
+
+/// The items of a directory.
+pub fn decode_catalog_directory(bytes: &[u8]) -> Result<Vec<(ItemKey, CatalogEntry)>, Malformed> {
+    let mut r = Reader::new("catalog directory", bytes);
+    (0..r.u16()?)
+        .map(|_| {
+            let (item, bytes) = ((r.u16()?, r.u32()?), r.u32()?);
+            let count = (bytes as usize).div_ceil(PAGE_BYTES_MAX);
+            let pages = (0..count).map(|_| take_pointer(&mut r)?.ok_or(r.malformed()));
+            let pages = pages.collect::<Result<_, Malformed>>()?;
+            Ok((item, CatalogEntry { bytes, pages }))
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use ashlar_block::{
     AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, counted_are,
 };
+use ashlar_format::catalog::Catalog;
 use ashlar_format::codec::crc32c;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use ashlar_format::location::SegmentId;
@@ -39,7 +40,7 @@ struct Noted {
     /// Those of them that new segments may lie on.
     homes: Vec<DriveId>,
     reclaimable: BTreeSet<SegmentId>,
-    catalog: Vec<u8>,
+    catalog: Catalog,
     generation: RootGeneration,
     /// Bytes and records written when it began.
     written: u64,
@@ -143,7 +144,7 @@ impl<W: World> Pool<W> {
             drives,
             homes,
             reclaimable,
-            catalog: catalog.encode(),
+            catalog: catalog.clone(),
             generation,
             written: self.counters.get().bytes_to_drives,
             records: self.lsns.records(),

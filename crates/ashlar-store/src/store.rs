@@ -84,10 +84,8 @@ impl<W: World> Store<W> {
         self.pool.halt.check()?;
         check_size(blocks)?;
         self.pool.admit_request(Request::Change)?;
-        let (family, layer) = (Family(self.pool.catalog.borrow().next_id), Layer(0));
-        let (id, state) = (VolumeId(family.0), VolumeState::Live);
-        let volume = VolumeEntry { family, layer, state, blocks, compression, attributes };
-        self.pool.catalog.borrow_mut().insert_next(volume);
+        let made_at = self.pool.world.unix_seconds();
+        let id = self.pool.catalog.borrow_mut().insert_next(blocks, compression, attributes, made_at);
         self.pool.checkpoint_now().await?;
         Ok(id)
     }

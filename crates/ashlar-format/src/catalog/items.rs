@@ -1,16 +1,17 @@
-//! The catalog's bytes: items of a tag and a key, each of [fields](crate::fields).
+//! The catalog's items: each has a tag and a key, and is of [fields](crate::fields).
 //!
-//! An item is `tag (2) | key (4) | bytes (4) | fields`. An item that is not known is kept and
-//! written again, as a field is; bit 15 of its tag says that it must be known.
+//! An item that is not known is kept and written again, as a field is; bit 15 of its tag says that
+//! it must be known. Items are written one by one, those that have changed: a pool of a thousand
+//! volumes with hundreds of hosts each has fifty megabytes of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, VolumeId};
 use bytes::Bytes;
 
-use super::{Catalog, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
+use super::{Catalog, LayerEntry, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
 use crate::codec::{Malformed, Reader, Writer};
 use crate::fields::{CRITICAL, FieldsError, Kept, put_field, put_kept, take_fields};
 use crate::ids::{Family, Layer, Lsn};
@@ -19,18 +20,22 @@ use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
 
 const WHAT: &str = "catalog";
 
-/// What an item is. 4 is kept for tiers, 6 for layers, 8 and 9 for codecs and dictionaries.
+/// What an item is. 4 is kept for tiers, 8 and 9 for codecs and dictionaries.
 const POOL: u16 = 1;
 const SETTINGS: u16 = 2;
 const SCRUB: u16 = 3;
 const VOLUME: u16 = 5;
+const LAYER: u16 = 6;
 const USAGE: u16 = 7;
 
 /// Families whose usage is in one item.
 const FAMILIES_PER_ITEM: u32 = 128;
 
 /// An item's tag and key.
-type ItemKey = (u16, u32);
+pub type ItemKey = (u16, u32);
+
+/// An item's key and its bytes.
+pub type Item = (ItemKey, Vec<u8>);
 
 /// What is not known of items, by item.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,60 +49,75 @@ impl KeptItems {
     }
 }
 
-/// Writes items, with what is kept of each.
-struct Items<'a> {
-    w: Writer,
-    kept: &'a KeptItems,
-}
-
-impl Items<'_> {
-    fn put(&mut self, item: ItemKey, fields: impl FnOnce(&mut Writer)) {
-        self.w.u16(item.0).u32(item.1).u32(0);
-        let start = self.w.0.len();
-        fields(&mut self.w);
-        if let Some(kept) = self.kept.0.get(&item) {
-            put_kept(&mut self.w, kept);
-        }
-        let bytes = self.w.0.len() - start;
-        self.w.patch_u32(start - 4, bytes as u32);
-    }
-}
-
 impl Catalog {
-    /// Its bytes: items in the order of their tags and keys. None at all for the catalog of a new
-    /// pool: its first root is written before any segment can be.
-    pub fn encode(&self) -> Vec<u8> {
+    /// The keys of its items, in order. None at all for the catalog of a new pool: its first root
+    /// is written before any segment can be.
+    pub fn item_keys(&self) -> BTreeSet<ItemKey> {
         if *self == Catalog::default() {
-            return Vec::new();
+            return BTreeSet::new();
         }
-        let mut items = Items { w: Writer::default(), kept: &self.kept };
-        items.put((POOL, 0), |w| self.put_pool(w));
-        items.put((SETTINGS, 0), |w| put_settings(w, &self.settings));
-        items.put((SCRUB, 0), |w| self.put_scrub(w));
-        for (id, volume) in &self.volumes {
-            items.put((VOLUME, id.0), |w| put_volume(w, volume));
-        }
-        for (number, usages) in self.usages_by_item() {
-            items.put((USAGE, number), |w| put_field(w, 1, |w| put_usages(w, &usages)));
-        }
-        let is_known = |(tag, _): &&ItemKey| [POOL, SETTINGS, SCRUB, VOLUME, USAGE].contains(tag);
-        for item in self.kept.0.keys().filter(|item| !is_known(item)) {
-            items.put(*item, |_| {});
-        }
-        items.w.0
+        let volumes = self.volumes.keys().map(|id| (VOLUME, id.0));
+        let layers = self.layers.keys().map(|layer| (LAYER, layer.0));
+        let used = self.usages.iter().filter(|(_, usage)| **usage != Usage::default());
+        let usages = used.map(|(family, _)| (USAGE, family.0 / FAMILIES_PER_ITEM));
+        // What is kept of a volume goes with it.
+        let is_unknown = |(tag, _): &&ItemKey| ![POOL, SETTINGS, SCRUB, VOLUME, LAYER].contains(tag);
+        let kept = self.kept.0.keys().filter(is_unknown).copied();
+        let of_itself = [(POOL, 0), (SETTINGS, 0), (SCRUB, 0)].into_iter();
+        of_itself.chain(volumes).chain(layers).chain(usages).chain(kept).collect()
     }
 
-    /// The catalog that `bytes` hold.
+    /// Whether an item is not as it was.
+    pub fn has_changed(&self, item: ItemKey, before: &Catalog) -> bool {
+        let usages = |catalog: &Catalog, number: u32| catalog.usages_of(number).collect::<Vec<_>>();
+        match item {
+            (POOL, _) => self.of_pool() != before.of_pool(),
+            (SETTINGS, _) => self.settings != before.settings,
+            (SCRUB, _) => (&self.scrub, &self.scrub_progress) != (&before.scrub, &before.scrub_progress),
+            (VOLUME, id) => match (self.volumes.get(&VolumeId(id)), before.volumes.get(&VolumeId(id))) {
+                (Some(now), Some(before)) => !now.is_as(before),
+                (now, before) => now != before,
+            },
+            (LAYER, number) => self.layers.get(&Layer(number)) != before.layers.get(&Layer(number)),
+            (USAGE, number) => usages(self, number) != usages(before, number),
+            _ => self.kept.0.get(&item) != before.kept.0.get(&item),
+        }
+    }
+
+    /// The bytes of an item.
+    pub fn encode_item(&self, item: ItemKey) -> Vec<u8> {
+        let mut w = Writer::default();
+        match item {
+            (POOL, _) => self.put_pool(&mut w),
+            (SETTINGS, _) => put_settings(&mut w, &self.settings),
+            (SCRUB, _) => self.put_scrub(&mut w),
+            (VOLUME, id) => self.volumes.get(&VolumeId(id)).into_iter().for_each(|it| put_volume(&mut w, it)),
+            (LAYER, number) => {
+                self.layers.get(&Layer(number)).into_iter().for_each(|it| put_layer(&mut w, it))
+            }
+            (USAGE, number) => put_field(&mut w, 1, |w| put_usages(w, self.usages_of(number))),
+            _ => {}
+        }
+        if let Some(kept) = self.kept.0.get(&item) {
+            put_kept(&mut w, kept);
+        }
+        w.0
+    }
+
+    /// All items, in order.
+    pub fn items(&self) -> Vec<Item> {
+        self.item_keys().into_iter().map(|item| (item, self.encode_item(item))).collect()
+    }
+
+    /// The catalog of these items.
     ///
     /// # Errors
     /// They are cut off, say what cannot be, or what only a newer version understands.
-    pub fn decode(bytes: &[u8]) -> Result<Self, FieldsError> {
+    pub fn of_items(items: &[Item]) -> Result<Self, FieldsError> {
         let mut catalog = Catalog::default();
-        let mut r = Reader::new(WHAT, bytes);
-        while !r.rest().is_empty() {
-            let (item, bytes) = ((r.u16()?, r.u32()?), r.u32()? as usize);
-            let kept = catalog.take_item(item, r.bytes(bytes)?)?;
-            catalog.kept.keep(item, kept);
+        for (item, bytes) in items {
+            let kept = catalog.take_item(*item, bytes)?;
+            catalog.kept.keep(*item, kept);
         }
         Ok(catalog)
     }
@@ -113,22 +133,34 @@ impl Catalog {
                 self.volumes.insert(VolumeId(id), volume);
                 Ok(kept)
             }
+            (LAYER, number) => {
+                let (layer, kept) = take_layer(bytes)?;
+                self.layers.insert(Layer(number), layer);
+                Ok(kept)
+            }
             (USAGE, _) => take_fields(WHAT, bytes, |tag, r| take_usages(&mut self.usages, tag, r)),
             (tag, _) if tag & CRITICAL != 0 => Err(FieldsError::Unknown { what: WHAT, tag: tag & !CRITICAL }),
             _ => take_fields(WHAT, bytes, |_, _| Ok(false)),
         }
     }
 
-    /// Usages in the order of their families, by the number of their item. What stores nothing has
-    /// none.
-    fn usages_by_item(&self) -> BTreeMap<u32, Vec<(Family, Usage)>> {
-        let kept = self.kept.0.keys().filter(|(tag, _)| *tag == USAGE);
-        let mut items: BTreeMap<u32, Vec<_>> = kept.map(|(_, number)| (*number, Vec::new())).collect();
-        let used = self.usages.iter().filter(|(_, usage)| **usage != Usage::default());
-        for (family, usage) in used {
-            items.entry(family.0 / FAMILIES_PER_ITEM).or_default().push((*family, *usage));
-        }
-        items
+    /// The usages of an item, in the order of their families, with the layer that they are of. What
+    /// stores nothing has none.
+    fn usages_of(&self, number: u32) -> impl Iterator<Item = (Family, Layer, Usage)> {
+        let first = number.saturating_mul(FAMILIES_PER_ITEM);
+        let families = Family(first)..=Family(first.saturating_add(FAMILIES_PER_ITEM - 1));
+        let used = self.usages.range(families).filter(|(_, usage)| **usage != Usage::default());
+        used.map(|(family, usage)| (*family, self.layer_of(*family), *usage))
+    }
+
+    /// The only layer of a family.
+    fn layer_of(&self, family: Family) -> Layer {
+        self.volumes.get(&VolumeId(family.0)).map_or(Layer(0), |volume| volume.layer)
+    }
+
+    fn of_pool(&self) -> (u32, u32, bool, Option<Lsn>, u64, u64) {
+        let Catalog { next_id, next_layer, reserve_released, rebalance_below, .. } = *self;
+        (next_id, next_layer, reserve_released, rebalance_below, self.rebuilt_bytes, self.rebalanced_bytes)
     }
 
     fn put_pool(&self, w: &mut Writer) {
@@ -137,6 +169,7 @@ impl Catalog {
         put_field(w, 3, |w| w.u64(self.rebalance_below.map_or(0, |below| below.0)));
         put_field(w, 4, |w| w.u64(self.rebuilt_bytes));
         put_field(w, 5, |w| w.u64(self.rebalanced_bytes));
+        put_field(w, 6, |w| w.u32(self.next_layer));
     }
 
     fn take_pool(&mut self, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
@@ -146,6 +179,7 @@ impl Catalog {
             3 => self.rebalance_below = Some(Lsn(r.u64()?)).filter(|below| below.0 > 0),
             4 => self.rebuilt_bytes = r.u64()?,
             5 => self.rebalanced_bytes = r.u64()?,
+            6 => self.next_layer = r.u32()?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -251,9 +285,31 @@ fn take_volume(bytes: &[u8]) -> Result<(VolumeEntry, Kept), FieldsError> {
     Ok((volume, kept))
 }
 
-fn put_usages<'w>(w: &'w mut Writer, usages: &[(Family, Usage)]) -> &'w mut Writer {
-    for (family, usage) in usages {
-        w.u32(family.0).u64(usage.blocks).u64(usage.slots);
+fn put_layer(w: &mut Writer, layer: &LayerEntry) {
+    put_field(w, 1, |w| w.u32(layer.family.0));
+    put_field(w, 2, |w| w.u32(layer.parent.map_or(0, |parent| parent.0)));
+    put_field(w, 3, |w| w.u32(layer.children));
+    put_field(w, 4, |w| w.u64(layer.made_at));
+}
+
+fn take_layer(bytes: &[u8]) -> Result<(LayerEntry, Kept), FieldsError> {
+    let mut layer = LayerEntry { family: Family(0), parent: None, children: 0, made_at: 0 };
+    let kept = take_fields(WHAT, bytes, |tag, r| {
+        match tag {
+            1 => layer.family = Family(r.u32()?),
+            2 => layer.parent = Some(Layer(r.u32()?)).filter(|parent| parent.0 > 0),
+            3 => layer.children = r.u32()?,
+            4 => layer.made_at = r.u64()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok((layer, kept))
+}
+
+fn put_usages(w: &mut Writer, usages: impl Iterator<Item = (Family, Layer, Usage)>) -> &mut Writer {
+    for (family, layer, usage) in usages {
+        w.u32(family.0).u32(layer.0).u64(usage.blocks).u64(usage.slots);
     }
     w
 }
@@ -267,9 +323,13 @@ fn take_usages(
         return Ok(false);
     }
     while !r.rest().is_empty() {
-        let (family, usage) = (Family(r.u32()?), Usage { blocks: r.u64()?, slots: r.u64()? });
-        if usage != Usage::default() {
-            usages.insert(family, usage);
+        let (family, _layer) = (Family(r.u32()?), Layer(r.u32()?));
+        let (blocks, slots) = (r.u64()?, r.u64()?);
+        if (blocks, slots) != (0, 0) {
+            // What a family stores is what its layers do.
+            let all: &mut Usage = usages.entry(family).or_default();
+            all.blocks = all.blocks.saturating_add(blocks);
+            all.slots = all.slots.saturating_add(slots);
         }
     }
     Ok(true)

@@ -18,6 +18,11 @@ fn catalog() -> Catalog {
     Catalog {
         volumes: BTreeMap::from([(VolumeId(4), volume)]),
         next_id: 9,
+        layers: BTreeMap::from([(
+            Layer(2),
+            LayerEntry { family: Family(4), parent: Some(Layer(1)), children: 1, made_at: 77 },
+        )]),
+        next_layer: 5,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
         settings: Settings {
             recon_prio: 10,
@@ -57,29 +62,32 @@ fn catalog() -> Catalog {
 }
 
 /// An item of one field.
-fn item(tag: u16, key: u32, field: u16, value: &[u8]) -> Vec<u8> {
+fn item(tag: u16, key: u32, field: u16, value: &[u8]) -> Item {
     let mut fields = Writer::default();
     put_field(&mut fields, field, |w| w.bytes(value));
-    let mut w = Writer::default();
-    w.u16(tag).u32(key).u32(fields.0.len() as u32).bytes(&fields.0);
-    w.0
+    ((tag, key), fields.0)
 }
 
 #[test]
 fn a_catalog_reads_back() {
-    let mut bytes = catalog().encode();
-    assert_eq!(Catalog::decode(&bytes), Ok(catalog()));
+    let items = catalog().items();
+    assert!(items.is_sorted(), "by tags and keys");
+    assert_eq!(Catalog::of_items(&items), Ok(catalog()));
     // What is not there has its default.
-    assert_eq!(Catalog::decode(&[]), Ok(Catalog::default()));
-    bytes.pop();
-    assert!(Catalog::decode(&bytes).is_err());
+    assert_eq!(Catalog::of_items(&[]), Ok(Catalog::default()));
+    assert_eq!(Catalog::default().items(), []);
+    for (nth, (item, bytes)) in items.iter().enumerate() {
+        let mut cut = items.clone();
+        cut[nth] = (*item, bytes[..bytes.len() - 1].to_vec());
+        assert!(Catalog::of_items(&cut).is_err(), "{item:?}");
+    }
 }
 
 #[test]
 fn the_usage_of_many_families_reads_back() {
     let usages = (0..300).map(|number| (Family(number), Usage { blocks: u64::from(number), slots: 7 }));
     let many = Catalog { usages: usages.collect(), ..catalog() };
-    assert_eq!(Catalog::decode(&many.encode()), Ok(many));
+    assert_eq!(Catalog::of_items(&many.items()), Ok(many));
 }
 
 /// An emptied pool had more in use than a new one.
@@ -87,47 +95,79 @@ fn the_usage_of_many_families_reads_back() {
 fn a_family_that_stores_nothing_takes_nothing() {
     let mut emptied = catalog();
     emptied.usages.insert(Family(900), Usage::default());
-    assert_eq!(emptied.encode(), catalog().encode());
+    assert_eq!(emptied.items(), catalog().items());
+}
+
+#[test]
+fn an_item_has_changed_if_its_bytes_are_others() {
+    let before = catalog();
+    let changes: [fn(&mut Catalog); 9] = [
+        |catalog| catalog.rebuilt_bytes += 1,
+        |catalog| catalog.next_layer += 1,
+        |catalog| catalog.settings.scrub_prio = 9,
+        |catalog| catalog.scrub.finished_at += 1,
+        |catalog| catalog.scrub_progress = None,
+        |catalog| catalog.volumes.get_mut(&VolumeId(4)).expect("there is one").blocks += 1,
+        |catalog| {
+            let volume = catalog.volumes.get_mut(&VolumeId(4)).expect("there is one");
+            volume.attributes = Bytes::from_static(b"nam3");
+        },
+        |catalog| catalog.layers.get_mut(&Layer(2)).expect("there is one").children += 1,
+        |catalog| catalog.usages.get_mut(&Family(4)).expect("there is one").slots += 1,
+    ];
+    for (nth, change) in changes.into_iter().enumerate() {
+        let mut after = before.clone();
+        change(&mut after);
+        let changed: Vec<ItemKey> =
+            after.item_keys().into_iter().filter(|item| after.has_changed(*item, &before)).collect();
+        let others = |item: &ItemKey| after.encode_item(*item) != before.encode_item(*item);
+        let expected: Vec<ItemKey> = after.item_keys().into_iter().filter(others).collect();
+        assert_eq!((changed.len(), changed), (1, expected), "change {nth}");
+    }
+    assert!(before.item_keys().into_iter().all(|item| !before.clone().has_changed(item, &before)));
 }
 
 #[test]
 fn what_a_newer_version_has_added_is_written_again() {
-    let known = catalog().encode();
-    // An item that is not known, and a field of a volume.
-    let later = [item(6, 4, 1, b"layer"), item(5, 4, 99, b"dedup")].concat();
-    let volume = item(5, 7, 99, b"tier");
-    assert!(Catalog::decode(&[&known[..], &volume].concat()).is_err(), "a volume without a size");
-    let read = Catalog::decode(&[&known[..], &later[..item(6, 4, 1, b"layer").len()]].concat());
-    let read = read.expect("whole");
+    // An item that is not known.
+    let later = [catalog().items(), vec![item(9, 4, 1, b"dictionary")]].concat();
+    let read = Catalog::of_items(&later).expect("whole");
     assert_ne!(read, catalog());
-    assert_eq!(Catalog::decode(&read.encode()), Ok(read.clone()));
+    assert_eq!(read.items(), later);
     let without = Catalog { kept: KeptItems::default(), ..read };
     assert_eq!(without, catalog());
+    let no_size = [catalog().items(), vec![item(5, 7, 99, b"tier")]].concat();
+    assert!(Catalog::of_items(&no_size).is_err(), "a volume without a size");
 }
 
 #[test]
 fn a_field_of_a_volume_is_kept_as_long_as_the_volume() {
-    let entry = &catalog().volumes[&VolumeId(4)];
-    let alone = Catalog { volumes: [(VolumeId(4), entry.clone())].into(), ..Catalog::default() };
-    let bytes = alone.encode();
-    // The volume is the last item: one more field makes it longer.
-    let mut field = Writer::default();
-    put_field(&mut field, 99, |w| w.bytes(b"tier"));
-    let fields_bytes = alone.encode().len()
-        - Catalog { volumes: BTreeMap::new(), next_id: 1, ..Catalog::default() }.encode().len()
-        - 10;
-    let at = bytes.len() - fields_bytes - 4;
-    let mut longer = [&bytes[..], &field.0].concat();
-    longer[at..at + 4].copy_from_slice(&((fields_bytes + field.0.len()) as u32).to_le_bytes());
-    let mut read = Catalog::decode(&longer).expect("whole");
-    assert_eq!(read.encode(), longer);
-    read.volumes.clear();
-    assert_eq!(Catalog::decode(&read.encode()).expect("whole").kept, KeptItems::default());
+    let mut items = catalog().items();
+    let volume = items.iter_mut().find(|((tag, _), _)| *tag == 5).expect("there is one");
+    volume.1.extend(item(5, 4, 99, b"tier").1);
+    let mut read = Catalog::of_items(&items).expect("whole");
+    assert_eq!(read.items(), items);
+    assert_eq!(read.remove(VolumeId(4)), Some(Family(4)));
+    assert_eq!(Catalog::of_items(&read.items()).expect("whole").kept, KeptItems::default());
+}
+
+#[test]
+fn a_volume_has_a_layer_of_its_own() {
+    let mut catalog = Catalog::default();
+    let ids: Vec<VolumeId> =
+        (0..3).map(|blocks| catalog.insert_next(blocks, true, Bytes::new(), 7)).collect();
+    let layers: Vec<Layer> = catalog.volumes.values().map(|volume| volume.layer).collect();
+    assert_eq!(layers, [Layer(1), Layer(2), Layer(3)]);
+    assert_eq!(catalog.layers.keys().copied().collect::<Vec<_>>(), layers);
+    catalog.remove(ids[1]);
+    assert_eq!(catalog.layers.keys().copied().collect::<Vec<_>>(), [Layer(1), Layer(3)]);
+    catalog.insert_next(1, true, Bytes::new(), 7);
+    assert_eq!(catalog.next_layer, 4, "no number comes back");
 }
 
 #[test]
 fn what_must_be_known_is_refused() {
-    let unknown = |bytes: Vec<u8>| match Catalog::decode(&bytes) {
+    let unknown = |item: Item| match Catalog::of_items(&[item]) {
         Err(FieldsError::Unknown { tag, .. }) => tag,
         other => panic!("{other:?}"),
     };
@@ -138,6 +178,6 @@ fn what_must_be_known_is_refused() {
 
 #[test]
 fn a_priority_that_cannot_be_is_malformed() {
-    assert!(Catalog::decode(&item(2, 0, 1, &[0])).is_err());
-    assert!(Catalog::decode(&item(2, 0, 3, &[101])).is_err());
+    assert!(Catalog::of_items(&[item(2, 0, 1, &[0])]).is_err());
+    assert!(Catalog::of_items(&[item(2, 0, 3, &[101])]).is_err());
 }

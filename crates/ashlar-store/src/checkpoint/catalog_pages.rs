@@ -1,45 +1,212 @@
-//! Where the catalog is that the newest root names.
+//! The catalog on the drives: which pages its items have, and what a checkpoint writes of it.
+//!
+//! Items that have changed are written, then the directories that list them, then the list of
+//! directories. What has not changed stays where it is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use ashlar_block::{IoError, World};
+use ashlar_format::catalog::{Catalog, Item, ItemKey};
+use ashlar_format::header::PageKind;
 use ashlar_format::location::{Location, Pointer, SegmentId};
+use ashlar_format::page::{
+    CatalogEntry, DIRECTORY_PAGES_MAX, Directory, PAGE_BYTES_MAX, catalog_entry_bytes,
+    decode_catalog_directory, encode_catalog_directory, encode_directory,
+};
 
-/// The pages of the catalog, and what they say.
+use super::CheckpointError;
+use crate::pool::Pool;
+use crate::recovery::OpenError;
+use crate::writer::pages::NewPage;
+
+/// Pages of items that are written together.
+const PAGES_AT_A_TIME: usize = 256;
+
+/// Where the catalog is that the newest root names.
 #[derive(Default)]
 pub(crate) struct CatalogPages {
-    /// Its directory and pages.
-    pages: Vec<Pointer>,
-    /// Of the bytes. `None`: nobody has kept it, or they are to be written anew whatever they say.
-    hash: Option<blake3::Hash>,
+    /// What the pages say. It shares what is large with the catalog in use.
+    written: Catalog,
+    items: BTreeMap<ItemKey, CatalogEntry>,
+    /// Items that are to be written anew whatever they say.
+    moving: BTreeSet<ItemKey>,
+    /// Directories, in order.
+    directories: Vec<(Vec<u8>, Pointer)>,
+    /// The list of directories, from its beginning.
+    list: Vec<Pointer>,
+    /// The list is to be written anew.
+    list_moves: bool,
 }
 
 impl CatalogPages {
-    /// What they say is of no interest: they will be written anew.
-    pub fn of_anything(pages: Vec<Pointer>) -> Self {
-        CatalogPages { pages, hash: None }
-    }
-
-    /// `pages` hold these bytes.
-    pub fn holding(bytes: &[u8], pages: Vec<Pointer>) -> Self {
-        CatalogPages { pages, hash: Some(blake3::hash(bytes)) }
-    }
-
-    pub fn pages(&self) -> &[Pointer] {
-        &self.pages
+    fn pages(&self) -> impl Iterator<Item = Pointer> {
+        let items = self.items.values().flat_map(|item| item.pages.iter().copied());
+        items.chain(self.directories.iter().map(|(_, at)| *at)).chain(self.list.iter().copied())
     }
 
     pub fn locations(&self) -> impl Iterator<Item = Location> {
-        self.pages.iter().map(|page| page.location)
+        self.pages().map(|page| page.location)
     }
 
-    /// Whether they can stay, if the catalog is these bytes now.
-    pub fn hold(&self, bytes: &[u8]) -> bool {
-        self.hash == Some(blake3::hash(bytes))
-    }
-
-    /// Has the next checkpoint write them anew if one lies in `segment`.
+    /// Has the next checkpoint write elsewhere what lies in `segment`.
     pub fn touch_in(&mut self, segment: SegmentId) {
-        if self.locations().any(|location| location.segment() == segment) {
-            self.hash = None;
+        let inside = |page: &Pointer| page.location.segment() == segment;
+        let items = self.items.iter().filter(|(_, item)| item.pages.iter().any(inside));
+        self.moving.extend(items.map(|(item, _)| *item));
+        for (bytes, _) in self.directories.iter_mut().filter(|(_, at)| inside(at)) {
+            // No directory is that.
+            bytes.clear();
         }
+        self.list_moves |= self.list.iter().any(inside) || self.directories.iter().any(|(_, at)| inside(at));
+    }
+
+    /// Items that are to be written for a catalog, and those that are gone.
+    fn due(&self, catalog: &Catalog) -> (Vec<ItemKey>, Vec<ItemKey>) {
+        let keys = catalog.item_keys();
+        let is_due = |item: &ItemKey| {
+            !self.items.contains_key(item)
+                || self.moving.contains(item)
+                || catalog.has_changed(*item, &self.written)
+        };
+        let gone = self.items.keys().filter(|item| !keys.contains(item)).copied().collect();
+        (keys.iter().filter(|item| is_due(item)).copied().collect(), gone)
+    }
+
+    /// The directories of the items, in order.
+    fn form_directories(&self) -> Vec<Vec<u8>> {
+        let mut directories = Vec::new();
+        let mut some: Vec<(ItemKey, &CatalogEntry)> = Vec::new();
+        let mut bytes = 0;
+        for (item, entry) in &self.items {
+            let more = catalog_entry_bytes(entry);
+            if bytes + more > PAGE_BYTES_MAX - 2 {
+                directories.push(encode_catalog_directory(&some));
+                some.clear();
+                bytes = 0;
+            }
+            bytes += more;
+            some.push((*item, entry));
+        }
+        if !some.is_empty() {
+            directories.push(encode_catalog_directory(&some));
+        }
+        directories
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// Writes what has changed of the catalog. Returns where it begins.
+    pub(super) async fn write_catalog(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
+        let (due, gone) = self.catalog_pages.borrow().due(catalog);
+        let is_stale = !due.is_empty() || !gone.is_empty() || self.catalog_pages.borrow().list_moves;
+        if !is_stale {
+            return Ok(self.roots.newest().catalog);
+        }
+        for item in gone {
+            let entry = self.catalog_pages.borrow_mut().items.remove(&item);
+            self.discard_catalog_pages(entry.into_iter().flat_map(|entry| entry.pages));
+        }
+        let mut some = Vec::new();
+        let mut pages = 0;
+        for item in due {
+            let bytes = catalog.encode_item(item);
+            pages += bytes.len().div_ceil(PAGE_BYTES_MAX);
+            some.push((item, bytes));
+            if pages >= PAGES_AT_A_TIME {
+                pages = 0;
+                self.write_catalog_items(std::mem::take(&mut some)).await?;
+            }
+        }
+        self.write_catalog_items(some).await?;
+        self.catalog_pages.borrow_mut().written = catalog.clone();
+        self.write_catalog_directories().await?;
+        self.write_catalog_list().await
+    }
+
+    fn discard_catalog_pages(&self, pages: impl Iterator<Item = Pointer>) {
+        pages.for_each(|page| self.ledger.discard_page(page));
+    }
+
+    async fn write_catalog_items(&self, items: Vec<Item>) -> Result<(), CheckpointError> {
+        let chunks = items.iter().flat_map(|(_, bytes)| bytes.chunks(PAGE_BYTES_MAX));
+        let new = chunks.map(|chunk| NewPage::listed(PageKind::Catalog, chunk.to_vec())).collect();
+        let mut written = self.append_map(new).await?.into_iter();
+        for (item, bytes) in items {
+            let pages = written.by_ref().take(bytes.len().div_ceil(PAGE_BYTES_MAX)).collect();
+            let entry = CatalogEntry { bytes: bytes.len() as u32, pages };
+            let mut all = self.catalog_pages.borrow_mut();
+            all.moving.remove(&item);
+            let before = all.items.insert(item, entry);
+            self.discard_catalog_pages(before.into_iter().flat_map(|entry| entry.pages));
+        }
+        Ok(())
+    }
+
+    async fn write_catalog_directories(&self) -> Result<(), CheckpointError> {
+        let (formed, before) = {
+            let mut pages = self.catalog_pages.borrow_mut();
+            (pages.form_directories(), std::mem::take(&mut pages.directories))
+        };
+        let mut before: BTreeMap<Vec<u8>, Vec<Pointer>> =
+            before.into_iter().fold(BTreeMap::new(), |mut all: BTreeMap<_, Vec<Pointer>>, (bytes, at)| {
+                all.entry(bytes).or_default().push(at);
+                all
+            });
+        let kept: Vec<Option<Pointer>> =
+            formed.iter().map(|bytes| before.get_mut(bytes).and_then(Vec::pop)).collect();
+        let new = formed.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
+        let new = new.map(|(bytes, _)| NewPage::listed(PageKind::Catalog, bytes.clone())).collect();
+        let mut written = self.append_map(new).await?.into_iter();
+        let place = |kept: Option<Pointer>| kept.or_else(|| written.next()).expect("it is kept or written");
+        let directories = formed.into_iter().zip(kept.into_iter().map(place)).collect();
+        self.catalog_pages.borrow_mut().directories = directories;
+        self.discard_catalog_pages(before.into_values().flatten());
+        Ok(())
+    }
+
+    async fn write_catalog_list(&self) -> Result<Option<Pointer>, CheckpointError> {
+        let directories: Vec<Pointer> =
+            self.catalog_pages.borrow().directories.iter().map(|(_, at)| *at).collect();
+        let (mut list, mut previous) = (Vec::new(), None);
+        for pages in directories.chunks(DIRECTORY_PAGES_MAX) {
+            let directory = Directory { previous, pages: pages.to_vec() };
+            let page = NewPage::listed(PageKind::Directory, encode_directory(&directory));
+            previous = self.append_map(vec![page]).await?.pop();
+            list.extend(previous);
+        }
+        let mut pages = self.catalog_pages.borrow_mut();
+        pages.list_moves = false;
+        let before = std::mem::replace(&mut pages.list, list);
+        self.discard_catalog_pages(before.into_iter());
+        Ok(previous)
+    }
+
+    /// Reads the catalog that a root names.
+    pub(crate) async fn read_catalog(&self, head: Option<Pointer>) -> Result<Catalog, OpenError> {
+        let lists = self.read_directories(head).await?;
+        let list = lists.iter().rev().map(|(at, _)| *at).collect();
+        let at: Vec<Pointer> = lists.iter().rev().flat_map(|(_, list)| list.pages.clone()).collect();
+        let read = async |at: &Pointer| self.read_page(*at).await;
+        let directories = self.read_pages(&at, read).await?;
+        let mut entries: Vec<(ItemKey, CatalogEntry)> = Vec::new();
+        for directory in &directories {
+            entries.extend(decode_catalog_directory(directory)?);
+        }
+        let item = async |(item, entry): &(ItemKey, CatalogEntry)| {
+            let pages = self.read_pages(&entry.pages, read).await?;
+            Ok::<Item, IoError>((*item, pages.concat()))
+        };
+        let items = self.read_pages(&entries, item).await?;
+        let catalog = Catalog::of_items(&items)?;
+        *self.catalog_pages.borrow_mut() = CatalogPages {
+            written: catalog.clone(),
+            items: entries.into_iter().collect(),
+            moving: BTreeSet::new(),
+            directories: directories.into_iter().zip(at).collect(),
+            list,
+            list_moves: false,
+        };
+        Ok(catalog)
     }
 }
 

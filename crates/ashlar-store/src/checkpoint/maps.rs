@@ -3,23 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ashlar_block::World;
+use ashlar_format::catalog::Catalog;
 use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GroupKey, ShardId};
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{
-    DELTA_ENTRIES_MAX, DIRECTORY_PAGES_MAX, Directory, StoredLeaf, encode_delta, encode_directory,
-};
+use ashlar_format::page::{DELTA_ENTRIES_MAX, Directory, StoredLeaf, encode_delta, encode_directory};
 use ashlar_format::root::ShardRoot;
 
 use super::{CheckpointError, shard_ids};
-use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::index::LOWEST;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::writer::pages::{AppendError, NewPage};
 
-/// Bytes of a catalog page.
-const CATALOG_PAGE_BYTES: usize = 4096;
 /// Leaves or nodes of indexes that are written together.
 const LEAVES_AT_A_TIME: usize = 256;
 
@@ -27,7 +23,7 @@ impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
     pub(super) async fn write_maps(
         &self,
-        catalog: &[u8],
+        catalog: &Catalog,
     ) -> Result<(Option<Pointer>, Vec<ShardRoot>), CheckpointError> {
         let catalog = self.write_catalog(catalog).await?;
         self.write_deltas().await?;
@@ -40,33 +36,8 @@ impl<W: World> Pool<W> {
         Ok((catalog, shards.iter().map(root).collect()))
     }
 
-    async fn append_map(&self, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
+    pub(super) async fn append_map(&self, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
         self.append_pages(self.checkpoint_claim.get(), pages).await
-    }
-
-    /// Writes the catalog. One that has not changed stays where it is while no segment can be had:
-    /// a start of a pool that is full has nothing else to write, and each would take one. What the
-    /// catalog says is looked at then alone: it may be many megabytes.
-    async fn write_catalog(&self, bytes: &[u8]) -> Result<Option<Pointer>, CheckpointError> {
-        let is_cornered = self.segments.borrow().is_cornered(&self.allocation_targets());
-        if is_cornered && self.catalog_pages.borrow().hold(bytes) {
-            return Ok(self.roots.newest().catalog);
-        }
-        let page = |bytes: &[u8]| NewPage::listed(PageKind::Catalog, bytes.to_vec());
-        let pages = self.append_map(bytes.chunks(CATALOG_PAGE_BYTES).map(page).collect()).await?;
-        let mut all = pages.clone();
-        let mut previous = None;
-        for chunk in pages.chunks(DIRECTORY_PAGES_MAX) {
-            let directory = Directory { previous, pages: chunk.to_vec() };
-            let page = NewPage::listed(PageKind::Directory, encode_directory(&directory));
-            previous = self.append_map(vec![page]).await?.pop();
-            all.extend(previous);
-        }
-        let written =
-            if is_cornered { CatalogPages::holding(bytes, all) } else { CatalogPages::of_anything(all) };
-        let before = self.catalog_pages.replace(written);
-        before.pages().iter().for_each(|old| self.ledger.discard_page(*old));
-        Ok(previous)
     }
 
     async fn write_deltas(&self) -> Result<(), CheckpointError> {

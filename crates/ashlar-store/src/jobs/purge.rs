@@ -104,8 +104,7 @@ impl<W: World> Pool<W> {
     }
 
     fn forget(&self, id: VolumeId) {
-        let removed = self.catalog.borrow_mut().volumes.remove(&id);
-        let family = removed.expect("it is being deleted").family;
+        let family = self.catalog.borrow_mut().remove(id).expect("it is being deleted");
         if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
             self.ledger.forget(family);
         }

@@ -1,14 +1,11 @@
 //! The maps as of the root: the catalog, the shards' indexes and buffers.
 
 use ashlar_block::World;
-use ashlar_format::catalog::Catalog;
 use ashlar_format::ids::ShardId;
-use ashlar_format::location::Pointer;
 use ashlar_format::page::{Child, GroupsBelow, decode_node};
 use ashlar_format::root::{Root, ShardRoot};
 use futures_util::future::try_join_all;
 
-use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::deltas::Deltas;
 use crate::map::index::{Index, LOWEST};
 use crate::map::shard::Shard;
@@ -18,21 +15,15 @@ use crate::recovery::OpenError;
 impl<W: World> Pool<W> {
     /// Loads the volumes and what they store.
     pub async fn load_catalog(&self, root: &Root) -> Result<(), OpenError> {
-        let directories = self.read_directories(root.catalog).await?;
-        if directories.is_empty() {
+        if root.catalog.is_none() {
             return Ok(());
         }
-        let pages: Vec<Pointer> =
-            directories.iter().rev().flat_map(|(_, directory)| directory.pages.clone()).collect();
-        let bytes = try_join_all(pages.iter().map(|page| self.read_page(*page))).await?.concat();
-        let catalog = Catalog::decode(&bytes)?;
+        let catalog = self.read_catalog(root.catalog).await?;
         self.ledger.load(catalog.usages.clone());
         self.scrub.resume(catalog.scrub_progress.as_ref(), self.world.now());
         self.rebuild.done.resume(catalog.rebuilt_bytes);
         self.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;
-        let all = pages.into_iter().chain(directories.iter().map(|(at, _)| *at)).collect();
-        *self.catalog_pages.borrow_mut() = CatalogPages::holding(&bytes, all);
         Ok(())
     }
 

@@ -1,31 +1,90 @@
-use ashlar_format::location::Codec;
+use std::rc::Rc;
+
+use ashlar_block::VolumeId;
+use ashlar_raid::Level;
+use bytes::Bytes;
 
 use super::*;
+use crate::testing::{Drives, StillWorld, at_once};
 
-fn page_in(segment: u32) -> Pointer {
-    Pointer { location: Location::new(SegmentId(segment), 0, 0, 4096, Codec::Raw), crc: 0 }
+const VOLUMES: u32 = 300;
+
+/// A pool of volumes, of which a few need several pages.
+fn pool_of_volumes() -> (Drives, Rc<Pool<StillWorld>>) {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    for number in 0..VOLUMES {
+        let bytes = if number % 100 == 7 { 9000 } else { 40 };
+        let attributes = Bytes::from(vec![number as u8; bytes]);
+        pool.catalog.borrow_mut().insert_next(1 << 20, true, attributes, 0);
+    }
+    checkpoint(&pool);
+    (drives, pool)
+}
+
+fn checkpoint(pool: &Pool<StillWorld>) {
+    at_once(pool.checkpoint(false)).expect("good drives");
+}
+
+fn pages(pool: &Pool<StillWorld>) -> BTreeSet<Pointer> {
+    pool.catalog_pages.borrow().pages().collect()
+}
+
+/// What another start finds.
+fn reopened(drives: &Drives, pool: Rc<Pool<StillWorld>>) -> Catalog {
+    drop(pool);
+    drives.open().catalog.take()
 }
 
 #[test]
-fn pages_hold_the_bytes_that_were_written_to_them() {
-    let pages = CatalogPages::holding(b"two volumes", vec![page_in(3)]);
-    assert!(pages.hold(b"two volumes"));
-    assert!(!pages.hold(b"two volumeS"));
-    assert!(!pages.hold(b""));
+fn only_what_has_changed_of_the_catalog_is_written() {
+    let (drives, pool) = pool_of_volumes();
+    let before = pages(&pool);
+    checkpoint(&pool);
+    assert_eq!(pages(&pool), before);
+    pool.catalog.borrow_mut().volumes.get_mut(&VolumeId(9)).expect("it is there").blocks += 1;
+    checkpoint(&pool);
+    let after = pages(&pool);
+    assert_eq!(after.difference(&before).count(), 3, "the volume, its directory, and the list of these");
+    let expected = pool.catalog.borrow().clone();
+    assert_eq!(reopened(&drives, pool), expected);
 }
 
 #[test]
-fn pages_whose_bytes_nobody_keeps_hold_nothing() {
-    assert!(!CatalogPages::of_anything(vec![page_in(3)]).hold(b""));
-    assert!(!CatalogPages::default().hold(b""));
+fn volumes_that_are_gone_are_in_no_page() {
+    let (drives, pool) = pool_of_volumes();
+    for number in 0..VOLUMES - 1 {
+        pool.catalog.borrow_mut().remove(VolumeId(number));
+    }
+    checkpoint(&pool);
+    assert!(pages(&pool).len() < 10, "{:?}", pages(&pool));
+    let expected = pool.catalog.borrow().clone();
+    assert_eq!(reopened(&drives, pool), expected);
 }
 
 #[test]
-fn pages_are_to_be_written_anew_once_the_segment_of_one_is_to_be_freed() {
-    let mut pages = CatalogPages::holding(b"two volumes", vec![page_in(3), page_in(5)]);
-    pages.touch_in(SegmentId(4));
-    assert!(pages.hold(b"two volumes"), "none lies there");
-    pages.touch_in(SegmentId(5));
-    assert!(!pages.hold(b"two volumes"));
-    assert_eq!(pages.pages().len(), 2, "they live until others are written");
+fn what_lies_in_a_segment_that_is_to_be_freed_is_written_elsewhere() {
+    let (drives, pool) = pool_of_volumes();
+    let of_segment = |page: &Pointer, segment| page.location.segment() == segment;
+    let segments: BTreeSet<SegmentId> = pages(&pool).iter().map(|page| page.location.segment()).collect();
+    for segment in segments {
+        pool.catalog_pages.borrow_mut().touch_in(segment);
+        let before = pages(&pool);
+        checkpoint(&pool);
+        let inside = |page: &&Pointer| of_segment(page, segment) && before.contains(page);
+        assert_eq!(pages(&pool).iter().filter(inside).count(), 0, "{segment}");
+    }
+    let live = pool.segments.borrow().live().fragments;
+    let expected = pool.catalog.borrow().clone();
+    assert!(live < 2 * pages(&pool).len() as u64, "what it replaces is discarded: {live}");
+    assert_eq!(reopened(&drives, pool), expected);
+}
+
+/// A pool that is full is opened and closed again and again: each start would take a segment.
+#[test]
+fn a_catalog_that_has_not_changed_stays_where_it_is() {
+    let (drives, pool) = pool_of_volumes();
+    let before = pages(&pool);
+    drop(pool);
+    assert_eq!(pages(&drives.open()), before);
 }
