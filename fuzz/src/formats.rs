@@ -474,6 +474,10 @@ fn bytes_of(items: &[Item]) -> Vec<u8> {
 
 /// Reads a directory of the catalog.
 pub fn catalog_directory(input: &[u8]) {
+    if let Ok(page::CatalogTop::List(list)) = page::decode_catalog_top(page_of(input)) {
+        let again = page::decode_catalog_top(&page::encode_catalog_list(&list));
+        assert_eq!(again, Ok(page::CatalogTop::List(list)));
+    }
     let Ok(entries) = page::decode_catalog_directory(page_of(input)) else { return };
     let again: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
     let bytes: usize = entries.iter().map(|(_, entry)| page::catalog_entry_bytes(entry)).sum();
@@ -486,7 +490,9 @@ pub fn catalog_directory_seeds() -> Vec<Seed> {
     let entry = |bytes: u32| CatalogEntry { bytes, pages: vec![pointer(); bytes.div_ceil(4096) as usize] };
     let entries = [((1, 0), entry(0)), ((5, 7), entry(4096)), ((5, 9), entry(9000))];
     let entries: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
-    vec![("items", page::encode_catalog_directory(&entries)), ("empty", vec![0, 0])]
+    let list = Directory { previous: Some(pointer()), pages: vec![pointer(); 3] };
+    let list = page::encode_catalog_list(&list);
+    vec![("items", page::encode_catalog_directory(&entries)), ("list", list), ("empty", vec![0, 0, 0])]
 }
 
 /// Catalogs of a pool in use, by this version and by a newer one, and of one without volumes.

@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{Device, Lba};
-use ashlar_format::catalog::Catalog;
+use ashlar_format::catalog::{Catalog, ItemKey};
 use ashlar_format::ids::{
     GIB_BLOCKS, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId,
 };
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
-    Directory, GroupsBelow, PageEntry, PageRef, Run, Value, decode_catalog_directory, decode_delta,
-    decode_directory, decode_leaf, decode_map_page, decode_node,
+    CatalogEntry, CatalogTop, Directory, GroupsBelow, PageEntry, PageRef, Run, Value,
+    decode_catalog_directory, decode_catalog_top, decode_delta, decode_directory, decode_leaf,
+    decode_map_page, decode_node,
 };
 use ashlar_format::root::ShardRoot;
 use futures_util::stream::iter;
@@ -124,26 +125,19 @@ impl<D: Device> Walk<'_, D> {
 
     async fn catalog(&self) {
         let mut items = Vec::new();
-        for directory in self.pages_from(self.pool.root.catalog).await {
-            let what = "a directory of the catalog";
-            let read = self.decoded(directory, Kind::Catalog, what, decode_catalog_directory).await;
-            let Some(entries) = read else { return };
-            for (item, entry) in entries {
-                let mut bytes = Vec::new();
-                for page in &entry.pages {
-                    match self.page(*page, Kind::Catalog, "a page of the catalog").await {
-                        Some(page) => bytes.extend(page),
-                        None => return,
-                    }
+        for (item, entry) in self.catalog_entries().await {
+            let mut bytes = Vec::new();
+            for page in &entry.pages {
+                match self.page(*page, Kind::Catalog, "a page of the catalog").await {
+                    Some(page) => bytes.extend(page),
+                    None => return,
                 }
-                if bytes.len() != entry.bytes as usize {
-                    self.tell(
-                        Kind::Catalog,
-                        format!("item {item:?} has {} bytes of {}", bytes.len(), entry.bytes),
-                    );
-                }
-                items.push((item, bytes));
             }
+            if bytes.len() != entry.bytes as usize {
+                let what = format!("item {item:?} has {} bytes of {}", bytes.len(), entry.bytes);
+                self.tell(Kind::Catalog, what);
+            }
+            items.push((item, bytes));
         }
         if items.is_empty() || !self.named.is_first_walk() {
             return;
@@ -152,6 +146,28 @@ impl<D: Device> Walk<'_, D> {
             Ok(catalog) => self.pool.findings.count(|seen| seen.volumes = catalog.volumes.len() as u64),
             Err(error) => self.tell(Kind::Catalog, format!("the catalog: {error}")),
         }
+    }
+
+    /// The items that the directories list, as far as those can be had.
+    async fn catalog_entries(&self) -> Vec<(ItemKey, CatalogEntry)> {
+        let what = "a directory of the catalog";
+        let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut next = self.pool.root.catalog;
+        while let Some(top) = next.take().filter(|top| seen.insert(*top)) {
+            match self.decoded(top, Kind::Catalog, what, decode_catalog_top).await {
+                Some(CatalogTop::Items(items)) => entries.extend(items),
+                Some(CatalogTop::List(list)) => {
+                    for page in &list.pages {
+                        let read = self.decoded(*page, Kind::Catalog, what, decode_catalog_directory).await;
+                        entries.extend(read.into_iter().flatten());
+                    }
+                    next = list.previous;
+                }
+                None => return Vec::new(),
+            }
+        }
+        entries.sort_by_key(|(item, _)| *item);
+        entries
     }
 
     // --- a shard ---------------------------------------------------------------------------------

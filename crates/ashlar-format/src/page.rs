@@ -420,10 +420,38 @@ pub fn catalog_entry_bytes(entry: &CatalogEntry) -> usize {
     CATALOG_ENTRY_FIXED_BYTES + entry.pages.len() * Pointer::BYTES
 }
 
+/// What a root names of a catalog.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CatalogTop {
+    /// The only directory.
+    Items(Vec<(ItemKey, CatalogEntry)>),
+    /// A list of directories.
+    List(Directory),
+}
+
+const CATALOG_ITEMS: u8 = 0;
+const CATALOG_LIST: u8 = 1;
+
+/// Bytes that the items of a directory may take.
+pub const CATALOG_ENTRIES_BYTES_MAX: usize = PAGE_BYTES_MAX - 1 - 2;
+
+/// A list of directories of the catalog.
+pub fn encode_catalog_list(directory: &Directory) -> Vec<u8> {
+    [vec![CATALOG_LIST], encode_directory(directory)].concat()
+}
+
+/// The list or the only directory of a catalog.
+pub fn decode_catalog_top(bytes: &[u8]) -> Result<CatalogTop, Malformed> {
+    match bytes.split_first() {
+        Some((&CATALOG_LIST, list)) => decode_directory(list).map(CatalogTop::List),
+        _ => decode_catalog_directory(bytes).map(CatalogTop::Items),
+    }
+}
+
 /// A directory of these items, which are in order.
 pub fn encode_catalog_directory(entries: &[(ItemKey, &CatalogEntry)]) -> Vec<u8> {
     let mut w = Writer::default();
-    w.u16(entries.len() as u16);
+    w.u8(CATALOG_ITEMS).u16(entries.len() as u16);
     for ((tag, key), entry) in entries {
         w.u16(*tag).u32(*key).u32(entry.bytes);
         entry.pages.iter().for_each(|page| put_pointer(&mut w, Some(*page)));
@@ -435,6 +463,9 @@ pub fn encode_catalog_directory(entries: &[(ItemKey, &CatalogEntry)]) -> Vec<u8>
 /// The items of a directory.
 pub fn decode_catalog_directory(bytes: &[u8]) -> Result<Vec<(ItemKey, CatalogEntry)>, Malformed> {
     let mut r = Reader::new("catalog directory", bytes);
+    if r.u8()? != CATALOG_ITEMS {
+        return Err(r.malformed());
+    }
     (0..r.u16()?)
         .map(|_| {
             let (item, bytes) = ((r.u16()?, r.u32()?), r.u32()?);

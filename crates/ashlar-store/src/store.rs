@@ -1,5 +1,6 @@
 //! The store as those above it see it: volumes of blocks.
 
+mod bounds;
 mod close;
 mod name;
 mod units;
@@ -31,8 +32,9 @@ use crate::writer::commit::occupancy;
 use crate::writer::compress::compress_blocks;
 use units::{add_items, cut};
 
-/// Blocks of the largest volume: 1 PiB.
-pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
+pub use bounds::VOLUME_BLOCKS_MAX;
+use bounds::{check_attributes, check_size};
+
 /// See [`Store::atomic_write_bytes`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
 /// An open pool. Clones are the same one.
@@ -83,6 +85,7 @@ impl<W: World> Store<W> {
     ) -> Result<VolumeId, IoError> {
         self.pool.halt.check()?;
         check_size(blocks)?;
+        check_attributes(&attributes)?;
         self.pool.admit_request(Request::Change)?;
         let made_at = self.pool.world.unix_seconds();
         let id = self.pool.catalog.borrow_mut().insert_next(blocks, compression, attributes, made_at);
@@ -281,6 +284,7 @@ impl<W: World> Store<W> {
 
     /// Changes what is kept with a volume. Durable when it returns.
     pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
+        check_attributes(&attributes)?;
         self.change(id, Request::Change, |volume| volume.attributes = attributes).await
     }
 
@@ -480,14 +484,4 @@ impl<W: World> Store<W> {
     pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
         self.pool.scrubbed_places()
     }
-}
-
-fn check_size(blocks: u64) -> Result<(), IoError> {
-    if (1..=VOLUME_BLOCKS_MAX).contains(&blocks) {
-        return Ok(());
-    }
-    Err(IoError::new(
-        Cause::OutOfRange,
-        format!("a volume has 1 to {VOLUME_BLOCKS_MAX} blocks, not {blocks}"),
-    ))
 }

@@ -72,7 +72,9 @@ fn pages_of_the_maps_and_of_the_catalog_are_found_wrong_by_their_names() {
         let deltas = root.shards.iter().find_map(|shard| shard.deltas).expect("there are some");
         let delta = directory_page(&closed, deltas).await;
         let catalog = root.catalog.expect("there is a volume");
-        let catalog_page = directory_page(&closed, catalog).await;
+        let items = ashlar_format::page::decode_catalog_directory(&closed.page(catalog).await)
+            .expect("the only directory");
+        let catalog_page = items[0].1.pages[0];
         let mut places = Vec::new();
         let pages = [
             (Kind::IndexLeaf, leaf),
@@ -80,7 +82,7 @@ fn pages_of_the_maps_and_of_the_catalog_are_found_wrong_by_their_names() {
             (Kind::MapPage, page),
             (Kind::Directory, deltas),
             (Kind::DeltaPage, delta),
-            (Kind::Directory, catalog),
+            (Kind::Catalog, catalog),
             (Kind::Catalog, catalog_page),
         ];
         for (kind, pointer) in pages {

@@ -28,6 +28,10 @@ const VOLUME: u16 = 5;
 const LAYER: u16 = 6;
 const USAGE: u16 = 7;
 
+fn is_known((tag, _): ItemKey) -> bool {
+    [POOL, SETTINGS, SCRUB, VOLUME, LAYER, USAGE].contains(&tag)
+}
+
 /// Families whose usage is in one item.
 const FAMILIES_PER_ITEM: u32 = 128;
 
@@ -43,7 +47,7 @@ pub struct KeptItems(BTreeMap<ItemKey, Kept>);
 
 impl KeptItems {
     fn keep(&mut self, item: ItemKey, kept: Kept) {
-        if kept != Kept::default() {
+        if kept != Kept::default() || !is_known(item) {
             self.0.insert(item, kept);
         }
     }
@@ -61,8 +65,8 @@ impl Catalog {
         let used = self.usages.iter().filter(|(_, usage)| **usage != Usage::default());
         let usages = used.map(|(family, _)| (USAGE, family.0 / FAMILIES_PER_ITEM));
         // What is kept of a volume goes with it.
-        let is_unknown = |(tag, _): &&ItemKey| ![POOL, SETTINGS, SCRUB, VOLUME, LAYER].contains(tag);
-        let kept = self.kept.0.keys().filter(is_unknown).copied();
+        let stays = |item: &&ItemKey| item.0 == USAGE || !is_known(**item);
+        let kept = self.kept.0.keys().filter(stays).copied();
         let of_itself = [(POOL, 0), (SETTINGS, 0), (SCRUB, 0)].into_iter();
         of_itself.chain(volumes).chain(layers).chain(usages).chain(kept).collect()
     }

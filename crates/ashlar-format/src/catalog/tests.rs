@@ -130,7 +130,8 @@ fn an_item_has_changed_if_its_bytes_are_others() {
 #[test]
 fn what_a_newer_version_has_added_is_written_again() {
     // An item that is not known.
-    let later = [catalog().items(), vec![item(9, 4, 1, b"dictionary")]].concat();
+    let empty = ((9, 5), Vec::new());
+    let later = [catalog().items(), vec![item(9, 4, 1, b"dictionary"), empty]].concat();
     let read = Catalog::of_items(&later).expect("whole");
     assert_ne!(read, catalog());
     assert_eq!(read.items(), later);

@@ -1,22 +1,21 @@
 //! The catalog on the drives: which pages its items have, and what a checkpoint writes of it.
 //!
 //! Items that have changed are written, then the directories that list them, then the list of
-//! directories. What has not changed stays where it is.
+//! directories, if there is more than one. What has not changed stays where it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ashlar_block::{IoError, World};
+use ashlar_block::World;
 use ashlar_format::catalog::{Catalog, Item, ItemKey};
 use ashlar_format::header::PageKind;
 use ashlar_format::location::{Location, Pointer, SegmentId};
 use ashlar_format::page::{
-    CatalogEntry, DIRECTORY_PAGES_MAX, Directory, PAGE_BYTES_MAX, catalog_entry_bytes,
-    decode_catalog_directory, encode_catalog_directory, encode_directory,
+    CATALOG_ENTRIES_BYTES_MAX, CatalogEntry, DIRECTORY_PAGES_MAX, Directory, PAGE_BYTES_MAX,
+    catalog_entry_bytes, encode_catalog_directory, encode_catalog_list,
 };
 
 use super::CheckpointError;
 use crate::pool::Pool;
-use crate::recovery::OpenError;
 use crate::writer::pages::NewPage;
 
 /// Pages of items that are written together.
@@ -39,6 +38,17 @@ pub(crate) struct CatalogPages {
 }
 
 impl CatalogPages {
+    /// The pages that were found on the drives, and the catalog that they are.
+    pub fn loaded(
+        written: Catalog,
+        items: Vec<(ItemKey, CatalogEntry)>,
+        directories: Vec<(Vec<u8>, Pointer)>,
+        list: Vec<Pointer>,
+    ) -> Self {
+        let items = items.into_iter().collect();
+        CatalogPages { written, items, directories, list, ..CatalogPages::default() }
+    }
+
     fn pages(&self) -> impl Iterator<Item = Pointer> {
         let items = self.items.values().flat_map(|item| item.pages.iter().copied());
         items.chain(self.directories.iter().map(|(_, at)| *at)).chain(self.list.iter().copied())
@@ -79,7 +89,7 @@ impl CatalogPages {
         let mut bytes = 0;
         for (item, entry) in &self.items {
             let more = catalog_entry_bytes(entry);
-            if bytes + more > PAGE_BYTES_MAX - 2 {
+            if bytes + more > CATALOG_ENTRIES_BYTES_MAX {
                 directories.push(encode_catalog_directory(&some));
                 some.clear();
                 bytes = 0;
@@ -167,10 +177,12 @@ impl<W: World> Pool<W> {
     async fn write_catalog_list(&self) -> Result<Option<Pointer>, CheckpointError> {
         let directories: Vec<Pointer> =
             self.catalog_pages.borrow().directories.iter().map(|(_, at)| *at).collect();
-        let (mut list, mut previous) = (Vec::new(), None);
-        for pages in directories.chunks(DIRECTORY_PAGES_MAX) {
+        // The root names an only directory itself.
+        let only = directories.first().filter(|_| directories.len() == 1).copied();
+        let (mut list, mut previous) = (Vec::new(), only);
+        for pages in directories.chunks(DIRECTORY_PAGES_MAX).filter(|_| only.is_none()) {
             let directory = Directory { previous, pages: pages.to_vec() };
-            let page = NewPage::listed(PageKind::Directory, encode_directory(&directory));
+            let page = NewPage::listed(PageKind::Directory, encode_catalog_list(&directory));
             previous = self.append_map(vec![page]).await?.pop();
             list.extend(previous);
         }
@@ -179,34 +191,6 @@ impl<W: World> Pool<W> {
         let before = std::mem::replace(&mut pages.list, list);
         self.discard_catalog_pages(before.into_iter());
         Ok(previous)
-    }
-
-    /// Reads the catalog that a root names.
-    pub(crate) async fn read_catalog(&self, head: Option<Pointer>) -> Result<Catalog, OpenError> {
-        let lists = self.read_directories(head).await?;
-        let list = lists.iter().rev().map(|(at, _)| *at).collect();
-        let at: Vec<Pointer> = lists.iter().rev().flat_map(|(_, list)| list.pages.clone()).collect();
-        let read = async |at: &Pointer| self.read_page(*at).await;
-        let directories = self.read_pages(&at, read).await?;
-        let mut entries: Vec<(ItemKey, CatalogEntry)> = Vec::new();
-        for directory in &directories {
-            entries.extend(decode_catalog_directory(directory)?);
-        }
-        let item = async |(item, entry): &(ItemKey, CatalogEntry)| {
-            let pages = self.read_pages(&entry.pages, read).await?;
-            Ok::<Item, IoError>((*item, pages.concat()))
-        };
-        let items = self.read_pages(&entries, item).await?;
-        let catalog = Catalog::of_items(&items)?;
-        *self.catalog_pages.borrow_mut() = CatalogPages {
-            written: catalog.clone(),
-            items: entries.into_iter().collect(),
-            moving: BTreeSet::new(),
-            directories: directories.into_iter().zip(at).collect(),
-            list,
-            list_moves: false,
-        };
-        Ok(catalog)
     }
 }
 

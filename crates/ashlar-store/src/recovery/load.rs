@@ -1,11 +1,16 @@
 //! The maps as of the root: the catalog, the shards' indexes and buffers.
 
-use ashlar_block::World;
+use ashlar_block::{IoError, World};
+use ashlar_format::catalog::{Catalog, Item, ItemKey};
 use ashlar_format::ids::ShardId;
-use ashlar_format::page::{Child, GroupsBelow, decode_node};
+use ashlar_format::location::Pointer;
+use ashlar_format::page::{
+    CatalogEntry, CatalogTop, Child, GroupsBelow, decode_catalog_directory, decode_catalog_top, decode_node,
+};
 use ashlar_format::root::{Root, ShardRoot};
 use futures_util::future::try_join_all;
 
+use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::map::deltas::Deltas;
 use crate::map::index::{Index, LOWEST};
 use crate::map::shard::Shard;
@@ -25,6 +30,36 @@ impl<W: World> Pool<W> {
         self.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;
         Ok(())
+    }
+
+    /// Reads the catalog that a root names.
+    async fn read_catalog(&self, head: Option<Pointer>) -> Result<Catalog, OpenError> {
+        let read = async |at: &Pointer| self.read_page(*at).await;
+        let (mut list, mut at, mut next) = (Vec::new(), Vec::new(), head);
+        while let Some(top) = next.take() {
+            match decode_catalog_top(&read(&top).await?)? {
+                CatalogTop::Items(_) => at = vec![top],
+                CatalogTop::List(directory) => {
+                    list.insert(0, top);
+                    at.splice(0..0, directory.pages);
+                    next = directory.previous;
+                }
+            }
+        }
+        let directories = self.read_pages(&at, read).await?;
+        let mut entries: Vec<(ItemKey, CatalogEntry)> = Vec::new();
+        for directory in &directories {
+            entries.extend(decode_catalog_directory(directory)?);
+        }
+        let item = async |(item, entry): &(ItemKey, CatalogEntry)| {
+            let pages = self.read_pages(&entry.pages, read).await?;
+            Ok::<Item, IoError>((*item, pages.concat()))
+        };
+        let items = self.read_pages(&entries, item).await?;
+        let catalog = Catalog::of_items(&items)?;
+        let directories = directories.into_iter().zip(at).collect();
+        *self.catalog_pages.borrow_mut() = CatalogPages::loaded(catalog.clone(), entries, directories, list);
+        Ok(catalog)
     }
 
     /// Loads the shards.

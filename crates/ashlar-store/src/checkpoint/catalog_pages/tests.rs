@@ -50,6 +50,19 @@ fn only_what_has_changed_of_the_catalog_is_written() {
     assert_eq!(reopened(&drives, pool), expected);
 }
 
+/// Each page is an append of its own, and a row at least: small pools have no more of them.
+#[test]
+fn an_only_directory_is_what_the_root_names() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
+    checkpoint(&pool);
+    let pages = pool.catalog_pages.take();
+    assert_eq!((pages.directories.len(), pages.list.len()), (1, 0));
+    assert_eq!(pool.roots.newest().catalog, Some(pages.directories[0].1));
+    assert_eq!(reopened(&drives, pool), pages.written);
+}
+
 #[test]
 fn volumes_that_are_gone_are_in_no_page() {
     let (drives, pool) = pool_of_volumes();
