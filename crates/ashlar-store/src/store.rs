@@ -297,7 +297,7 @@ impl<W: World> Store<W> {
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
             self.change(id, Request::GivingBack, |volume| volume.blocks = blocks).await?;
-            self.zero_tail(id, Lba(blocks)..Lba(before)).await;
+            left_for_now(id, self.zero_range(id, Lba(blocks)..Lba(before)).await);
             return Ok(());
         }
         // A crash may have come between the two when it was made smaller.
@@ -311,20 +311,10 @@ impl<W: World> Store<W> {
         let _turn = self.pool.resizing.lock().await;
         for (id, volume) in self.volumes() {
             if volume.state == VolumeState::Live {
-                self.zero_tail(id, volume.end()..Lba(VOLUME_BLOCKS_MAX)).await;
-            }
-        }
-    }
-
-    /// Gives back what lies beyond the end of a volume. What cannot be given back now is when the
-    /// volume grows, or at the next start: nobody can read it until then.
-    async fn zero_tail(&self, id: VolumeId, tail: Range<Lba>) {
-        match self.zero_range(id, tail).await {
-            Ok(()) => {}
-            // It was deleted meanwhile.
-            Err(error) if error.cause == Cause::NoSuchVolume => {}
-            Err(error) => {
-                tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}")
+                // Nobody has written behind an end since the pool was opened.
+                let key = Key { family: volume.family, lba: volume.end(), layer: volume.layer };
+                let tail = volume.end()..Lba(VOLUME_BLOCKS_MAX);
+                left_for_now(id, self.pool.zero_what_is_held(key, tail).await);
             }
         }
     }
@@ -483,5 +473,16 @@ impl<W: World> Store<W> {
     /// What a scrub looks at, in bytes of drives that work.
     pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
         self.pool.scrubbed_places()
+    }
+}
+
+/// What lies beyond the end of a volume, and cannot be given back now, is when the volume grows, or
+/// at the next start: nobody can read it until then.
+fn left_for_now(id: VolumeId, given_back: Result<(), IoError>) {
+    match given_back {
+        Ok(()) => {}
+        // It was deleted meanwhile.
+        Err(error) if error.cause == Cause::NoSuchVolume => {}
+        Err(error) => tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}"),
     }
 }

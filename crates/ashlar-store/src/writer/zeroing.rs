@@ -76,6 +76,11 @@ impl<W: World> Pool<W> {
             let first = next_piece(&mut rest);
             self.zero_some(key, first, |_| true).await?;
         }
+        self.zero_what_is_held(key, rest).await
+    }
+
+    /// The same where no write is on its way: nothing at all is written where nothing is held.
+    pub async fn zero_what_is_held(&self, key: Key, mut rest: Range<Lba>) -> Result<(), IoError> {
         while rest.start < rest.end
             && let Some(gib) = self.first_gib_that_holds(key.family, key.layer, &rest).await?
         {
