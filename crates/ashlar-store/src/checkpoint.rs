@@ -28,6 +28,7 @@ use crate::map::shard::Shard;
 use crate::members::add::Joining;
 use crate::members::{Loss, losses_by_root};
 use crate::pool::Pool;
+use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::{Claim, Redundancy, Segments, Shape};
 use crate::space::window::Window;
 use crate::upkeep::activity::Activity;
@@ -133,18 +134,24 @@ impl<W: World> Pool<W> {
         let (homes, reclaimable) = (self.allocation_targets(), self.segments.borrow().reclaimable(floor));
         self.members(generation, &reclaimable)?;
         let segments = self.segments.borrow();
+        let claim = self.claim_of_checkpoint(&segments, &homes, &reclaimable);
+        self.checkpoint_claim.set(claim);
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.ledger.usages();
         catalog.scrub_progress = self.scrub.progress();
         catalog.rebuilt_bytes = self.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.rebalance.done.bytes();
-        self.checkpoint_claim.set(self.claim_of_checkpoint(&segments, &homes, &reclaimable));
+        let mut catalog = catalog.clone();
+        if claim != Claim::Last && segments.usable_striped() < CHECKPOINT_MIN {
+            // It would halt the pool, and what jobs have done is not worth that.
+            self.catalog_pages.borrow().leave_work_of_jobs_as_written(&mut catalog);
+        }
         Ok(Noted {
             floor,
             drives,
             homes,
             reclaimable,
-            catalog: catalog.clone(),
+            catalog,
             generation,
             written: self.counters.get().bytes_to_drives,
             records: self.lsns.records(),

@@ -255,9 +255,15 @@ impl<W: World> Store<W> {
     /// Stops the scrub that is under way, if one is. Durable when it returns.
     ///
     /// # Errors
-    /// When the pool takes no writes: it has stopped, and the next start goes on with it.
+    /// When the pool takes no writes or has no room for a checkpoint: it has stopped, and the next
+    /// start goes on with it.
     pub async fn stop_scrub(&self) -> Result<(), IoError> {
-        if self.pool.stop_scrub() { self.pool.checkpoint_unless_hung().await } else { Ok(()) }
+        if self.pool.stop_scrub() {
+            self.pool.admit_request(Request::GivingBack)?;
+            self.pool.checkpoint_unless_hung().await
+        } else {
+            Ok(())
+        }
     }
 
     /// The world that it was opened in.

@@ -25,7 +25,7 @@ use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort,
 use crate::jobs::progress::Obstacle;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
-use crate::space::capacity::CHECKPOINT_MIN;
+use crate::space::capacity::{CHECKPOINT_MIN, Request};
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
 use activity::Activity;
@@ -145,8 +145,9 @@ impl<W: World> Pool<W> {
     /// Whether there would be segments to open after a checkpoint. One that makes no room takes
     /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
-        let segments = self.segments.borrow();
-        segments.placeable(&self.allocation_targets()) > 0 || segments.has_reclaimable(self.lsns.floor())
+        let (segments, drives) = (self.segments.borrow(), self.allocation_targets());
+        let gains = segments.placeable(&drives) > 0 || segments.has_reclaimable(self.lsns.floor());
+        gains && self.checkpoint_has_room(&segments, &drives)
     }
 
     /// Collects one segment, and notes whether that leads anywhere.
@@ -309,9 +310,11 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Asks for a checkpoint that nobody waits for.
+    /// Asks for a checkpoint that nobody waits for, if there is room for one.
     pub fn checkpoint_soon(&self) {
-        drop(self.requests.checkpoint());
+        if self.admit_request(Request::Change).is_ok() {
+            drop(self.requests.checkpoint());
+        }
     }
 
     /// The maps have taken what a batch says. What it held back may be had now.
@@ -345,7 +348,9 @@ impl<W: World> Pool<W> {
             || self.requests.room_wanted()
             || self.requests.hosts_want_segment()
             || self.requests.moves_want_segment();
-        let reclaimable = if space_matters { segments.reclaimable_count(floor) } else { 0 };
+        let checkpoint_has_room = self.checkpoint_has_room(&segments, &drives);
+        let reclaimable =
+            if space_matters && checkpoint_has_room { segments.reclaimable_count(floor) } else { 0 };
         let unpurgeable = self.unpurgeable.borrow();
         let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
             volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
@@ -362,6 +367,7 @@ impl<W: World> Pool<W> {
             window_empty: segments.window_is_empty(),
             window_can_grow: placeable > 0,
             replay_bytes: self.counters.get().bytes_to_drives - self.checkpointed_bytes.get(),
+            checkpoint_has_room,
             replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
             replay_records: self.replay_records(),
             replay_records_max: self.replay_records_max(),
@@ -398,6 +404,13 @@ impl<W: World> Pool<W> {
             rebuild_turn: self.upkeep.rebuild_turn.is_its(),
             victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },
         }
+    }
+
+    /// Whether a checkpoint may take a segment: the last is for the next start, unless its root
+    /// gives one back. One that finds none halts the pool.
+    fn checkpoint_has_room(&self, segments: &Segments, drives: &[DriveId]) -> bool {
+        segments.usable_striped() >= CHECKPOINT_MIN
+            || segments.has_room_after(&segments.reclaimable(self.lsns.floor()), drives)
     }
 
     /// Whether a purge may go on although there is no room for a window: each checkpoint takes some

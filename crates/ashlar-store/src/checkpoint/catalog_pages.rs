@@ -49,6 +49,14 @@ impl CatalogPages {
         CatalogPages { written, items, directories, list, ..CatalogPages::default() }
     }
 
+    /// Has a catalog say of scrubs, rebuild and rebalance what the pages say.
+    pub fn leave_work_of_jobs_as_written(&self, catalog: &mut Catalog) {
+        catalog.scrub = self.written.scrub.clone();
+        catalog.scrub_progress = self.written.scrub_progress.clone();
+        catalog.rebuilt_bytes = self.written.rebuilt_bytes;
+        catalog.rebalanced_bytes = self.written.rebalanced_bytes;
+    }
+
     fn pages(&self) -> impl Iterator<Item = Pointer> {
         let items = self.items.values().flat_map(|item| item.pages.iter().copied());
         items.chain(self.directories.iter().map(|(_, at)| *at)).chain(self.list.iter().copied())

@@ -26,6 +26,7 @@ use crate::jobs::progress::{Done, Obstacle, Progress};
 use crate::jobs::relocate::Relocated;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
+use crate::space::capacity::Request;
 use crate::space::segments::{Segment, Segments};
 use crate::writer::pages::AppendError;
 use policy::{ColumnMove, best_move, chunks_beyond};
@@ -78,6 +79,7 @@ impl<W: World> Pool<W> {
     /// lived before. Durable when it returns.
     pub async fn start_rebalance(&self) -> Result<(), IoError> {
         self.halt.check()?;
+        self.admit_request(Request::Change)?;
         if !self.is_rebalancing() {
             self.rebalance.done.forget();
         }
@@ -101,6 +103,7 @@ impl<W: World> Pool<W> {
     /// it returns.
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
         self.halt.check()?;
+        self.admit_request(Request::GivingBack)?;
         self.end_rebalance();
         self.checkpoint_now().await
     }

@@ -11,7 +11,7 @@ use ashlar_raid::Failure;
 
 use crate::members::losses;
 use crate::pool::Pool;
-use crate::space::capacity::marks;
+use crate::space::capacity::{Request, marks};
 use crate::space::segments::Stripe;
 
 /// Why a drive was not given up.
@@ -155,6 +155,7 @@ impl<W: World> Pool<W> {
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         let _adding = self.adding.lock().await;
         self.may_remove_drive(drive)?;
+        self.admit_request(Request::Change)?;
         self.leaving.borrow_mut().insert(drive);
         self.rebuild_at_once();
         Ok(self.checkpoint_unless_hung().await?)
@@ -178,6 +179,7 @@ impl<W: World> Pool<W> {
     pub async fn keep_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         let _adding = self.adding.lock().await;
         self.halt.check()?;
+        self.admit_request(Request::GivingBack)?;
         if !self.leaving.borrow_mut().remove(&drive) {
             return Err(RemoveError::NotLeaving(drive));
         }

@@ -24,6 +24,8 @@ pub(crate) struct Situation {
     pub window_empty: bool,
     /// There is room for a larger window.
     pub window_can_grow: bool,
+    /// A checkpoint may take a segment. Without that, only what cannot wait asks for one.
+    pub checkpoint_has_room: bool,
     pub replay_bytes: u64,
     pub replay_bytes_max: u64,
     pub replay_records: u64,
@@ -41,6 +43,7 @@ pub(crate) struct Situation {
     pub free_segments: u64,
     pub reserve_mark: u64,
     pub collect_mark: u64,
+    /// What the next checkpoint frees, if it has room.
     pub reclaimable: u64,
     /// There is more to be freed or collected once batches that are on their way have been
     /// published and reads have ended.
@@ -143,9 +146,14 @@ impl Situation {
         if self.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull }
     }
 
-    /// A start would take longer than it should.
+    /// A start would take longer than it should. Where a checkpoint may halt the pool, it is put
+    /// off until hosts wait for it: at twice as many records.
     fn replay_is_long(&self) -> bool {
-        self.replay_bytes > self.replay_bytes_max || self.replay_records > self.replay_records_max
+        if self.checkpoint_has_room {
+            self.replay_bytes > self.replay_bytes_max || self.replay_records > self.replay_records_max
+        } else {
+            self.replay_records >= 2 * self.replay_records_max
+        }
     }
 
     /// A segment can be had for pages of the map.

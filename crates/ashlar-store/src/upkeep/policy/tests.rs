@@ -15,6 +15,7 @@ fn calm() -> Situation {
         window_low: false,
         window_empty: false,
         window_can_grow: true,
+        checkpoint_has_room: true,
         replay_bytes: 0,
         replay_bytes_max: 1000,
         replay_records: 0,
@@ -312,4 +313,15 @@ fn a_rebalance_yields_to_whatever_else_is_to_be_done() {
     assert_eq!(choose(&Situation { room_wanted: true, ..wanted.clone() }), Task::DeclareFull);
     let lost = RebuildTask::Settle;
     assert_eq!(choose(&Situation { rebuild: Some(lost), ..wanted }), Task::Rebuild(lost));
+}
+
+/// A checkpoint that found no segment for its pages halted the pool, which could have gone on.
+#[test]
+fn a_long_replay_waits_while_a_checkpoint_may_find_no_segment() {
+    let long = Situation { replay_records: 1001, ..calm() };
+    assert_eq!(choose(&long), Task::Checkpoint);
+    let cornered = Situation { checkpoint_has_room: false, ..long };
+    assert_eq!(choose(&cornered), Task::Rest);
+    let hosts_wait = Situation { replay_records: 2000, ..cornered };
+    assert_eq!(choose(&hosts_wait), Task::Checkpoint);
 }
