@@ -74,20 +74,19 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    const ALL: [PageKind; 9] = [
-        PageKind::Map,
-        PageKind::IndexLeaf,
-        PageKind::IndexNode,
-        PageKind::Delta,
-        PageKind::Directory,
-        PageKind::Catalog,
-        PageKind::TableLeaf,
-        PageKind::CountLeaf,
-        PageKind::TableNode,
-    ];
-
     fn of_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+        Some(match code {
+            1 => PageKind::Map,
+            2 => PageKind::IndexLeaf,
+            3 => PageKind::IndexNode,
+            4 => PageKind::Delta,
+            5 => PageKind::Directory,
+            6 => PageKind::Catalog,
+            7 => PageKind::TableLeaf,
+            8 => PageKind::CountLeaf,
+            9 => PageKind::TableNode,
+            _ => return None,
+        })
     }
 }
 

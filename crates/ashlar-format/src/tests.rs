@@ -464,3 +464,23 @@ fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
     }
     assert!(Heartbeat::decode(&[0; SECTOR_BYTES]).is_err());
 }
+
+#[test]
+fn every_kind_of_page_reads_back() {
+    let kinds = [
+        PageKind::Map,
+        PageKind::IndexLeaf,
+        PageKind::IndexNode,
+        PageKind::Delta,
+        PageKind::Directory,
+        PageKind::Catalog,
+        PageKind::TableLeaf,
+        PageKind::CountLeaf,
+        PageKind::TableNode,
+    ];
+    let mut batch = batch();
+    let page = batch.records[3];
+    batch.records = kinds.map(|kind| Record { kind: RecordKind::Page(kind), ..page }).to_vec();
+    let secret = Secret([9; 32]);
+    assert_eq!(BatchHeader::decode(&secret, &batch.encode(&secret)), Ok(batch));
+}

@@ -14,7 +14,7 @@ use ashlar_format::page::{PageEntry, StoredLeaf, Value};
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
-use crate::map::cache::PageCache;
+use crate::map::cache::{Page, PageCache};
 use crate::map::shard::{Look, Needed, Pages};
 use crate::pool::Pool;
 
@@ -25,23 +25,26 @@ const NEEDED_INLINE: usize = 4;
 /// if the cache has thrown them out by then.
 struct AtHand<'a> {
     cache: &'a PageCache,
-    own: RefCell<BTreeMap<Pointer, Rc<Vec<PageEntry>>>>,
-    own_leaves: RefCell<BTreeMap<Pointer, Rc<StoredLeaf>>>,
+    own: RefCell<BTreeMap<Pointer, Page>>,
 }
 
 impl Pages for AtHand<'_> {
     fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
-        self.own.borrow().get(&pointer).cloned().or_else(|| self.cache.page(pointer))
+        self.own(pointer).map_or_else(|| self.cache.page(pointer), Page::entries)
     }
 
     fn leaf(&self, pointer: Pointer) -> Option<Rc<StoredLeaf>> {
-        self.own_leaves.borrow().get(&pointer).cloned().or_else(|| self.cache.leaf(pointer))
+        self.own(pointer).map_or_else(|| self.cache.leaf(pointer), Page::leaf)
     }
 }
 
 impl<'a> AtHand<'a> {
     fn new(cache: &'a PageCache) -> Self {
-        AtHand { cache, own: RefCell::default(), own_leaves: RefCell::default() }
+        AtHand { cache, own: RefCell::default() }
+    }
+
+    fn own(&self, pointer: Pointer) -> Option<Page> {
+        self.own.borrow().get(&pointer).cloned()
     }
 }
 
@@ -110,14 +113,11 @@ impl<W: World> Pool<W> {
 
     /// Reads a page that a look needs, unless the group has changed meanwhile and the page is gone.
     async fn read_needed(&self, key: &Key, needed: Needed, pages: &AtHand<'_>) -> Result<(), IoError> {
-        let read = match needed {
-            Needed::Page(at) => {
-                self.read_map_page(at).await.map(|page| drop(pages.own.borrow_mut().insert(at, page)))
-            }
-            Needed::Leaf(at) => {
-                self.read_leaf(at).await.map(|leaf| drop(pages.own_leaves.borrow_mut().insert(at, leaf)))
-            }
+        let (at, read) = match needed {
+            Needed::Page(at) => (at, self.read_map_page(at).await.map(Page::Entries)),
+            Needed::Leaf(at) => (at, self.read_leaf(at).await.map(Page::Leaf)),
         };
+        let read = read.map(|page| drop(pages.own.borrow_mut().insert(at, page)));
         // With the pages that it has, or one that the cache has thrown out would pass for a change.
         read.or_else(|error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) })
     }

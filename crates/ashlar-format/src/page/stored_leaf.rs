@@ -11,7 +11,12 @@ use crate::location::{Pointer, take_pointer};
 pub struct StoredLeaf(Box<[u8]>);
 
 impl StoredLeaf {
-    /// The leaf of these bytes.
+    /// The leaf of bytes that have been encoded by this process.
+    pub fn encoded(bytes: Vec<u8>) -> Self {
+        StoredLeaf(bytes.into_boxed_slice())
+    }
+
+    /// The leaf of bytes that have been read.
     pub fn new(bytes: Vec<u8>) -> Result<Self, Malformed> {
         decode_leaf(&bytes)?;
         Ok(StoredLeaf(bytes.into_boxed_slice()))

@@ -124,7 +124,7 @@ impl<W: World> Pool<W> {
         let pointers = self.append_map(leaves.iter().map(page).collect()).await?;
         for ((id, key, bytes), pointer) in leaves.into_iter().zip(pointers) {
             // In the cache before it goes out of memory.
-            self.keep_leaf(pointer, StoredLeaf::new(bytes).expect("it was encoded just now"));
+            self.keep_leaf(pointer, StoredLeaf::encoded(bytes));
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
         }
         Ok(())

@@ -118,15 +118,7 @@ impl<W: World> Pool<W> {
         held.into_iter().map(Held::all).collect()
     }
 
-    /// The leaf at `pointer`, from the cache if it is there.
-    async fn leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
-        match self.pages.leaf(pointer) {
-            Some(leaf) => Ok(leaf),
-            None => self.read_leaf(pointer).await,
-        }
-    }
-
-    /// The same until zeros of a host are in the maps.
+    /// Holds what [`Self::hold_to_hide`] holds until zeros of a host are in the maps.
     pub async fn hold_for_zeros(
         &self,
         family: Family,
@@ -136,28 +128,47 @@ impl<W: World> Pool<W> {
         Ok(HeldForZeros { pool: self, held, is_done: false })
     }
 
+    /// The leaf at `pointer`, from the cache if it is there.
+    async fn leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
+        match self.pages.leaf(pointer) {
+            Some(leaf) => Ok(leaf),
+            None => self.read_leaf(pointer).await,
+        }
+    }
+
+    /// What `look` says of a shard; or the leaf that it has to ask, read, and what it knows of it.
+    /// Where the leaf has been written elsewhere meanwhile, it looks again.
+    async fn look_or_leaf<T, K>(
+        &self,
+        id: ShardId,
+        look: impl Fn(&Shard) -> Result<T, (Pointer, K)>,
+    ) -> Result<Result<T, (Rc<StoredLeaf>, K)>, IoError> {
+        loop {
+            let (pointer, known) = match self.with_shard(id, |shard| look(shard)) {
+                Ok(says) => return Ok(Ok(says)),
+                Err(asks) => asks,
+            };
+            match self.leaf(pointer).await {
+                Ok(leaf) => return Ok(Err((leaf, known))),
+                Err(error) => match self.with_shard(id, |shard| look(shard)) {
+                    Err((same, _)) if same == pointer => return Err(map_unreadable(error)),
+                    _ => {}
+                },
+            }
+        }
+    }
+
     /// Whether a run of the group has its page at `at`.
     pub async fn names_run_page(&self, id: ShardId, group: GroupKey, at: Pointer) -> Result<bool, IoError> {
         let is_it = |run: &Run| run.pages().iter().any(|page| page.pointer == at);
-        let known = |shard: &mut Shard| match shard.index.place(group) {
+        let look = |shard: &Shard| match shard.index.place(group) {
             Place::InMemory(runs) => Ok(runs.iter().any(is_it)),
-            Place::Stored(pointer) => Err(pointer),
+            Place::Stored(pointer) => Err((pointer, ())),
         };
-        loop {
-            let pointer = match self.with_shard(id, known) {
-                Ok(is_named) => return Ok(is_named),
-                Err(pointer) => pointer,
-            };
-            match self.leaf(pointer).await {
-                Ok(leaf) => {
-                    return Ok(leaf.runs_of(group).into_iter().flatten().any(|run| run.has_page(at)));
-                }
-                Err(error) if self.with_shard(id, known) == Err(pointer) => {
-                    return Err(map_unreadable(error));
-                }
-                Err(_) => {}
-            }
-        }
+        Ok(match self.look_or_leaf(id, look).await? {
+            Ok(is_named) => is_named,
+            Err((leaf, ())) => leaf.runs_of(group).into_iter().flatten().any(|run| run.has_page(at)),
+        })
     }
 
     /// The first GiB in which there may be anything of `blocks`.
@@ -201,34 +212,25 @@ impl<W: World> Pool<W> {
         id: ShardId,
         from: GroupKey,
     ) -> Result<(Option<GroupKey>, Option<GroupKey>), IoError> {
-        loop {
-            let (key, behind, stored) = self.with_shard(id, |shard| {
-                let index = &shard.index;
-                let key = index.leaf_from(from);
-                let stored = key.and_then(|key| match index.place(key) {
-                    Place::InMemory(_) => None,
-                    Place::Stored(pointer) => Some(pointer),
-                });
-                (key, key.and_then(|key| index.leaf_behind(key)), stored)
-            });
-            let Some(key) = key else { return Ok((None, None)) };
-            let Some(pointer) = stored else {
-                let first = self.with_shard(id, |shard| {
-                    shard.index.groups_of(key).map(|(group, _)| group).find(|group| *group >= from)
-                });
-                return Ok((first, behind));
-            };
-            match self.leaf(pointer).await {
-                Ok(leaf) => {
-                    let groups = leaf.groups().into_iter().map(|(group, _)| group);
-                    return Ok((groups.into_iter().find(|group| *group >= from), behind));
+        let look = |shard: &Shard| {
+            let index = &shard.index;
+            let Some(key) = index.leaf_from(from) else { return Ok((None, None)) };
+            let behind = index.leaf_behind(key);
+            match index.place(key) {
+                Place::InMemory(_) => {
+                    let mut groups = index.groups_of(key).map(|(group, _)| group);
+                    Ok((groups.find(|group| *group >= from), behind))
                 }
-                Err(error) if self.with_shard(id, |shard| shard.index.leaf_at(key)) == Some(pointer) => {
-                    return Err(map_unreadable(error));
-                }
-                Err(_) => {}
+                Place::Stored(pointer) => Err((pointer, behind)),
             }
-        }
+        };
+        Ok(match self.look_or_leaf(id, look).await? {
+            Ok(found) => found,
+            Err((leaf, behind)) => {
+                let mut groups = leaf.groups().into_iter().map(|(group, _)| group);
+                (groups.find(|group| *group >= from), behind)
+            }
+        })
     }
 
     /// Whether there may be anything of `blocks`, which lie in one GiB. Where it is not held,
@@ -243,7 +245,7 @@ impl<W: World> Pool<W> {
     /// shard: their group is crowded there, or not held.
     pub fn is_hidden_singly(&self, key: Key, blocks: &Range<Lba>) -> bool {
         let group = GroupKey::of(key.family, blocks.start);
-        shards_of(key.family, blocks).any(|id| self.with_shard(id, |shard| shard.is_hidden_singly(group)))
+        shards_of(key.family, blocks).any(|id| self.with_shard(id, |shard| shard.is_crowded(group)))
     }
 
     /// Releases groups that were held for zeros whose host was answered before they were in the

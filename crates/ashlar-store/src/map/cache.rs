@@ -17,13 +17,32 @@ const OVERHEAD_BYTES: usize = 128;
 /// Pages that are kept whatever the budget: each look would read all that it needs anew.
 const PAGES_MIN: usize = 8;
 
+/// What is kept.
 #[derive(Clone)]
-enum Page {
+pub enum Page {
+    /// A page of a run.
     Entries(Rc<Vec<PageEntry>>),
+    /// A leaf of an index.
     Leaf(Rc<StoredLeaf>),
 }
 
 impl Page {
+    /// The entries of a page of a run.
+    pub fn entries(self) -> Option<Rc<Vec<PageEntry>>> {
+        match self {
+            Page::Entries(entries) => Some(entries),
+            Page::Leaf(_) => None,
+        }
+    }
+
+    /// The leaf that it is.
+    pub fn leaf(self) -> Option<Rc<StoredLeaf>> {
+        match self {
+            Page::Leaf(leaf) => Some(leaf),
+            Page::Entries(_) => None,
+        }
+    }
+
     fn bytes(&self) -> usize {
         OVERHEAD_BYTES
             + match self {
@@ -80,16 +99,7 @@ impl PageCache {
     }
 
     /// Keeps a page. What a pointer names never changes, so that nothing has to be taken out again.
-    pub fn insert(&self, pointer: Pointer, entries: Rc<Vec<PageEntry>>) {
-        self.keep(pointer, Page::Entries(entries));
-    }
-
-    /// Keeps a leaf.
-    pub fn insert_leaf(&self, pointer: Pointer, leaf: Rc<StoredLeaf>) {
-        self.keep(pointer, Page::Leaf(leaf));
-    }
-
-    fn keep(&self, pointer: Pointer, page: Page) {
+    pub fn keep(&self, pointer: Pointer, page: Page) {
         let mut kept = self.kept.borrow_mut();
         kept.bytes += page.bytes();
         match kept.slots.insert(pointer, Slot { page, used: Cell::new(false) }) {
@@ -119,17 +129,11 @@ impl PageCache {
 
 impl Pages for PageCache {
     fn page(&self, pointer: Pointer) -> Option<Rc<Vec<PageEntry>>> {
-        match self.get(pointer)? {
-            Page::Entries(entries) => Some(entries),
-            Page::Leaf(_) => None,
-        }
+        self.get(pointer)?.entries()
     }
 
     fn leaf(&self, pointer: Pointer) -> Option<Rc<StoredLeaf>> {
-        match self.get(pointer)? {
-            Page::Leaf(leaf) => Some(leaf),
-            Page::Entries(_) => None,
-        }
+        self.get(pointer)?.leaf()
     }
 }
 

@@ -116,11 +116,6 @@ impl Index {
         self.leaves.range(..=group).next_back().map(|(key, leaf)| (*key, leaf))
     }
 
-    /// Where a leaf is.
-    pub fn leaf_at(&self, key: GroupKey) -> Option<Pointer> {
-        self.leaves.get(&key).and_then(|leaf| leaf.pointer)
-    }
-
     /// The leaf that `from` belongs to, or the next one.
     pub fn leaf_from(&self, from: GroupKey) -> Option<GroupKey> {
         let next = || self.leaves.range(from..).next().map(|(key, _)| *key);

@@ -129,9 +129,7 @@ impl Shard {
     /// block is an update.
     pub fn set_zero(&mut self, family: Family, layer: Layer, blocks: &Range<Lba>, ledger: &Ledger) {
         for key in self.buffer.keys(family, layer, blocks.clone()) {
-            if ShardId::of(family, key.lba) == self.id {
-                self.set(key, None, ledger);
-            }
+            self.set(key, None, ledger);
         }
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1)).gib;
         for gib in GroupKey::of(family, blocks.start).gib..=last {
@@ -158,7 +156,7 @@ impl Shard {
         if self.index.place(group) == Place::InMemory(&[]) {
             return;
         }
-        if end - first <= HIDDEN_SINGLY_MAX || self.is_hidden_singly(group) {
+        if end - first <= HIDDEN_SINGLY_MAX || self.is_crowded(group) {
             mine.for_each(|lba| self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger));
             return;
         }
@@ -188,13 +186,9 @@ impl Shard {
         });
     }
 
-    /// Whether the group, which is held, has to be merged before it gets another run.
+    /// Whether the group takes no cut, and no other run before it is merged. One that is not held
+    /// takes neither.
     pub fn is_crowded(&self, group: GroupKey) -> bool {
-        self.is_hidden_singly(group)
-    }
-
-    /// Whether what runs of the group say is hidden block by block, however many blocks there are.
-    pub fn is_hidden_singly(&self, group: GroupKey) -> bool {
         match self.index.place(group) {
             Place::InMemory(runs) => group_bytes(runs) > CROWDED_BYTES,
             Place::Stored(_) => true,

@@ -13,6 +13,7 @@ use ashlar_format::page::{
 use ashlar_raid::{ReadError, Source};
 use futures_util::future::try_join_all;
 
+use crate::map::cache::Page;
 use crate::map::index::LOWEST;
 use crate::pool::Pool;
 use crate::space::segments::{Claim, pin};
@@ -120,7 +121,7 @@ impl<W: World> Pool<W> {
         let entries = Rc::new(entries);
         self.count(|counters| counters.map_pages_read += 1);
         self.limit_cache();
-        self.pages.insert(pointer, entries.clone());
+        self.pages.keep(pointer, Page::Entries(entries.clone()));
         Ok(entries)
     }
 
@@ -136,7 +137,7 @@ impl<W: World> Pool<W> {
     pub fn keep_leaf(&self, pointer: Pointer, leaf: StoredLeaf) -> Rc<StoredLeaf> {
         let leaf = Rc::new(leaf);
         self.limit_cache();
-        self.pages.insert_leaf(pointer, leaf.clone());
+        self.pages.keep(pointer, Page::Leaf(leaf.clone()));
         leaf
     }
 

@@ -11,7 +11,7 @@ fn the_budget_holds_and_pages_in_use_stay_longest() {
     let cache = PageCache::new(0);
     let entry = PageEntry { block: 0, layer: ashlar_format::ids::Layer(0), value: None };
     for slot in 0..500 {
-        cache.insert(pointer(slot), Rc::new(vec![entry; page_entries_max(1)]));
+        cache.keep(pointer(slot), Page::Entries(Rc::new(vec![entry; page_entries_max(1)])));
         assert!(cache.page(pointer(0)).is_some(), "page 0 is used all the time");
     }
     assert_eq!(cache.bytes(), PAGES_MIN * PAGE_BYTES_MAX);
@@ -22,10 +22,10 @@ fn the_budget_holds_and_pages_in_use_stay_longest() {
 fn a_smaller_budget_holds_from_the_next_page_on() {
     let cache = PageCache::new(1000 * PAGE_BYTES_MAX);
     let leaf = || Rc::new(StoredLeaf::new(vec![0; 2]).expect("a leaf of no groups"));
-    (0..5000).for_each(|slot| cache.insert_leaf(pointer(slot), leaf()));
+    (0..5000).for_each(|slot| cache.keep(pointer(slot), Page::Leaf(leaf())));
     let before = cache.bytes();
     cache.limit(0);
-    cache.insert_leaf(pointer(5000), leaf());
+    cache.keep(pointer(5000), Page::Leaf(leaf()));
     assert!(cache.bytes() <= PAGES_MIN * PAGE_BYTES_MAX && cache.bytes() < before);
     assert!(cache.leaf(pointer(5000)).is_some());
     assert!(cache.page(pointer(5000)).is_none(), "it is no page of a run");

@@ -210,7 +210,7 @@ fn a_group_that_changes_while_its_leaf_is_written_is_written_again() {
 fn a_page_that_was_copied_elsewhere_is_named_there() {
     let mut world = World::of((0..2000).map(|gib| (group(gib), runs(gib))));
     let key = world.index.leaf_from(group(1000)).expect("there is one");
-    let from = world.index.leaf_at(key).expect("it is written");
+    let from = world.index.leaves[&key].pointer.expect("it is written");
     assert!(world.index.is_unchanged_at(key, from));
     let to = world.write(world.drives[&from.crc].clone());
     assert!(world.index.leaf_moved(key, from, to));
@@ -229,7 +229,7 @@ fn an_only_leaf_is_found_by_the_key_that_it_had_among_others() {
     (0..last.gib).for_each(|gib| world.set(group(gib), Vec::new()));
     world.checkpoint();
     let (at, mut loaded) = (world.index.root(), world.loaded());
-    assert_eq!(at, (0, world.index.leaf_at(last)));
+    assert_eq!(at, (0, world.index.leaves[&last].pointer));
     let from = at.1.expect("it has a page");
     assert!(loaded.is_unchanged_at(last, from));
     let to = world.write(world.drives[&from.crc].clone());
