@@ -20,7 +20,7 @@ use crate::world::{Ended, SimWorld, WallClock};
 /// Bytes of a drive before its chunks, at least.
 const METADATA_BYTES: u64 = (2 << 20) + (832 << 10);
 
-/// Drives of a pool of level 5.
+/// Drives that are all alike.
 #[derive(Clone, Copy, Debug)]
 pub struct GoodDrives {
     /// How many.
@@ -58,38 +58,55 @@ pub struct Load {
 }
 
 impl GoodDrives {
-    /// Makes a pool of them, and does `main` with it.
+    /// Makes a pool of level 5 of them, and does `main` with it.
     pub fn run<T: 'static>(
         self,
         options: Options,
         main: impl AsyncFnOnce(Good) -> Result<T, String> + 'static,
     ) -> Result<T, String> {
-        let world = SimWorld::new(1, Nanos(0), WallClock::Right);
-        let result = Rc::new(Cell::new(None));
-        let (own, answer) = (world.clone(), result.clone());
-        let done = async move {
-            let result = match self.make(own, options).await {
-                Ok(good) => main(good).await,
-                Err(error) => Err(error),
-            };
-            answer.set(Some(result));
-        };
-        match world.run(done, || false) {
-            Ended::Done => result.take().expect("it is done"),
-            Ended::Cut => Err("the power was cut".to_owned()),
-        }
-    }
-
-    async fn make(self, world: SimWorld, options: Options) -> Result<Good, String> {
         let platters = platters(self.count, self.chunks, self.chunk_bytes);
-        let pool = make_pool(&world, &platters, Level::RAID5, self.chunk_bytes, options.clone()).await?;
-        Ok(Good {
-            world,
-            pool,
-            #[cfg(test)]
-            made_of: (platters, options),
-        })
+        run_on(platters, Level::RAID5, self.chunk_bytes, options, main)
     }
+}
+
+/// Makes a pool on these drives, and does `main` with it.
+pub fn run_on<T: 'static>(
+    platters: Vec<SharedPlatter>,
+    level: Level,
+    chunk_bytes: u32,
+    options: Options,
+    main: impl AsyncFnOnce(Good) -> Result<T, String> + 'static,
+) -> Result<T, String> {
+    let world = SimWorld::new(1, Nanos(0), WallClock::Right);
+    let result = Rc::new(Cell::new(None));
+    let (own, answer) = (world.clone(), result.clone());
+    let done = async move {
+        let result = match make_good(own, platters, level, chunk_bytes, options).await {
+            Ok(good) => main(good).await,
+            Err(error) => Err(error),
+        };
+        answer.set(Some(result));
+    };
+    match world.run(done, || false) {
+        Ended::Done => result.take().expect("it is done"),
+        Ended::Cut => Err("the power was cut".to_owned()),
+    }
+}
+
+async fn make_good(
+    world: SimWorld,
+    platters: Vec<SharedPlatter>,
+    level: Level,
+    chunk_bytes: u32,
+    options: Options,
+) -> Result<Good, String> {
+    let pool = make_pool(&world, &platters, level, chunk_bytes, options.clone()).await?;
+    Ok(Good {
+        world,
+        pool,
+        #[cfg(test)]
+        made_of: (platters, options),
+    })
 }
 
 /// Empty drives with so many chunks each.

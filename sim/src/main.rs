@@ -357,6 +357,8 @@ mod lopsided;
 #[cfg(test)]
 mod loss;
 #[cfg(test)]
+mod mixed;
+#[cfg(test)]
 mod overwritten;
 #[cfg(test)]
 mod rivals;

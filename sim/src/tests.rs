@@ -1,5 +1,6 @@
 use crate::plan::Plan;
 use crate::scenario::run;
+use ashlar_raid::Level;
 use ashlar_store::Options;
 
 #[test]
@@ -61,4 +62,36 @@ fn what_a_start_would_have_to_replay_is_bounded_in_records() {
     let checkpoints =
         crate::overwritten::checkpoints_of_one_block().unwrap_or_else(|error| panic!("{error}"));
     assert!(checkpoints.iter().all(|count| *count >= 4), "{checkpoints:?}");
+}
+
+/// The smallest drive said how much the larger ones held.
+#[test]
+fn a_pool_of_unequal_drives_takes_what_it_says() {
+    let pools: [(Level, &[u64]); 6] = [
+        (Level::RAID5, &[120, 120, 120, 120, 60]),
+        (Level::RAID5, &[160, 80, 60, 60, 40]),
+        (Level::RAID5, &[160, 160, 40, 40, 40, 40, 40, 40]),
+        (Level::RAID6, &[150, 125, 100, 75, 50, 40]),
+        (Level::RAID1, &[200, 120, 60, 60]),
+        ("4+2".parse().expect("a level"), &[100, 100, 100, 100, 80, 60, 60, 40]),
+    ];
+    for (level, chunks) in pools {
+        let done = crate::mixed::fill_and_grow(level, chunks, &[]);
+        done.unwrap_or_else(|error| panic!("level {level} on {chunks:?}: {error}"));
+    }
+}
+
+/// A drive of half the size of the others took a third of the room away, and the pool was full.
+#[test]
+fn a_full_pool_takes_more_with_a_drive_more_of_any_size() {
+    let pools: [(Level, &[u64], &[u64]); 4] = [
+        (Level::RAID5, &[120, 120, 120, 120], &[60, 40, 200]),
+        (Level::RAID5, &[60, 60, 60], &[34, 34, 34]),
+        (Level::RAID6, &[100, 100, 100, 100], &[50, 40]),
+        (Level::RAID1, &[100, 100], &[40, 150]),
+    ];
+    for (level, chunks, added) in pools {
+        let done = crate::mixed::fill_and_grow(level, chunks, added);
+        done.unwrap_or_else(|error| panic!("level {level} on {chunks:?} with {added:?}: {error}"));
+    }
 }

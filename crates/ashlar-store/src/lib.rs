@@ -49,6 +49,7 @@ pub use pool::Counters;
 pub use recovery::{OpenError, Opened};
 pub use space::capacity::Space;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
+pub use space::stripes::Stripes;
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
 pub use upkeep::activity::Activity;
 pub use writer::batch::unit_blocks_max;

@@ -179,6 +179,8 @@ pub(crate) struct Pool<W: World> {
     pub sweep: Cell<Option<Sweep>>,
     /// Held while a drive is added.
     pub adding: Mutex<()>,
+    /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
+    pub narrowest_data: Cell<usize>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
@@ -278,6 +280,7 @@ impl<W: World> Pool<W> {
             resizing: Mutex::default(),
             zeroing: OnceCell::new(),
             outlived_holds: RefCell::default(),
+            narrowest_data: Cell::new(usize::MAX),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::default(),

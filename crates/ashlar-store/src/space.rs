@@ -8,3 +8,4 @@ pub(crate) mod ledger;
 pub(crate) mod pace;
 pub(crate) mod segments;
 pub(crate) mod window;
+pub(crate) mod stripes;

@@ -152,7 +152,7 @@ impl<W: World> Pool<W> {
 
     /// Collects one segment, and notes whether that leads anywhere.
     async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
-        let free = self.free_segments();
+        let free = self.segments.borrow().placeable_data(&self.allocation_targets());
         if free > self.upkeep.most_free.get() || self.upkeep.fruitless.get() == 0 {
             self.upkeep.most_free.set(free);
             self.upkeep.fruitless.set(0);

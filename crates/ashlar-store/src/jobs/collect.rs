@@ -131,17 +131,19 @@ impl<W: World> Pool<W> {
     }
 
     fn candidate(&self, id: SegmentId) -> Option<Candidate> {
-        let (segments, homes) = (self.segments.borrow(), self.allocation_targets());
-        Candidate::of(id, segments.get(id)?, &self.view(&segments, &homes))
+        let segments = self.segments.borrow();
+        Candidate::of(id, segments.get(id)?, &self.view(&segments, &self.allocation_targets()))
     }
 
     /// How things stand for candidates, if segments go to `homes`.
-    pub fn view<'a>(&self, segments: &Segments, homes: &'a [DriveId]) -> PlacementView<'a> {
+    pub fn view(&self, segments: &Segments, homes: &[DriveId]) -> PlacementView {
+        let short = segments.short_of_chunks(homes, self.marks().collect);
         PlacementView {
             rows_max: self.identity.segment_rows,
             floor: self.lsns.floor(),
-            homes,
-            chunks_per_column: segments.chunks_per_column(homes.len()),
+            chunks_per_column: segments.chunks_per_column(&short, homes),
+            columns_max: segments.data_for_moves().max(self.narrowest_data.get() as u64),
+            short,
         }
     }
 

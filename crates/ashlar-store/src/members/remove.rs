@@ -204,7 +204,8 @@ impl<W: World> Pool<W> {
         }
         // Garbage has room only with the drive, too: without it there has to be enough to collect
         // it.
-        let (free, kept) = (segments.free_on(&left), marks(segments.placeable_when_empty(&left).0).reserve);
+        let (free, kept) =
+            (segments.free_on(&left), marks(segments.stripes_when_empty(&left).segments()).reserve);
         if free < kept {
             self.requests.make_room();
             return Err(RemoveError::TooEarly { drive, free, kept });

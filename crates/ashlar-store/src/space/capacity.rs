@@ -7,6 +7,7 @@ use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
+use crate::space::stripes::{PARTS, Stripes};
 
 /// How often a write that waits for space looks again.
 const ROOM_POLL: Duration = Duration::from_millis(10);
@@ -68,8 +69,6 @@ pub struct Space {
 
 /// What an empty pool would have room for, in bytes.
 struct Bounds {
-    /// Of one segment, without its parity.
-    segment_bytes: u64,
     usable: u64,
     /// What of it may live, the reserve not counted.
     limit: u64,
@@ -95,21 +94,26 @@ pub(crate) fn marks(total: u64) -> Marks {
     // A drive that is lost takes some of those along, and what is open is begun anew.
     let reserve = COLLECTION_SEGMENTS + 6;
     // The streams of hosts take the next ones while collection begins.
-    Marks { reserve, collect: reserve + 3 + total / 100 }
+    Marks { reserve, collect: reserve + 3 + total / COLLECTION_PART }
 }
 
-/// Bytes that may live in a pool of `total` striped segments.
-fn limit(total: u64, segment_bytes: u64, over_provisioning_percent: u64) -> u64 {
-    let provisioned = total * segment_bytes / 100 * (100 - over_provisioning_percent);
-    provisioned.min(most(total, segment_bytes))
+/// Bytes that may live in a pool with room for these stripes, of columns of so many bytes.
+fn limit(stripes: &Stripes, column_bytes: u64, over_provisioning_percent: u64) -> u64 {
+    let usable = stripes.data(stripes.segments()) * column_bytes;
+    let provisioned = usable / 100 * (100 - over_provisioning_percent);
+    provisioned.min(most(stripes, column_bytes))
 }
 
 /// Bytes that can live at most, however hard garbage collection has to work.
-fn most(total: u64, segment_bytes: u64) -> u64 {
-    // In a tiny pool what is kept free and what is open weigh more than the percentage, and headers
-    // take their part.
-    let in_use = total.saturating_sub(marks(total).collect + OPEN_SEGMENTS);
-    in_use * segment_bytes / 100 * DENSITY_PERCENT
+///
+/// In a tiny pool what is kept free and what is open weigh more than the percentage, and headers
+/// take their part. What is kept may be the widest stripes that there are. Its share of the pool is
+/// counted in parts of a segment, so that a drive more makes nothing less.
+fn most(stripes: &Stripes, column_bytes: u64) -> u64 {
+    let total = stripes.segments();
+    let kept = (marks(0).collect + OPEN_SEGMENTS) * PARTS + total * PARTS / COLLECTION_PART;
+    let in_use = stripes.data_of_parts(total * PARTS).saturating_sub(stripes.data_of_parts(kept));
+    in_use * column_bytes / PARTS / 100 * DENSITY_PERCENT
 }
 
 /// What is kept for journals and repairs of file systems, of a pool with this `limit` in which
@@ -123,6 +127,9 @@ fn reserve(limit: u64, most: u64) -> u64 {
 /// systems.
 const RESERVE_PART: u64 = 32;
 const RESERVE_BYTES_MAX: u64 = 16 << 30;
+
+/// Collection begins when so small a part of all segments is free, and a few more.
+const COLLECTION_PART: u64 = 100;
 
 /// Segments that are open at a time, and half empty.
 const OPEN_SEGMENTS: u64 = 6;
@@ -139,15 +146,16 @@ impl<W: World> Pool<W> {
 
     pub fn marks(&self) -> Marks {
         let segments = self.segments.borrow();
-        let Marks { reserve, collect } = marks(segments.placeable_when_empty(&self.allocation_targets()).0);
+        let Marks { reserve, collect } =
+            marks(segments.stripes_when_empty(&self.allocation_targets()).segments());
         let of_table = segments.filled_by_table() as u64;
         Marks { reserve: reserve + of_table, collect: collect + of_table }
     }
 
     /// Whether the pool is large enough for what is written to be sorted by temperature.
     fn sorts(&self) -> bool {
-        self.segments.borrow().placeable_when_empty(&self.allocation_targets()).0
-            >= self.options.sorted_segments_min
+        let stripes = self.segments.borrow().stripes_when_empty(&self.allocation_targets());
+        stripes.segments() >= self.options.sorted_segments_min
     }
 
     /// Whether hosts may open a segment.
@@ -158,21 +166,19 @@ impl<W: World> Pool<W> {
     /// The pool's space as it is now.
     pub fn space(&self) -> Space {
         let drives = self.allocation_targets();
-        let Bounds { segment_bytes, usable, limit, reserve } = self.bounds_on(&drives);
+        let Bounds { usable, limit, reserve } = self.bounds_on(&drives);
         let segments = self.segments.borrow();
         let reserve_released = self.catalog.borrow().reserve_released;
         let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
         let written = segments.summary().data_bytes();
-        let free = (segments.placeable(&drives) + segments.usable_striped()) * segment_bytes;
+        let free = segments.placeable_data(&drives) * self.column_bytes();
         let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
         // Without the drives that it has lost, a pool may have no segment left for what would be
         // below the limit.
         let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
         Space {
-            raw: segments.chunks_on(&self.drives())
-                * u64::from(self.identity.segment_rows)
-                * BLOCK_BYTES as u64,
+            raw: segments.chunks_on(&self.drives()) * self.column_bytes(),
             usable,
             limit,
             live,
@@ -192,11 +198,16 @@ impl<W: World> Pool<W> {
 
     /// What these drives have room for, and what of it may live.
     fn bounds_on(&self, drives: &[DriveId]) -> Bounds {
-        let (total, data) = self.segments.borrow().placeable_when_empty(drives);
-        let segment_bytes = u64::from(self.identity.segment_rows) * data as u64 * BLOCK_BYTES as u64;
-        let limit = limit(total, segment_bytes, self.options.over_provisioning_percent);
-        let reserve = reserve(limit, most(total, segment_bytes));
-        Bounds { segment_bytes, usable: total * segment_bytes, limit, reserve }
+        let (stripes, column_bytes) =
+            (self.segments.borrow().stripes_when_empty(drives), self.column_bytes());
+        let limit = limit(&stripes, column_bytes, self.options.over_provisioning_percent);
+        let reserve = reserve(limit, most(&stripes, column_bytes));
+        Bounds { usable: stripes.data(stripes.segments()) * column_bytes, limit, reserve }
+    }
+
+    /// Bytes of a column of a segment.
+    fn column_bytes(&self) -> u64 {
+        u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64
     }
 
     /// Lets hosts have what was kept for when the pool is full, until so much has been given back
@@ -242,9 +253,12 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Bytes that may live, from what drives there are. To be refreshed when those change.
+    /// Bytes that may live, and how narrow segments may be, from what drives there are. To be
+    /// refreshed when those change.
     pub fn refresh_limit(&self) {
         self.limit_bytes.set(self.space().limit);
+        let stripes = self.segments.borrow().stripes_when_empty(&self.allocation_targets());
+        self.narrowest_data.set(stripes.narrowest_data() as usize);
         self.heat.sort(self.sorts());
     }
 

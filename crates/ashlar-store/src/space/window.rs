@@ -34,7 +34,7 @@ impl<W: World> Pool<W> {
             self.window_renewed(was_narrow);
         }
         let next_lsn = self.lsns.next();
-        let (total, _) = segments.placeable_when_empty(homes);
+        let total = segments.stripes_when_empty(homes).segments();
         let of_table = segments.filled_by_table();
         segments.keep_for_table(of_table);
         let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX) + of_table;

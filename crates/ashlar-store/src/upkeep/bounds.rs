@@ -38,9 +38,10 @@ impl<W: World> Pool<W> {
         self.options.replay_records_max.min(memory_max as u64)
     }
 
-    /// Bytes of a segment that pages of the map are written to.
+    /// Bytes of a segment that pages of the map are written to: the last ones that a pool of
+    /// unequal drives has room for are narrower than others.
     pub(super) fn map_segment_bytes(&self) -> usize {
-        let data = self.fresh_batch_room(StreamId::Metadata).data;
+        let data = self.fresh_batch_room(StreamId::Metadata).data.min(self.narrowest_data.get());
         self.identity.segment_rows as usize * data * SECTOR_BYTES
     }
 

@@ -1,6 +1,7 @@
 //! What is worth knowing of a pool although it is no error.
 
 use ashlar_block::{ByteSize, counted_are};
+use ashlar_store::Stripes;
 use ashlar_store::format::superblock::Superblock;
 
 use super::PoolDrive;
@@ -60,30 +61,23 @@ pub(super) fn difference_in_size<D>(superblocks: &[Superblock], members: &[PoolD
     let layouts: Vec<&Superblock> = superblocks.iter().filter(is_member).collect();
     let first = layouts.first()?;
     let chunks: Vec<u64> = layouts.iter().map(|it| u64::from(it.layout.chunk_count)).collect();
-    let width = first.level().columns_on(chunks.len()) as u64;
-    let unplaceable = unplaceable_chunks(&chunks, width) * u64::from(first.layout.chunk_bytes);
+    let (width, parity) = (first.level().columns_on(chunks.len()), first.level().parity());
+    let unusable = unusable_chunks(chunks, width, parity) * u64::from(first.layout.chunk_bytes);
     let difference = || {
         format!(
-            "the drives differ in size: {} of the larger ones cannot be used, because every stripe needs {width} different drives",
-            ByteSize(unplaceable)
+            "the drives differ in size: {} of the larger ones cannot be used, because every stripe needs {} different drives",
+            ByteSize(unusable),
+            parity + 1
         )
     };
-    (unplaceable > 0).then(difference)
+    (unusable > 0).then(difference)
 }
 
-/// Chunks that no stripe of `width` distinct drives can use, whatever the placement: with `n`
-/// stripes a drive gives at most `n` chunks.
-fn unplaceable_chunks(chunks: &[u64], width: u64) -> u64 {
-    let holds = |stripes: u64| chunks.iter().map(|count| count.min(&stripes)).sum::<u64>() >= stripes * width;
-    let (mut low, mut high) = (0, chunks.iter().sum::<u64>() / width.max(1) + 1);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { low = middle } else { high = middle }
-    }
-    // Less than one stripe is always left over; a stripe that fits no more is no waste worth a
-    // word.
-    let left = chunks.iter().sum::<u64>() - low * width;
-    if left < width { 0 } else { left }
+/// Chunks that no stripe can use, whatever the placement. Less than one stripe is always left over,
+/// and is no waste worth a word.
+fn unusable_chunks(chunks: Vec<u64>, width: usize, parity: usize) -> u64 {
+    let unusable = Stripes::new(chunks, width, parity).unusable();
+    if unusable < width as u64 { 0 } else { unusable }
 }
 
 #[cfg(test)]

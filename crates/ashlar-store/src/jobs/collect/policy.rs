@@ -16,22 +16,25 @@ pub(crate) struct Candidate {
     pub live: f64,
     /// Unix seconds.
     pub sealed_at: u64,
-    /// Chunks that come back: those on lost drives do not.
+    /// Chunks that come back where they are short: those on lost drives do not.
     pub chunks: f64,
-    /// Chunks that what lives takes elsewhere.
+    /// Chunks that what lives takes there.
     pub taken: f64,
 }
 
 /// How things stand for candidates.
-pub(crate) struct PlacementView<'a> {
+pub(crate) struct PlacementView {
     /// Rows of a full segment.
     pub rows_max: u32,
     /// What is numbered from here on is not published everywhere.
     pub floor: Lsn,
-    /// Where to segments may go.
-    pub homes: &'a [DriveId],
-    /// Chunks of a segment for each of its data columns, as it is placed now.
+    /// Of the drives where to segments may go, those that lack room for more of them.
+    pub short: Vec<DriveId>,
+    /// Chunks of a segment on those for each of its data columns, as it is placed now.
     pub chunks_per_column: f64,
+    /// Columns that what lives of one may take. A segment that is wider than most fills many of
+    /// those, and may have to wait until there are as many.
+    pub columns_max: u64,
 }
 
 impl Candidate {
@@ -45,10 +48,18 @@ impl Candidate {
             segment.state == SegmentState::Sealed && segment.last_lsn < view.floor && segment.live.slots > 0;
         let (data, rows_max) = (segment.geometry.data(), view.rows_max);
         let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
-        let chunks = segment.columns_on(view.homes) as f64;
-        let taken = live * data as f64 * view.chunks_per_column;
+        let chunks = segment.columns_on(&view.short) as f64;
+        let columns = live * data as f64;
+        let taken = columns * view.chunks_per_column;
+        let fits = columns <= view.columns_max as f64;
         let sealed_at = segment.sealed_at;
-        (ready && taken < LIVE_MAX * chunks).then_some(Candidate { id, live, sealed_at, chunks, taken })
+        (ready && fits && taken < LIVE_MAX * chunks).then_some(Candidate {
+            id,
+            live,
+            sealed_at,
+            chunks,
+            taken,
+        })
     }
 
     /// Whether collecting it is sure to gain more than it takes, so that the last segments may be
@@ -64,10 +75,10 @@ impl Candidate {
 
     /// Benefit of collecting it over its cost: space gained times age, over reading it all and
     /// writing what lives (Rosenblum and Ousterhout, "The design and implementation of a
-    /// log-structured file system", section 3.5).
+    /// log-structured file system", section 3.5). Both as parts of it: segments differ in width.
     fn worth(&self, now: u64) -> f64 {
         let age = now.saturating_sub(self.sealed_at) as f64 + 1.0;
-        self.gain() * age / (1.0 + self.live)
+        self.gain() / self.chunks * age / (1.0 + self.live)
     }
 }
 

@@ -4,12 +4,13 @@ use super::*;
 use crate::base::options::Options;
 use crate::testing::{Drives, at_once};
 
-const SEGMENT_BYTES: u64 = 2 << 20;
+const COLUMN_BYTES: u64 = 1 << 20;
 
 #[test]
 fn the_reserve_is_a_thirty_second_of_the_limit_and_never_more_than_could_live() {
     for total in [10, 60, 100, 200, 1000, 10_000, 1_000_000] {
-        let (limit, most) = (limit(total, SEGMENT_BYTES, 23), most(total, SEGMENT_BYTES));
+        let stripes = Stripes::new(vec![total; 3], 3, 1);
+        let (limit, most) = (limit(&stripes, COLUMN_BYTES, 23), most(&stripes, COLUMN_BYTES));
         let reserve = reserve(limit, most);
         assert!(limit + reserve <= most, "{total} segments");
         assert!(reserve <= limit / 32 && reserve <= 16 << 30, "{total} segments");

@@ -8,6 +8,7 @@ use ashlar_format::location::SegmentId;
 use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{FreeChunks, Segments, Shape};
+use crate::space::stripes::Stripes;
 
 /// How full a drive is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,10 +100,17 @@ impl Segments {
         Geometry::new(columns, parity)
     }
 
-    /// Striped segments that could be placed on `drives` now, as wide as the pool's stripe or as
-    /// there are drives.
+    /// Striped segments that could be placed on `drives` now, each as wide as drives have room.
     pub fn placeable(&self, drives: &[DriveId]) -> u64 {
-        self.placeable_with(drives, &[])
+        self.free_stripes(drives, &[]).segments()
+    }
+
+    /// Columns for data of those, and of segments that are reserved.
+    pub fn placeable_data(&self, drives: &[DriveId]) -> u64 {
+        let reserved = self.usable[Shape::Striped as usize].iter();
+        let reserved: usize = reserved.map(|id| self.entries[*id].geometry.data()).sum();
+        let free = self.free_stripes(drives, &[]);
+        free.data(free.segments()) + reserved as u64
     }
 
     /// Striped segments that would not be in use if only `drives` were there: reserved ones, and
@@ -112,20 +120,18 @@ impl Segments {
         let (within, beyond): (Vec<_>, Vec<_>) = reserved.partition(|geometry| geometry.lies_on(drives));
         let columns = beyond.into_iter().flat_map(|geometry| &geometry.columns);
         let given_back: Vec<DriveId> = columns.map(|column| column.drive).collect();
-        self.placeable_with(drives, &given_back) + within.len() as u64
+        self.free_stripes(drives, &given_back).segments() + within.len() as u64
     }
 
-    /// The same, with a chunk more for each time that a drive is among `given_back`. These give
-    /// back their numbers, too, but not before a root says so.
-    fn placeable_with(&self, drives: &[DriveId], given_back: &[DriveId]) -> u64 {
-        if self.numbers.are_gone() {
-            return 0;
-        }
+    /// The stripes that there is room for now, with a chunk more for each time that a drive is
+    /// among `given_back`. These give back their numbers, too, but not before a root says so.
+    fn free_stripes(&self, drives: &[DriveId], given_back: &[DriveId]) -> Stripes {
         let free = drives.iter().filter_map(|drive| {
             let back = given_back.iter().filter(|other| *other == drive).count();
             Some(u64::from(self.free_chunks.get(drive)?.count()) + back as u64)
         });
-        placeable(free.collect(), self.stripe.columns(Shape::Striped).min(drives.len()))
+        let free = if self.numbers.are_gone() { Vec::new() } else { free.collect() };
+        Stripes::new(free, self.stripe.columns(Shape::Striped), self.parity_on(drives.len()))
     }
 
     /// Whether a segment, however narrow, will have room on `drives` once these are free.
@@ -141,32 +147,38 @@ impl Segments {
         !self.numbers.are_gone() && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
     }
 
-    /// Striped segments that `drives` have room for when they are empty, and the data columns of
-    /// each.
-    pub fn placeable_when_empty(&self, drives: &[DriveId]) -> (u64, usize) {
-        let total =
-            drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count));
-        let width = self.stripe.columns(Shape::Striped).min(drives.len());
-        (placeable(total.collect(), width), width.saturating_sub(self.stripe.parity))
+    /// The stripes that `drives` have room for when they are empty.
+    pub fn stripes_when_empty(&self, drives: &[DriveId]) -> Stripes {
+        let total = drives.iter().filter_map(|drive| self.chunks_total.get(drive));
+        let total = total.map(|count| u64::from(*count)).collect();
+        Stripes::new(total, self.stripe.columns(Shape::Striped), self.stripe.parity)
     }
 
-    /// Chunks of a striped segment on so many drives for each of its data columns.
-    pub fn chunks_per_column(&self, drives: usize) -> f64 {
-        let columns = self.stripe.columns(Shape::Striped).min(drives);
-        columns as f64 / columns.saturating_sub(self.parity_on(drives)).max(1) as f64
+    /// Those of `drives` that have at most so many free chunks: more room on others makes no more
+    /// segments. All of them if none is short.
+    pub fn short_of_chunks(&self, drives: &[DriveId], free: u64) -> Vec<DriveId> {
+        let is_short = |drive: &DriveId| {
+            self.free_chunks.get(drive).is_none_or(|chunks| u64::from(chunks.count()) <= free)
+        };
+        let short: Vec<DriveId> = drives.iter().copied().filter(is_short).collect();
+        if short.is_empty() { drives.to_vec() } else { short }
     }
-}
 
-/// Segments of `width` distinct drives that drives with this many free chunks have room for.
-pub(super) fn placeable(free: Vec<u64>, width: usize) -> u64 {
-    if width == 0 {
-        return 0;
+    /// Chunks of a striped segment on `short`, which are some of `drives`, for each of its data
+    /// columns, as they are placed now: those that are reserved tell. In a pool of unequal drives
+    /// most may be narrower than the widest.
+    pub fn chunks_per_column(&self, short: &[DriveId], drives: &[DriveId]) -> f64 {
+        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
+        let reserved = reserved.filter(|geometry| geometry.lies_on(drives));
+        let chunks = |geometry: &Geometry| {
+            geometry.columns.iter().filter(|column| short.contains(&column.drive)).count()
+        };
+        let (chunks, data) =
+            reserved.fold((0, 0), |(all, data), geometry| (all + chunks(geometry), data + geometry.data()));
+        if data > 0 {
+            return chunks as f64 / data as f64;
+        }
+        let columns = self.stripe.columns(Shape::Striped).min(drives.len());
+        columns as f64 / columns.saturating_sub(self.parity_on(drives.len())).max(1) as f64
     }
-    let fits = |count: u64| free.iter().map(|free| (*free).min(count)).sum::<u64>() >= count * width as u64;
-    let (mut low, mut high) = (0, free.iter().sum::<u64>() / width as u64);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if fits(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
 }

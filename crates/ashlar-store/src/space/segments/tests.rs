@@ -3,7 +3,6 @@ use std::cell::RefCell;
 use ashlar_format::location::Codec;
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::placing::placeable;
 use super::*;
 
 const DRIVES: [DriveId; 5] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3), DriveId(4)];
@@ -122,14 +121,6 @@ fn numbers_do_not_come_back_soon() {
     segments.free(first);
     let second = segments.form_window(Shape::Striped, 1, &DRIVES, Lsn(64))[0];
     assert_ne!(first, second);
-}
-
-#[test]
-fn room_is_counted_in_segments_that_can_be_placed() {
-    assert_eq!(placeable(vec![10; 5], 5), 10);
-    assert_eq!(placeable(vec![100, 1, 1, 1, 1], 5), 1);
-    assert_eq!(placeable(vec![100, 100, 1], 2), 100);
-    assert_eq!(placeable(vec![], 2), 0);
 }
 
 #[test]

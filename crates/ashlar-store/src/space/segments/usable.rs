@@ -88,6 +88,13 @@ impl Segments {
         self.usable[Shape::Striped as usize].len() <= CHECKPOINT_SEGMENTS + self.window_of_table
     }
 
+    /// Columns for data of what is left of the window for moves.
+    pub fn data_for_moves(&self) -> u64 {
+        let kept = CHECKPOINT_SEGMENTS + self.window_of_table;
+        let moves = self.usable[Shape::Striped as usize].iter().rev().skip(kept);
+        moves.map(|id| self.entries[*id].geometry.data() as u64).sum()
+    }
+
     /// There is nothing left to open, and no room on `drives` for another window: every checkpoint
     /// takes some of what it needs.
     pub fn is_cornered(&self, drives: &[DriveId]) -> bool {

@@ -52,8 +52,14 @@ fn live(fragments: u64, size: impl Fn(u64) -> Occupancy) -> Option<f64> {
     Candidate::of(SegmentId(1), &segment, &view(&(0..5).map(DriveId).collect::<Vec<_>>())).map(|it| it.live)
 }
 
-fn view(homes: &[DriveId]) -> PlacementView<'_> {
-    PlacementView { rows_max: 256, floor: Lsn(64), homes, chunks_per_column: 1.25 }
+fn view(short: &[DriveId]) -> PlacementView {
+    PlacementView {
+        rows_max: 256,
+        floor: Lsn(64),
+        short: short.to_vec(),
+        chunks_per_column: 1.25,
+        columns_max: 4,
+    }
 }
 
 /// In a pool that had lost a drive, segments were collected that gave back what their copies took,
