@@ -39,7 +39,11 @@ impl Run {
         if end == self.plan.volume.blocks {
             return Err("the pool takes more than it can hold".to_owned());
         }
-        let left = pool.status().space.safe_to_write;
+        let space = pool.status().space;
+        if !space.full {
+            return Err(format!("a write was refused, and the pool is not said to be full: {space:?}"));
+        }
+        let left = space.safe_to_write;
         if left >= FILL_BLOCKS * (BLOCK_BYTES + RECORD_BYTES) as u64 {
             return Err(format!("a write was refused, and {left} bytes are said to be safe to write"));
         }
@@ -110,6 +114,10 @@ impl Run {
         }
         while working.get() > 0 {
             self.world.sleep(Duration::from_millis(20)).await;
+        }
+        let space = pool.status().space;
+        if space.full {
+            return Err(format!("nothing is refused, and the pool is said to be full: {space:?}"));
         }
         let amplification = write_amplification(&before, &pool.status());
         tracing::debug!("write amplification {amplification:.2} at {STEADY_PERCENT} %");

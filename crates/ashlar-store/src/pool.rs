@@ -37,6 +37,7 @@ use crate::members::lease::Lease;
 use crate::members::naming::{Label, Naming};
 use crate::space::ledger::Ledger;
 use crate::space::pace::Pace;
+use crate::space::refusals::Refusals;
 use crate::space::segments::{Claim, Segments};
 use crate::upkeep::UpkeepState;
 use crate::writer::append::Streams;
@@ -171,16 +172,17 @@ pub(crate) struct Pool<W: World> {
     pub scrub: Scrub,
     pub heat: Heat,
     pub pace: Pace,
+    pub refusals: Refusals,
     /// What pages of the checkpoint under way may take of the window.
     pub checkpoint_claim: Cell<Claim>,
     /// Bytes that may live. See [`Pool::refresh_limit`].
     pub limit_bytes: Cell<u64>,
+    /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
+    pub narrowest_data: Cell<usize>,
     /// The sweep that is on its way.
     pub sweep: Cell<Option<Sweep>>,
     /// Held while a drive is added.
     pub adding: Mutex<()>,
-    /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
-    pub narrowest_data: Cell<usize>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
@@ -271,8 +273,10 @@ impl<W: World> Pool<W> {
             scrub: Scrub::default(),
             heat: Heat::default(),
             pace: Pace::default(),
+            refusals: Refusals::default(),
             checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
+            narrowest_data: Cell::new(usize::MAX),
             sweep: Cell::default(),
             adding: Mutex::default(),
             joining: Cell::default(),

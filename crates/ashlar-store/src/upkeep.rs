@@ -122,6 +122,7 @@ impl<W: World> Pool<W> {
             }
             Task::Refuse => {
                 self.requests.refused_hosts();
+                self.refusals.refused_for_segment();
                 self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
                 Ok(())
             }

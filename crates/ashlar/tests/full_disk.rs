@@ -96,8 +96,11 @@ fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");
     assert!(says(&place, "out-of-room"));
     assert!(!says(&place, "degraded"), "no drive is to blame");
+    let safe_to_write = |place: &Place| place.json(&["pool", "show", "tank"])["safe_to_write_bytes"].clone();
+    assert_eq!(safe_to_write(&place), 0, "1.42 GiB were said to be");
     fs::remove_file(&filler).expect("it is there");
     place.wait_until("there is room again", |place| !says(place, "out-of-room"));
+    assert_ne!(safe_to_write(&place), 0);
     connected(&place, move |namespace| async move {
         check(&namespace, refused).await;
         namespace.write(refused * BLOCKS_PER_WRITE, noise(refused)).await.expect("there is room again");

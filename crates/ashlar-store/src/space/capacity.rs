@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
+use ashlar_format::header::RECORD_BYTES;
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
@@ -56,10 +57,13 @@ pub struct Space {
     pub garbage: u64,
     /// Room in segments that could be placed now.
     pub free: u64,
-    /// Compressed data that can surely be written now; 40 bytes of it go to each block's record.
+    /// Compressed data that can surely be written now; 40 bytes of it go to each block's record. 0
+    /// where nothing can.
     pub safe_to_write: u64,
-    /// New data is refused.
+    /// New data is refused for lack of room: from the first refusal until what was refused fits.
     pub full: bool,
+    /// Not full, and little room is left.
+    pub nearly_full: bool,
     /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that
     /// is released.
     pub reserve: u64,
@@ -131,6 +135,9 @@ const RESERVE_BYTES_MAX: u64 = 16 << 30;
 /// Collection begins when so small a part of all segments is free, and a few more.
 const COLLECTION_PART: u64 = 100;
 
+/// A block that does not compress, with its record.
+const LEAST_WRITE_BYTES: u64 = (BLOCK_BYTES + RECORD_BYTES) as u64;
+
 /// Segments that are open at a time, and half empty.
 const OPEN_SEGMENTS: u64 = 6;
 
@@ -173,10 +180,14 @@ impl<W: World> Pool<W> {
         let live = segments.live().bytes();
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
-        let below_limit = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        let room = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
         // Without the drives that it has lost, a pool may have no segment left for what would be
         // below the limit.
-        let room = if segments.is_cornered(&drives) { 0 } else { below_limit };
+        let is_cornered = segments.is_cornered(&drives);
+        let is_refused = self.refusals.hold(self.room(), self.hosts_may_allocate());
+        let is_at_limit = room == 0 && !self.counts_are_inexact();
+        let full = is_cornered || is_refused || is_at_limit || self.array.out_of_room();
+        let takes_none = is_cornered || self.refusals.hold_for_segment() || self.array.out_of_room();
         Space {
             raw: segments.chunks_on(&self.drives()) * self.column_bytes(),
             usable,
@@ -184,8 +195,9 @@ impl<W: World> Pool<W> {
             live,
             garbage: written.saturating_sub(live),
             free,
-            safe_to_write: room,
-            full: room == 0 || self.array.out_of_room(),
+            safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
+            full,
+            nearly_full: self.refusals.is_nearly_full(room, limit) && !full,
             reserve,
             reserve_released,
         }
@@ -299,6 +311,7 @@ impl<W: World> Pool<W> {
         while self.room() < bytes {
             let waited = self.world.now().since(since);
             if self.requests.room_is_exact() || waited >= self.options.space_wait {
+                self.refusals.refused(bytes);
                 let name = &self.name();
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));

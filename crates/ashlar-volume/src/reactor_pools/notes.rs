@@ -38,8 +38,7 @@ fn of_drives(working: &[&DriveFacts]) -> Vec<String> {
             _ => format!("{sparse} drives are sparse files, which take"),
         };
         notes.push(format!(
-            "{are} space from the file system only as it is written: when that is full, the pool takes no writes until there is room \
-             again"
+            "{are} space from the file system only as it is written: when that is full, writes are refused until there is room again"
         ));
     }
     let indirect = working.iter().filter(|drive| !drive.is_direct).count();

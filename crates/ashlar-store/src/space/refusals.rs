@@ -1,0 +1,56 @@
+//! What hosts were refused for lack of room, and whether they would be still.
+//!
+//! A pool is full from the first refusal until what was refused fits again, and nearly full before
+//! that: counts of what lives may be too high for a while, so that figures alone do not tell.
+
+use std::cell::Cell;
+
+/// Nearly full is a pool of whose limit less than one of so many parts is left, until there is one
+/// of so many.
+const NEARLY_PART: u64 = 10;
+const NEARLY_NO_MORE_PART: u64 = 8;
+
+/// The refusals since writes fitted last.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    /// Bytes of the largest write that was refused, if any was.
+    bytes: Cell<Option<u64>>,
+    /// Writes were refused because there was no segment for them.
+    for_segment: Cell<bool>,
+    is_nearly_full: Cell<bool>,
+}
+
+impl Refusals {
+    /// A write of so many bytes had no room below the limit.
+    pub fn refused(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get().max(Some(bytes)));
+    }
+
+    /// Writes had no segment.
+    pub fn refused_for_segment(&self) {
+        self.for_segment.set(true);
+    }
+
+    /// Whether what was refused would be refused now: there are `room` bytes below the limit, and
+    /// hosts may open a segment or not.
+    pub fn hold(&self, room: u64, may_allocate: bool) -> bool {
+        self.bytes.set(self.bytes.get().filter(|bytes| room < *bytes));
+        self.for_segment.set(self.for_segment.get() && !may_allocate);
+        self.bytes.get().is_some() || self.for_segment.get()
+    }
+
+    /// Whether writes were refused because there was no segment, and would be still.
+    pub fn hold_for_segment(&self) -> bool {
+        self.for_segment.get()
+    }
+
+    /// Whether little room is left. Not by turns with the contrary where it stays about the same.
+    pub fn is_nearly_full(&self, room: u64, limit: u64) -> bool {
+        let part = if self.is_nearly_full.get() { NEARLY_NO_MORE_PART } else { NEARLY_PART };
+        self.is_nearly_full.set(room < limit / part);
+        self.is_nearly_full.get()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+use super::*;
+
+/// A pool that refused every write said that it was online.
+#[test]
+fn a_refusal_holds_until_what_was_refused_fits() {
+    let refusals = Refusals::default();
+    assert!(!refusals.hold(4000, true), "nothing was refused");
+    refusals.refused(40_000);
+    refusals.refused(5000);
+    assert!(refusals.hold(39_999, true));
+    assert!(!refusals.hold(40_000, true));
+    assert!(!refusals.hold(4000, true), "nothing was refused since");
+}
+
+#[test]
+fn a_refusal_for_want_of_a_segment_holds_until_hosts_may_open_one() {
+    let refusals = Refusals::default();
+    refusals.refused_for_segment();
+    assert!(refusals.hold(1 << 30, false) && refusals.hold_for_segment());
+    assert!(!refusals.hold(1 << 30, true) && !refusals.hold_for_segment());
+    assert!(!refusals.hold(1 << 30, false), "nothing was refused since");
+}
+
+#[test]
+fn a_pool_is_not_nearly_full_by_turns() {
+    let refusals = Refusals::default();
+    let said = [200, 99, 110, 124, 125, 110, 99].map(|room| refusals.is_nearly_full(room, 1000));
+    assert_eq!(said, [false, true, true, true, false, false, true]);
+}
