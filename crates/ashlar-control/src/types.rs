@@ -12,7 +12,7 @@ mod scrub;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
-pub use pools::{ImportPool, RenamePool};
+pub use pools::{AfterLoss, ImportPool, RenamePool};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 
 /// The daemon's version.
@@ -83,8 +83,11 @@ pub struct Pool {
     /// `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a drive that is
     /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
     /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
-    /// drives say now whose it is: reads and writes wait), `full`, `out-of-room`, `opening` (its
-    /// drives are looked for or read), `unavailable`, `volatile`.
+    /// drives say now whose it is: reads and writes wait), `nearly-full` (less than a tenth of its
+    /// limit is left), `short-for-loss` (if one more drive were lost, writes would be refused for
+    /// lack of room: see `after_loss`), `full` (writes were refused for lack of room, and would be
+    /// still), `out-of-room` (the file system under a file-backed drive is full: writes are
+    /// refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only, taken, uncertain or unavailable, or what its opening waits for.
     pub problem: Option<String>,
@@ -109,14 +112,17 @@ pub struct Pool {
     pub garbage_bytes: Option<u64>,
     /// Room in segments that can be placed now.
     pub free_bytes: Option<u64>,
-    /// Compressed data that can surely be written now; 0 while it is read-only.
+    /// Compressed data that can surely be written now; 0 where nothing can be: while it is
+    /// `read-only`, `full` or `out-of-room`.
     pub safe_to_write_bytes: Option<u64>,
+    /// What would be if one more drive were lost. Null: no drive takes data.
+    pub after_loss: Option<AfterLoss>,
     /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
     /// released.
     pub reserve_bytes: Option<u64>,
     /// The reserve has been released, and is a part of the limit until so much is free again.
     pub reserve_released: Option<bool>,
-    /// New data is refused for lack of space.
+    /// New data is refused for lack of space: from the first refusal until what was refused fits.
     pub out_of_space: Option<bool>,
     /// Memory of the map.
     pub map_memory_bytes: Option<u64>,

@@ -173,6 +173,8 @@ pub(crate) struct Pool<W: World> {
     pub heat: Heat,
     pub pace: Pace,
     pub refusals: Refusals,
+    /// Room was short for the loss of one more drive when it was looked last.
+    pub short_for_loss: Cell<bool>,
     /// What pages of the checkpoint under way may take of the window.
     pub checkpoint_claim: Cell<Claim>,
     /// Bytes that may live. See [`Pool::refresh_limit`].
@@ -274,6 +276,7 @@ impl<W: World> Pool<W> {
             heat: Heat::default(),
             pace: Pace::default(),
             refusals: Refusals::default(),
+            short_for_loss: Cell::new(false),
             checkpoint_claim: Cell::new(Claim::Checkpoint),
             limit_bytes: Cell::new(0),
             narrowest_data: Cell::new(usize::MAX),

@@ -3,6 +3,7 @@
 //!
 //! Owns the state of every segment. It must not know what the blocks in them mean.
 
+pub(crate) mod after_loss;
 pub(crate) mod capacity;
 pub(crate) mod ledger;
 pub(crate) mod pace;

@@ -9,6 +9,7 @@ use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::map::shard::Shard;
 use crate::pool::{Counters, Pool};
+use crate::space::after_loss::WorstLoss;
 use crate::space::capacity::Space;
 use crate::upkeep::activity::Activity;
 
@@ -69,6 +70,8 @@ pub struct PoolStatus {
     pub drives: Vec<DriveStatus>,
     /// Its space.
     pub space: Space,
+    /// What would be if one more drive were lost; none if no drive takes data.
+    pub worst_loss: Option<WorstLoss>,
     /// What has happened since it was opened.
     pub counters: Counters,
     /// Why it takes no writes, if it does not.
@@ -138,6 +141,7 @@ impl<W: World> Pool<W> {
             data_columns: self.segments.borrow().stripe().data,
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
             space: self.space(),
+            worst_loss: self.worst_loss(),
             counters: self.counters.get(),
             halted: self.halt.why(),
             taken_by: self.taken_by(),

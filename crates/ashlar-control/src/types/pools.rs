@@ -28,3 +28,19 @@ pub struct RenamePool {
     /// It.
     pub name: String,
 }
+
+/// What would be if one more drive of a pool were lost: the one whose loss would be worst.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct AfterLoss {
+    /// Hosts' writes would go on, and all that lived on it would be restored on others.
+    pub survives: bool,
+    /// The drive's name within the pool.
+    pub drive: String,
+    /// What may be written before it no longer survives. Null: it does not.
+    pub spare_bytes: Option<u64>,
+    /// So much more lives than could without the drive: writes would be refused. Null: room is not
+    /// what it lacks.
+    pub short_bytes: Option<u64>,
+    /// Why it does not survive. Null: it does.
+    pub problem: Option<String>,
+}

@@ -98,14 +98,24 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Ha
 fn entered(pool: &Pool, state: &str) -> Happening {
     let severity = match state {
         UNAVAILABLE | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
-        "degraded" | "uncertain" => Severity::Warning,
+        "degraded" | "uncertain" | "nearly-full" | "short-for-loss" => Severity::Warning,
         _ => Severity::Info,
     };
     let has_reason = matches!(state, UNAVAILABLE | "read-only" | "taken" | "uncertain");
-    let why = pool.problem.as_ref().filter(|_| has_reason);
+    let why = pool.problem.clone().filter(|_| has_reason).or_else(|| of_room(pool, state));
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("pool '{}' is {state}{why}", pool.name);
     Happening { states: vec![state.to_owned()], ..about(pool, severity, "pool_state_entered", message) }
+}
+
+/// What a state means for what may be written.
+fn of_room(pool: &Pool, state: &str) -> Option<String> {
+    match state {
+        "full" => Some("writes are refused".to_owned()),
+        "nearly-full" => Some(format!("{} are safe to write", ByteSize(pool.safe_to_write_bytes?))),
+        "short-for-loss" => pool.after_loss.as_ref()?.problem.clone(),
+        _ => None,
+    }
 }
 
 fn left(pool: &Pool, state: &str) -> Happening {

@@ -208,6 +208,12 @@ impl<W: World> Pool<W> {
         self.bounds_on(drives).limit
     }
 
+    /// Bytes that may live on these drives, and those that could, however hard collection works.
+    pub fn limit_and_most_on(&self, drives: &[DriveId]) -> (u64, u64) {
+        let (bounds, stripes) = (self.bounds_on(drives), self.segments.borrow().stripes_when_empty(drives));
+        (bounds.limit, most(&stripes, self.column_bytes()))
+    }
+
     /// What these drives have room for, and what of it may live.
     fn bounds_on(&self, drives: &[DriveId]) -> Bounds {
         let (stripes, column_bytes) =

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare, Status,
-    Volume,
+    Access, AfterLoss, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare,
+    Status, Volume,
 };
 use ashlar_control::{ProgressText, Span};
 use ashlar_raid::Level;
@@ -276,6 +276,12 @@ fn scrubbed(scrub: &Scrub) -> String {
     )
 }
 
+/// The drives that were given up for what it found: what is repaired on them counts for nothing.
+fn drives_lost_by(scrub: &Scrub) -> String {
+    let given_up = scrub.drives.iter().filter(|drive| drive.given_up.is_some());
+    given_up.map(|drive| format!("; {} was given up", drive.name)).collect()
+}
+
 /// A pool with everything.
 pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
@@ -286,7 +292,7 @@ pub fn pool(pool: &Pool) -> String {
     ];
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
-    rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub))));
+    rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))));
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
@@ -295,7 +301,7 @@ pub fn pool(pool: &Pool) -> String {
 }
 
 /// What is counted and set, in the order in which it is shown.
-fn figures(pool: &Pool) -> [(&'static str, String); 23] {
+fn figures(pool: &Pool) -> [(&'static str, String); 24] {
     let reserve = match pool.reserve_released {
         Some(true) => "released".to_owned(),
         _ => known(pool.reserve_bytes, size),
@@ -310,6 +316,7 @@ fn figures(pool: &Pool) -> [(&'static str, String); 23] {
         ("garbage to reclaim", known(pool.garbage_bytes, size)),
         ("free segments", known(pool.free_bytes, size)),
         ("safe to write", known(pool.safe_to_write_bytes, size)),
+        ("survives one loss", known(pool.after_loss.as_ref(), survives)),
         ("reserve", reserve),
         ("out of space", known(pool.out_of_space, yes_or_no)),
         ("provisioned", known(pool.provisioned_bytes, size)),
@@ -333,6 +340,15 @@ fn figures(pool: &Pool) -> [(&'static str, String); 23] {
         ("unrecovered blocks", count(|counters| counters.blocks_unrecovered)),
         ("unclean starts", count(|counters| counters.unclean_starts)),
     ]
+}
+
+/// Whether one more drive may be lost, and with how much room.
+fn survives(after: &AfterLoss) -> String {
+    match (after.spare_bytes, after.short_bytes) {
+        (Some(spare), _) => format!("yes, with {} to spare", size(spare)),
+        (None, Some(short)) => format!("no: {} short", size(short)),
+        (None, None) => format!("no: {}", after.problem.as_deref().unwrap_or("it is not known why")),
+    }
 }
 
 fn patience_with_drives((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {

@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ScrubbedDrive, Spare, Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
-use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState, Space};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 use humantime::format_rfc3339_seconds;
@@ -16,6 +16,8 @@ use humantime::format_rfc3339_seconds;
 use super::finder::PoolPlaces;
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
+
+mod room;
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -77,26 +79,14 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
         counters: Some(counters(status)),
-        ..of_space(space)
+        after_loss: status.worst_loss.map(room::after_loss),
+        ..room::of_space(space)
     }
 }
 
 fn notes(report: &PoolReport, known: &Known<'_>) -> Vec<String> {
     let unremembered = known.memory.unremembered_of(&report.status.uuid.to_string());
     report.notes.iter().cloned().chain(copies(known.places)).chain(unremembered).collect()
-}
-
-fn of_space(space: &Space) -> Pool {
-    Pool {
-        raw_bytes: Some(space.raw),
-        usable_bytes: Some(space.usable),
-        limit_bytes: Some(space.limit),
-        reserve_bytes: Some(space.reserve),
-        reserve_released: Some(space.reserve_released),
-        garbage_bytes: Some(space.garbage),
-        free_bytes: Some(space.free),
-        ..Pool::default()
-    }
 }
 
 /// Bytes that hosts have written to volumes, and what is stored of them.
@@ -203,7 +193,7 @@ type OfPool = fn(&PoolLook<'_>) -> bool;
 type OfDrive = fn(&DriveReport) -> bool;
 
 /// How an open pool may be, in the order in which it is said, and when it is so.
-const POOL_STATES: [(&str, OfPool); 14] = [
+const POOL_STATES: [(&str, OfPool); 16] = [
     ("online", |it| !it.is_read_only && !it.is_degraded),
     ("degraded", |it| it.is_degraded),
     ("rebuilding", |it| it.is_degraded && it.goes_on()),
@@ -219,6 +209,8 @@ const POOL_STATES: [(&str, OfPool); 14] = [
     ("read-only", |it| it.is_read_only && it.report.status.taken_by.is_none()),
     ("taken", |it| it.report.status.taken_by.is_some()),
     ("uncertain", |it| it.report.status.is_uncertain),
+    ("nearly-full", |it| it.report.status.space.nearly_full && !it.is_read_only),
+    ("short-for-loss", |it| it.report.status.worst_loss.is_some_and(|worst| worst.is_short_of_room)),
     ("full", |it| is_full(&it.report.status, it.is_read_only)),
     ("out-of-room", |it| it.report.status.out_of_room),
     ("volatile", |it| it.report.is_volatile()),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Host, Progress};
+use crate::types::{AfterLoss, Host, Progress};
 
 fn drive(name: &str, states: &[&str]) -> PoolDrive {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -328,4 +328,40 @@ fn what_cannot_be_remembered_is_told_once_and_again_when_more_of_it_cannot_and_s
     ];
     let [failed, over] = ["state_not_written", "state_written"];
     assert_eq!(told(looks), [failed, failed, failed, over, over]);
+}
+
+/// Writes were refused, and nothing had been told before.
+#[test]
+fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over() {
+    let look = |states: &[&str]| {
+        let mut seen = pool(states, &WELL, None);
+        seen.pools[0].safe_to_write_bytes = Some(4 << 20);
+        let problem = Some("without drive-0 writes would be refused: 8MiB more live than could".to_owned());
+        seen.pools[0].after_loss =
+            Some(AfterLoss { short_bytes: Some(8 << 20), problem, ..AfterLoss::default() });
+        seen
+    };
+    let (well, short, nearly) =
+        (["online"], ["online", "short-for-loss"], ["online", "nearly-full", "short-for-loss"]);
+    let full = ["online", "short-for-loss", "full"];
+    let messages = |before: &[&str], now: &[&str]| {
+        let told = happenings(&look(before), &mut look(now));
+        told.into_iter().map(|told| (told.severity, told.message)).collect::<Vec<_>>()
+    };
+    let warning = |message: &str| (Severity::Warning, message.to_owned());
+    let short_for_loss =
+        "pool 'tank' is short-for-loss: without drive-0 writes would be refused: 8MiB more live than could";
+    assert_eq!(messages(&well, &short), [warning(short_for_loss)]);
+    assert_eq!(messages(&short, &nearly), [warning("pool 'tank' is nearly-full: 4MiB are safe to write")]);
+    assert_eq!(
+        messages(&nearly, &full),
+        [
+            (Severity::Error, "pool 'tank' is full: writes are refused".to_owned()),
+            (Severity::Info, "pool 'tank' is no longer nearly-full".to_owned())
+        ]
+    );
+    assert_eq!(
+        messages(&full, &well),
+        ["short-for-loss", "full"].map(|state| (Severity::Info, format!("pool 'tank' is no longer {state}")))
+    );
 }

@@ -33,6 +33,12 @@ impl Redundancy {
 }
 
 impl Segments {
+    /// Whether something could not be read without the drive, besides those that are absent.
+    pub fn loses_data_without(&self, drive: DriveId) -> bool {
+        let on_it = self.summary.on_drives().find(|(on, ..)| *on == drive);
+        on_it.is_some_and(|(_, _, used)| most(used) >= self.stripe.parity)
+    }
+
     /// How safe the segments are if `away` are the drives that are absent, but for those that are
     /// `freed`.
     pub fn redundancy(&mut self, away: BTreeSet<DriveId>, freed: &BTreeSet<SegmentId>) -> Redundancy {

@@ -100,9 +100,12 @@ fn a_scrub_says_which_drives_were_given_up_for_what_it_found() {
     let drives = vec![drive("drive-1", None), drive("drive-2", Some("gave wrong bytes 10 times"))];
     let found =
         Scrub { states: vec!["finished".to_owned()], repaired: 10, wrong: 10, drives, ..Scrub::default() };
-    let text = scrub(&Pool { scrub: Some(found), ..pool(&["degraded"], None) });
+    let scrubbed = Pool { scrub: Some(found), ..pool(&["degraded"], None) };
+    let text = scrub(&scrubbed);
     assert!(text.ends_with("drive-2 was given up: gave wrong bytes 10 times"), "{text}");
     assert!(!text.contains("drive-1 was given up"), "{text}");
+    let text = super::pool(&scrubbed).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("10 repaired, 0 not repaired; drive-2 was given up"), "{text}");
 }
 
 #[test]
@@ -318,4 +321,23 @@ fn drives_that_are_no_members_any_more_are_not_counted() {
     let drive = |state: &str| PoolDrive { states: vec![state.to_owned()], ..PoolDrive::default() };
     let drives = ["online", "released", "absent", "returned"].map(drive).to_vec();
     assert_eq!(members(&Pool { drives, ..Pool::default() }), 2);
+}
+
+#[test]
+fn a_pool_says_whether_it_survives_one_loss_and_with_how_much_room() {
+    let said = |after_loss: AfterLoss| {
+        let text = super::pool(&Pool { after_loss: Some(after_loss), ..pool(&["online"], None) });
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = text.split_once("survives one loss ").expect("it is said").1;
+        said.split_once(" reserve ").expect("it comes next").0.to_owned()
+    };
+    let survives = AfterLoss { survives: true, spare_bytes: Some(40 << 20), ..AfterLoss::default() };
+    assert_eq!(said(survives), "yes, with 40MiB to spare");
+    let short = AfterLoss { short_bytes: Some(120 << 20), ..AfterLoss::default() };
+    assert_eq!(said(short), "no: 120MiB short");
+    let problem = Some("without drive-0 data could not be read".to_owned());
+    assert_eq!(
+        said(AfterLoss { problem, ..AfterLoss::default() }),
+        "no: without drive-0 data could not be read"
+    );
 }

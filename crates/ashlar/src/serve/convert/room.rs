@@ -1,0 +1,45 @@
+//! Room of a pool.
+
+use ashlar_block::{ByteSize, counted_are};
+use ashlar_control::types::{AfterLoss, Pool};
+use ashlar_store::{self as store, Space, WorstLoss};
+
+/// Its figures.
+pub fn of_space(space: &Space) -> Pool {
+    Pool {
+        raw_bytes: Some(space.raw),
+        usable_bytes: Some(space.usable),
+        limit_bytes: Some(space.limit),
+        reserve_bytes: Some(space.reserve),
+        reserve_released: Some(space.reserve_released),
+        garbage_bytes: Some(space.garbage),
+        free_bytes: Some(space.free),
+        ..Pool::default()
+    }
+}
+
+/// What would be without a drive.
+pub fn after_loss(worst: WorstLoss) -> AfterLoss {
+    let drive = format!("drive-{}", worst.drive.0);
+    let (mut spare_bytes, mut short_bytes) = (None, None);
+    let problem = match worst.after {
+        store::AfterLoss::GoesOn { spare_bytes: spare } => {
+            spare_bytes = Some(spare);
+            None
+        }
+        store::AfterLoss::Short { short_bytes: short, is_restored } => {
+            short_bytes = Some(short);
+            let rest = if is_restored { "" } else { ", and not all that lived on it had room on the others" };
+            Some(format!(
+                "without {drive} writes would be refused: {} more live than could{rest}",
+                ByteSize(short)
+            ))
+        }
+        store::AfterLoss::TooFewDrives { left, needed } => Some(format!(
+            "without {drive} {} left, and new data needs {needed}: writes would be refused",
+            counted_are(left, "drive")
+        )),
+        store::AfterLoss::LosesData => Some(format!("without {drive} data could not be read")),
+    };
+    AfterLoss { survives: problem.is_none(), drive, spare_bytes, short_bytes, problem }
+}
