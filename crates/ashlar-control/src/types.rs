@@ -112,8 +112,8 @@ pub struct Pool {
     pub garbage_bytes: Option<u64>,
     /// Room in segments that can be placed now.
     pub free_bytes: Option<u64>,
-    /// Compressed data that can surely be written now; 0 where nothing can be: while it is
-    /// `read-only`, `full` or `out-of-room`.
+    /// Compressed data that can surely be written now; 0 where nothing can be, as while it is
+    /// `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
     pub safe_to_write_bytes: Option<u64>,
     /// What would be if one more drive were lost. Null: no drive takes data.
     pub after_loss: Option<AfterLoss>,
@@ -122,7 +122,8 @@ pub struct Pool {
     pub reserve_bytes: Option<u64>,
     /// The reserve has been released, and is a part of the limit until so much is free again.
     pub reserve_released: Option<bool>,
-    /// New data is refused for lack of space: from the first refusal until what was refused fits.
+    /// Some or all new data is refused for lack of space: from the first refusal until what was
+    /// refused fits.
     pub out_of_space: Option<bool>,
     /// Memory of the map.
     pub map_memory_bytes: Option<u64>,

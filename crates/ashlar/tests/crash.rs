@@ -242,8 +242,7 @@ impl Administrator {
 
     /// The daemon has all its drives, and exactly the volumes that it must have.
     fn check(&mut self, place: &Place) {
-        let pool = &place.json(&["pool", "list"])[0];
-        assert_eq!(pool["states"], serde_json::json!(["online"]), "{pool}");
+        assert_eq!(place.pool_states("tank"), ["online"]);
         let listed = place.json(&["volume", "list"]);
         let listed = listed.as_array().expect("a list").iter();
         let listed: Vec<String> =

@@ -9,8 +9,7 @@ use std::io::{BufRead, BufReader};
 use support::Place;
 
 fn states(place: &Place) -> Vec<String> {
-    let pool = place.json(&["pool", "show", "tank"]);
-    pool["states"].as_array().unwrap().iter().map(|state| state.as_str().unwrap().to_owned()).collect()
+    place.pool_states("tank")
 }
 
 fn take_away(place: &Place, index: usize) {

@@ -71,9 +71,15 @@ impl<W: World> Pool<W> {
             let loses_data = self.segments.borrow().loses_data_without(drive);
             if loses_data { AfterLoss::LosesData } else { after }
         };
-        let losses = drives.iter().map(|drive| (*drive, after(*drive)));
+        // What lies on one that is leaving may be lost as well; room is none of its.
+        let leaving = |drive: &DriveId| !drives.contains(drive);
+        let is_loss = |drive: &DriveId| self.segments.borrow().loses_data_without(*drive);
+        let lost = self.drives().into_iter().filter(leaving).filter(is_loss);
+        let losses: Vec<(DriveId, AfterLoss)> = drives.iter().map(|drive| (*drive, after(*drive))).collect();
+        let losses = losses.into_iter().chain(lost.map(|drive| (drive, AfterLoss::LosesData)));
         // The first of several that are as bad.
-        let (drive, after) = losses.rev().max_by_key(|(_, after)| after.badness())?;
+        let losses: Vec<(DriveId, AfterLoss)> = losses.collect();
+        let (drive, after) = losses.into_iter().rev().max_by_key(|(_, after)| after.badness())?;
         let is_short_of_room = match after {
             AfterLoss::Short { .. } => true,
             AfterLoss::GoesOn { spare_bytes } => {

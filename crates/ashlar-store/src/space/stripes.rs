@@ -56,11 +56,10 @@ impl Stripes {
         self.chunks_of(first, PARTS).saturating_sub(first * self.parity)
     }
 
-    /// Columns for data of the narrowest of them, which is the last.
+    /// Columns for data of the narrowest of them, but for the very last, which takes what is left.
     pub fn narrowest_data(&self) -> u64 {
-        let last = self.segments();
-        let reach_it = self.chunks.iter().filter(|chunks| **chunks >= last).count() as u64;
-        reach_it.min(self.width).saturating_sub(self.parity).max(1)
+        let narrowest = self.segments().saturating_sub(1).max(1);
+        self.width_of(narrowest).saturating_sub(self.parity).max(1)
     }
 
     /// Chunks that no stripe can use.

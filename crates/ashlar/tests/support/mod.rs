@@ -184,9 +184,12 @@ impl Place {
         words(&self.json(&["pool", "show", pool])["drives"][index]["states"])
     }
 
-    /// The words for the state of the pool.
+    /// The words for the state of the pool, but for what only says how much it holds: these pools
+    /// are small.
     pub fn pool_states(&self, pool: &str) -> Vec<String> {
-        words(&self.json(&["pool", "show", pool])["states"])
+        let mut states = words(&self.json(&["pool", "show", pool])["states"]);
+        states.retain(|state| !["short-for-loss", "nearly-full"].contains(&&**state));
+        states
     }
 
     /// Whether the pool knows that it has lost the drive, whatever of it is rebuilt by now.

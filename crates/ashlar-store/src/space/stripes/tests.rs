@@ -138,3 +138,16 @@ fn a_drive_more_of_any_size_makes_nothing_less() {
         }
     }
 }
+
+/// With more equal drives than a stripe is wide it was one column, and a pool without room let no
+/// segment be collected of which more than an eighth lived.
+#[test]
+fn the_narrowest_stripe_of_equal_drives_is_a_whole_one_however_many_there_are() {
+    let narrowest = |chunks: Vec<u64>, width, parity| Stripes::new(chunks, width, parity).narrowest_data();
+    assert_eq!(narrowest(vec![1000; 10], 10, 2), 8);
+    assert_eq!(narrowest(vec![1000; 12], 10, 2), 8);
+    assert_eq!(narrowest(vec![1000; 60], 10, 2), 8);
+    assert_eq!(narrowest(vec![100; 6], 3, 1), 2);
+    assert_eq!(narrowest([vec![1000; 20], vec![100]].concat(), 10, 2), 8);
+    assert_eq!(narrowest(vec![600, 600, 600, 600, 300], 5, 1), 3);
+}
