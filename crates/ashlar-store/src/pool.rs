@@ -287,7 +287,6 @@ impl<W: World> Pool<W> {
             resizing: Mutex::default(),
             zeroing: OnceCell::new(),
             outlived_holds: RefCell::default(),
-            narrowest_data: Cell::new(usize::MAX),
             unpurgeable: RefCell::default(),
             purge: Cell::default(),
             catalog_pages: RefCell::default(),
