@@ -243,16 +243,19 @@ impl Run {
         }
         let halted = pool.halted().is_some();
         self.closing.set(!halted);
+        let has_room = pool.status().space.safe_to_write > 0;
         match pool.close().await {
-            Err(error) if !halted && !self.may_end_so(&error) => Err(format!("close: {error}")),
+            Err(error) if !halted && !self.may_end_so(&error, has_room) => Err(format!("close: {error}")),
             _ => Ok(()),
         }
     }
 
-    /// Why a pool that works may have no clean end.
-    fn may_end_so(&self, error: &IoError) -> bool {
+    /// Why a pool that works may have no clean end: without lost drives, for instance, it may have
+    /// no room for its maps.
+    fn may_end_so(&self, error: &IoError, had_room: bool) -> bool {
         let hangs = error.detail.as_ref().is_some_and(|why| why.contains("has not answered for"));
-        hangs || self.overdrawn || (self.plan.sparse && error.cause == Cause::CapacityExceeded)
+        let may_lack_room = self.plan.sparse || !had_room;
+        hangs || self.overdrawn || (may_lack_room && error.cause == Cause::CapacityExceeded)
     }
 
     /// All hosts at once, until each is done.

@@ -159,6 +159,16 @@ impl<W: World> Pool<W> {
         })
     }
 
+    /// Whether a checkpoint that leaves out what jobs have done has pages of the maps to write.
+    pub fn has_maps_to_write(&self) -> bool {
+        let pages = self.catalog_pages.borrow();
+        let mut catalog = self.catalog.borrow().clone();
+        catalog.usages = self.ledger.usages();
+        pages.leave_work_of_jobs_as_written(&mut catalog);
+        let is_stale = |shard: &Shard| shard.index.is_stale() || shard.buffer.fresh_len() > 0;
+        pages.are_stale_for(&catalog) || self.shards.borrow().iter().any(is_stale)
+    }
+
     /// A start has to come to a root, or the pool cannot be opened any more: the last segment is
     /// for that. Another checkpoint takes it only if its root gives one back.
     fn claim_of_checkpoint(

@@ -414,6 +414,12 @@ impl<W: World> Pool<W> {
             || segments.has_room_after(&segments.reclaimable(self.lsns.floor()), drives)
     }
 
+    /// Whether a checkpoint would find room for what it has to write.
+    pub fn could_checkpoint(&self) -> bool {
+        self.checkpoint_has_room(&self.segments.borrow(), &self.allocation_targets())
+            || !self.has_maps_to_write()
+    }
+
     /// Whether a purge may go on although there is no room for a window: each checkpoint takes some
     /// of the segments that are left, until what it has hidden gives some back.
     fn purge_has_room(&self, usable: u64) -> bool {

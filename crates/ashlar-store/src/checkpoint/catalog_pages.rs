@@ -90,6 +90,12 @@ impl CatalogPages {
         (keys.iter().filter(|item| is_due(item)).copied().collect(), gone)
     }
 
+    /// Whether anything of this catalog is to be written.
+    pub fn are_stale_for(&self, catalog: &Catalog) -> bool {
+        let (due, gone) = self.due(catalog);
+        !due.is_empty() || !gone.is_empty() || self.list_moves
+    }
+
     /// The directories of the items, in order.
     fn form_directories(&self) -> Vec<Vec<u8>> {
         let mut directories = Vec::new();
@@ -115,11 +121,10 @@ impl CatalogPages {
 impl<W: World> Pool<W> {
     /// Writes what has changed of the catalog. Returns where it begins.
     pub(super) async fn write_catalog(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
-        let (due, gone) = self.catalog_pages.borrow().due(catalog);
-        let is_stale = !due.is_empty() || !gone.is_empty() || self.catalog_pages.borrow().list_moves;
-        if !is_stale {
+        if !self.catalog_pages.borrow().are_stale_for(catalog) {
             return Ok(self.roots.newest().catalog);
         }
+        let (due, gone) = self.catalog_pages.borrow().due(catalog);
         for item in gone {
             let entry = self.catalog_pages.borrow_mut().items.remove(&item);
             self.discard_catalog_pages(entry.into_iter().flat_map(|entry| entry.pages));

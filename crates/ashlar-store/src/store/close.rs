@@ -59,6 +59,10 @@ impl<W: World> Store<W> {
         pool.roots.announce();
         pool.commit.stopped().await;
         pool.finish_striping().await;
+        if !pool.could_checkpoint() {
+            let why = "no segment is left for the maps: return a drive, or add one";
+            return Err(IoError::new(Cause::CapacityExceeded, why));
+        }
         pool.checkpoint_now().await?;
         pool.upkeep.stop();
         pool.requests.notify();
