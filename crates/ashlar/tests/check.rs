@@ -63,7 +63,7 @@ fn sectors_that_are_wrong_are_named_with_their_drive() {
     let output = place.run(&check(&drives, &[]));
     assert_eq!(output.status.code(), Some(1));
     let image = place.image(1).display().to_string();
-    assert_says(&text(&output.stdout), &[&image, "(drive 1) at 10", "parity gives it back"]);
+    assert_says(&text(&output.stdout), &[&image, "(drive 1) at 10", "parity"]);
 }
 
 #[test]
