@@ -474,9 +474,16 @@ fn bytes_of(items: &[Item]) -> Vec<u8> {
 
 /// Reads a directory of the catalog.
 pub fn catalog_directory(input: &[u8]) {
-    if let Ok(page::CatalogTop::List(list)) = page::decode_catalog_top(page_of(input)) {
-        let again = page::decode_catalog_top(&page::encode_catalog_list(&list));
-        assert_eq!(again, Ok(page::CatalogTop::List(list)));
+    match page::decode_catalog_top(page_of(input)) {
+        Ok(page::CatalogTop::List(list)) => {
+            let again = page::decode_catalog_top(&page::encode_catalog_list(&list));
+            assert_eq!(again, Ok(page::CatalogTop::List(list)));
+        }
+        Ok(page::CatalogTop::Whole(items)) => {
+            let again = page::encode_whole_catalog(items.iter().cloned()).expect("they were in a page");
+            assert_eq!(page::decode_catalog_top(&again), Ok(page::CatalogTop::Whole(items)));
+        }
+        _ => {}
     }
     let Ok(entries) = page::decode_catalog_directory(page_of(input)) else { return };
     let again: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
@@ -492,7 +499,10 @@ pub fn catalog_directory_seeds() -> Vec<Seed> {
     let entries: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
     let list = Directory { previous: Some(pointer()), pages: vec![pointer(); 3] };
     let list = page::encode_catalog_list(&list);
-    vec![("items", page::encode_catalog_directory(&entries)), ("list", list), ("empty", vec![0, 0, 0])]
+    let items = [((1, 0), vec![]), ((5, 7), vec![6; 40])];
+    let whole = page::encode_whole_catalog(items.into_iter()).expect("they fit");
+    let items = page::encode_catalog_directory(&entries);
+    vec![("items", items), ("list", list), ("whole", whole), ("empty", vec![0, 0, 0])]
 }
 
 /// Catalogs of a pool in use, by this version and by a newer one, and of one without volumes.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::{Device, Lba};
-use ashlar_format::catalog::{Catalog, ItemKey};
+use ashlar_format::catalog::{Catalog, Item, ItemKey};
 use ashlar_format::ids::{
     GIB_BLOCKS, GROUP_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId,
 };
@@ -124,8 +124,8 @@ impl<D: Device> Walk<'_, D> {
     // --- catalog ---------------------------------------------------------------------------------
 
     async fn catalog(&self) {
-        let mut items = Vec::new();
-        for (item, entry) in self.catalog_entries().await {
+        let (mut items, entries) = self.catalog_entries().await;
+        for (item, entry) in entries {
             let mut bytes = Vec::new();
             for page in &entry.pages {
                 match self.page(*page, Kind::Catalog, "a page of the catalog").await {
@@ -148,13 +148,15 @@ impl<D: Device> Walk<'_, D> {
         }
     }
 
-    /// The items that the directories list, as far as those can be had.
-    async fn catalog_entries(&self) -> Vec<(ItemKey, CatalogEntry)> {
+    /// The items that the root's page is made of, and those that directories list, as far as these
+    /// can be had.
+    async fn catalog_entries(&self) -> (Vec<Item>, Vec<(ItemKey, CatalogEntry)>) {
         let what = "a directory of the catalog";
         let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
         let mut next = self.pool.root.catalog;
         while let Some(top) = next.take().filter(|top| seen.insert(*top)) {
             match self.decoded(top, Kind::Catalog, what, decode_catalog_top).await {
+                Some(CatalogTop::Whole(items)) => return (items, Vec::new()),
                 Some(CatalogTop::Items(items)) => entries.extend(items),
                 Some(CatalogTop::List(list)) => {
                     for page in &list.pages {
@@ -163,11 +165,11 @@ impl<D: Device> Walk<'_, D> {
                     }
                     next = list.previous;
                 }
-                None => return Vec::new(),
+                None => return Default::default(),
             }
         }
         entries.sort_by_key(|(item, _)| *item);
-        entries
+        (Vec::new(), entries)
     }
 
     // --- a shard ---------------------------------------------------------------------------------

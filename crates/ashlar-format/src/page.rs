@@ -5,7 +5,7 @@ mod stored_leaf;
 use ashlar_block::{BLOCK_BYTES, Lba};
 use smallvec::SmallVec;
 
-use super::catalog::ItemKey;
+use super::catalog::{Item, ItemKey};
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Pointer, put_pointer, take_pointer, value};
 pub use stored_leaf::{StoredLeaf, StoredRun, StoredRuns};
@@ -423,6 +423,8 @@ pub fn catalog_entry_bytes(entry: &CatalogEntry) -> usize {
 /// What a root names of a catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CatalogTop {
+    /// All items themselves.
+    Whole(Vec<Item>),
     /// The only directory.
     Items(Vec<(ItemKey, CatalogEntry)>),
     /// A list of directories.
@@ -431,18 +433,47 @@ pub enum CatalogTop {
 
 const CATALOG_ITEMS: u8 = 0;
 const CATALOG_LIST: u8 = 1;
+const CATALOG_WHOLE: u8 = 2;
+
+const CATALOG_TOP_BYTES: usize = 1 + 2;
 
 /// Bytes that the items of a directory may take.
-pub const CATALOG_ENTRIES_BYTES_MAX: usize = PAGE_BYTES_MAX - 1 - 2;
+pub const CATALOG_ENTRIES_BYTES_MAX: usize = PAGE_BYTES_MAX - CATALOG_TOP_BYTES;
 
 /// A list of directories of the catalog.
 pub fn encode_catalog_list(directory: &Directory) -> Vec<u8> {
     [vec![CATALOG_LIST], encode_directory(directory)].concat()
 }
 
-/// The list or the only directory of a catalog.
+/// A page of these items, which are in order, if they fit one. No more of them are taken than that.
+pub fn encode_whole_catalog(items: impl Iterator<Item = Item>) -> Option<Vec<u8>> {
+    let (mut w, mut count) = (Writer::default(), 0);
+    for ((tag, key), bytes) in items {
+        w.u16(tag).u32(key).u32(bytes.len() as u32).bytes(&bytes);
+        count += 1;
+        if CATALOG_TOP_BYTES + w.0.len() > PAGE_BYTES_MAX {
+            return None;
+        }
+    }
+    let mut top = Writer::default();
+    top.u8(CATALOG_WHOLE).u16(count).bytes(&w.0);
+    Some(top.0)
+}
+
+fn decode_whole_catalog(bytes: &[u8]) -> Result<Vec<Item>, Malformed> {
+    let mut r = Reader::new("catalog", bytes);
+    (0..r.u16()?)
+        .map(|_| {
+            let (item, bytes) = ((r.u16()?, r.u32()?), r.u32()?);
+            Ok((item, r.bytes(bytes as usize)?.to_vec()))
+        })
+        .collect()
+}
+
+/// What a root names of a catalog, from its page.
 pub fn decode_catalog_top(bytes: &[u8]) -> Result<CatalogTop, Malformed> {
     match bytes.split_first() {
+        Some((&CATALOG_WHOLE, items)) => decode_whole_catalog(items).map(CatalogTop::Whole),
         Some((&CATALOG_LIST, list)) => decode_directory(list).map(CatalogTop::List),
         _ => decode_catalog_directory(bytes).map(CatalogTop::Items),
     }

@@ -131,7 +131,7 @@ fn a_place_that_no_header_has_is_found_to_be_named() {
         root.catalog = Some(Pointer { location: longer, crc });
         put_root(&closed, &root).await;
         let report = closed.check().await;
-        assert!(report.count() == 1 && of_kind(&report, Kind::NoRecord).len() == 1, "{report:#?}");
+        assert_eq!(of_kind(&report, Kind::NoRecord).len(), 1, "{report:#?}");
     });
 }
 

@@ -1,7 +1,9 @@
 //! The catalog on the drives: which pages its items have, and what a checkpoint writes of it.
 //!
-//! Items that have changed are written, then the directories that list them, then the list of
-//! directories, if there is more than one. What has not changed stays where it is.
+//! Items that fit a page together are written together: each append is a row at least, and pools
+//! that are at their end have no more of them. Of a larger catalog the items that have changed are
+//! written, then the directories that list them, then the list of directories, if there is more
+//! than one. What has not changed stays where it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +13,7 @@ use ashlar_format::header::PageKind;
 use ashlar_format::location::{Location, Pointer, SegmentId};
 use ashlar_format::page::{
     CATALOG_ENTRIES_BYTES_MAX, CatalogEntry, DIRECTORY_PAGES_MAX, Directory, PAGE_BYTES_MAX,
-    catalog_entry_bytes, encode_catalog_directory, encode_catalog_list,
+    catalog_entry_bytes, encode_catalog_directory, encode_catalog_list, encode_whole_catalog,
 };
 
 use super::CheckpointError;
@@ -26,6 +28,8 @@ const PAGES_AT_A_TIME: usize = 256;
 pub(crate) struct CatalogPages {
     /// What the pages say. It shares what is large with the catalog in use.
     written: Catalog,
+    /// The page of all items, if there is one. There is no other then.
+    whole: Option<(Vec<u8>, Pointer)>,
     items: BTreeMap<ItemKey, CatalogEntry>,
     /// Items that are to be written anew whatever they say.
     moving: BTreeSet<ItemKey>,
@@ -38,6 +42,11 @@ pub(crate) struct CatalogPages {
 }
 
 impl CatalogPages {
+    /// The page that was found on the drives, and the catalog that it is.
+    pub fn loaded_whole(written: Catalog, page: Vec<u8>, at: Pointer) -> Self {
+        CatalogPages { written, whole: Some((page, at)), ..CatalogPages::default() }
+    }
+
     /// The pages that were found on the drives, and the catalog that they are.
     pub fn loaded(
         written: Catalog,
@@ -59,7 +68,8 @@ impl CatalogPages {
 
     fn pages(&self) -> impl Iterator<Item = Pointer> {
         let items = self.items.values().flat_map(|item| item.pages.iter().copied());
-        items.chain(self.directories.iter().map(|(_, at)| *at)).chain(self.list.iter().copied())
+        let directories = self.directories.iter().chain(&self.whole).map(|(_, at)| *at);
+        items.chain(directories).chain(self.list.iter().copied())
     }
 
     pub fn locations(&self) -> impl Iterator<Item = Location> {
@@ -71,8 +81,8 @@ impl CatalogPages {
         let inside = |page: &Pointer| page.location.segment() == segment;
         let items = self.items.iter().filter(|(_, item)| item.pages.iter().any(inside));
         self.moving.extend(items.map(|(item, _)| *item));
-        for (bytes, _) in self.directories.iter_mut().filter(|(_, at)| inside(at)) {
-            // No directory is that.
+        for (bytes, _) in self.directories.iter_mut().chain(&mut self.whole).filter(|(_, at)| inside(at)) {
+            // No page is that.
             bytes.clear();
         }
         self.list_moves |= self.list.iter().any(inside) || self.directories.iter().any(|(_, at)| inside(at));
@@ -92,6 +102,9 @@ impl CatalogPages {
 
     /// Whether anything of this catalog is to be written.
     pub fn are_stale_for(&self, catalog: &Catalog) -> bool {
+        if let Some(whole) = whole_page(catalog) {
+            return self.whole.as_ref().is_none_or(|(written, _)| *written != whole);
+        }
         let (due, gone) = self.due(catalog);
         !due.is_empty() || !gone.is_empty() || self.list_moves
     }
@@ -124,6 +137,28 @@ impl<W: World> Pool<W> {
         if !self.catalog_pages.borrow().are_stale_for(catalog) {
             return Ok(self.roots.newest().catalog);
         }
+        match whole_page(catalog) {
+            Some(page) => self.write_whole_catalog(catalog, page).await.map(Some),
+            None => self.write_catalog_in_items(catalog).await,
+        }
+    }
+
+    async fn write_whole_catalog(
+        &self,
+        catalog: &Catalog,
+        page: Vec<u8>,
+    ) -> Result<Pointer, CheckpointError> {
+        let new = vec![NewPage::listed(PageKind::Catalog, page.clone())];
+        let at = self.append_map(new).await?.pop().expect("one page");
+        let pages = CatalogPages::loaded_whole(catalog.clone(), page, at);
+        let before = self.catalog_pages.replace(pages);
+        self.discard_catalog_pages(before.pages());
+        Ok(at)
+    }
+
+    async fn write_catalog_in_items(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
+        let whole = self.catalog_pages.borrow_mut().whole.take();
+        self.discard_catalog_pages(whole.into_iter().map(|(_, at)| at));
         let (due, gone) = self.catalog_pages.borrow().due(catalog);
         for item in gone {
             let entry = self.catalog_pages.borrow_mut().items.remove(&item);
@@ -205,6 +240,13 @@ impl<W: World> Pool<W> {
         self.discard_catalog_pages(before.into_iter());
         Ok(previous)
     }
+}
+
+/// The page of all items, if they fit one. Nothing is written of a catalog without any.
+fn whole_page(catalog: &Catalog) -> Option<Vec<u8>> {
+    let keys = catalog.item_keys();
+    let items = keys.iter().map(|item| (*item, catalog.encode_item(*item)));
+    encode_whole_catalog(items).filter(|_| !keys.is_empty())
 }
 
 #[cfg(test)]

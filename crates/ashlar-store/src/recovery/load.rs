@@ -37,7 +37,14 @@ impl<W: World> Pool<W> {
         let read = async |at: &Pointer| self.read_page(*at).await;
         let (mut list, mut at, mut next) = (Vec::new(), Vec::new(), head);
         while let Some(top) = next.take() {
-            match decode_catalog_top(&read(&top).await?)? {
+            let page = read(&top).await?;
+            match decode_catalog_top(&page)? {
+                CatalogTop::Whole(items) => {
+                    let catalog = Catalog::of_items(&items)?;
+                    let pages = CatalogPages::loaded_whole(catalog.clone(), page, top);
+                    *self.catalog_pages.borrow_mut() = pages;
+                    return Ok(catalog);
+                }
                 CatalogTop::Items(_) => at = vec![top],
                 CatalogTop::List(directory) => {
                     list.insert(0, top);

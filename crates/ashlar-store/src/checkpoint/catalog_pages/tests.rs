@@ -55,12 +55,36 @@ fn only_what_has_changed_of_the_catalog_is_written() {
 fn an_only_directory_is_what_the_root_names() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
+    pool.catalog.borrow_mut().insert_next(1 << 20, true, vec![7; PAGE_BYTES_MAX].into(), 0);
     checkpoint(&pool);
     let pages = pool.catalog_pages.take();
     assert_eq!((pages.directories.len(), pages.list.len()), (1, 0));
     assert_eq!(pool.roots.newest().catalog, Some(pages.directories[0].1));
     assert_eq!(reopened(&drives, pool), pages.written);
+}
+
+/// The page and its directory were two appends, and a pool at its end had not so many rows.
+#[test]
+fn a_catalog_that_fits_a_page_is_one() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    assert_eq!((pages(&pool).len(), pool.roots.newest().catalog), (0, None), "there is nothing to say");
+    let id = pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
+    let attributes = |bytes| {
+        let attributes = vec![7; bytes].into();
+        pool.catalog.borrow_mut().volumes.get_mut(&id).expect("it is there").attributes = attributes;
+        checkpoint(&pool);
+        let (expected, live) = (pool.catalog.borrow().clone(), pool.segments.borrow().live().fragments);
+        let opened = drives.open();
+        assert_eq!(*opened.catalog.borrow(), expected);
+        assert_eq!(pages(&opened), pages(&pool));
+        (pages(&pool).len(), live)
+    };
+    let (small, live) = attributes(40);
+    assert_eq!(small, 1);
+    assert!(attributes(PAGE_BYTES_MAX).0 > 4, "items, and a directory");
+    let (again, live_again) = attributes(40);
+    assert_eq!((again, live_again), (1, live), "what it replaces is discarded");
 }
 
 #[test]
