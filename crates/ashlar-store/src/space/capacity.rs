@@ -180,12 +180,14 @@ impl<W: World> Pool<W> {
         let live = segments.live().bytes();
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
-        let room = limit.saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64);
+        let (garbage, pending) = (written.saturating_sub(live), self.commit.pending_bytes() as u64);
+        let below_limit = limit.saturating_sub(live).saturating_sub(pending);
+        let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
         // Without the drives that it has lost, a pool may have no segment left for what would be
         // below the limit.
         let is_cornered = segments.is_cornered(&drives);
         let is_refused = self.refusals.hold(self.room(), self.hosts_may_allocate());
-        let is_at_limit = room == 0 && !self.counts_are_inexact();
+        let is_at_limit = below_limit == 0 && !self.counts_are_inexact();
         let full = is_cornered || is_refused || is_at_limit || self.array.out_of_room();
         let takes_none = is_cornered || self.refusals.hold_for_segment() || self.array.out_of_room();
         Space {
@@ -193,7 +195,7 @@ impl<W: World> Pool<W> {
             usable,
             limit,
             live,
-            garbage: written.saturating_sub(live),
+            garbage,
             free,
             safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
             full,
@@ -201,6 +203,15 @@ impl<W: World> Pool<W> {
             reserve,
             reserve_released,
         }
+    }
+
+    /// Bytes that could be written into free segments, but for those that hosts may not take, and
+    /// in the place of garbage. What lives in stripes that were made before drives were added takes
+    /// more than the limit counts.
+    fn room_in_segments(&self, free: u64, garbage: u64) -> u64 {
+        let (segments, kept) = (self.free_segments(), self.marks().reserve);
+        let for_hosts = free / segments.max(1) * segments.saturating_sub(kept);
+        (for_hosts + garbage) / 100 * DENSITY_PERCENT
     }
 
     /// Bytes that may live on these drives.
