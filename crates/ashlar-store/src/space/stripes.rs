@@ -51,7 +51,7 @@ impl Stripes {
         self.data_of_parts(first * PARTS) / PARTS
     }
 
-    /// The same, counted in [parts](PARTS) on both sides.
+    /// The same, counted in `PARTS` on both sides.
     pub fn data_of_parts(&self, first: u64) -> u64 {
         self.chunks_of(first, PARTS).saturating_sub(first * self.parity)
     }
