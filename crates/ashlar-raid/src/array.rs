@@ -202,6 +202,11 @@ impl<D: Device> Array<D> {
         self.member(drive).filter(|member| member.failure.borrow().is_none())
     }
 
+    /// Whether the drive works and has to seek, as far as it is known.
+    pub fn is_rotational(&self, drive: DriveId) -> bool {
+        self.working(drive).is_some_and(|member| member.device.is_rotational() == Some(true))
+    }
+
     /// Makes a drive a member.
     ///
     /// # Panics

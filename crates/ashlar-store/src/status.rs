@@ -97,7 +97,7 @@ pub struct PoolStatus {
     pub settings: Settings,
     /// Memory that the map takes.
     pub map_bytes: u64,
-    /// What upkeep is doing.
+    /// What is done in the background.
     pub activity: Activity,
 }
 
@@ -154,7 +154,7 @@ impl<W: World> Pool<W> {
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (shards_bytes + self.pages.bytes()) as u64,
-            activity: self.upkeep.activity(),
+            activity: self.activity(),
         }
     }
 

@@ -1,14 +1,14 @@
 //! The segments of a pool: where they lie, what lives in them, which may be opened.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
 use ashlar_format::codec::Malformed;
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{Location, SegmentId};
 use ashlar_format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry, is_paged};
-use ashlar_raid::{ChunkAddr, Level};
+use ashlar_raid::{ChunkAddr, Geometry, Level};
 use tokio::sync::Notify;
 
 mod changes;
@@ -17,6 +17,7 @@ mod columns;
 #[cfg(any(test, feature = "invented"))]
 mod invented;
 mod listing;
+mod moves;
 mod numbers;
 mod pin;
 mod placing;
@@ -28,7 +29,7 @@ mod usable;
 
 use changes::Changes;
 use chunks::FreeChunks;
-pub use columns::{NewPlace, Retired};
+pub use moves::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
 pub use pin::{Pin, pin};
 pub use placing::{Load, Loads};
@@ -82,6 +83,10 @@ pub struct Segments {
     live: Occupancy,
     /// Chunks that columns have left. The newest root names them still.
     retired: Vec<Retired>,
+    /// Columns on their way, by segment.
+    moving: BTreeMap<SegmentId, Vec<NewPlace>>,
+    /// Where segments lay before columns of them moved, as long as somebody reads by it.
+    past_geometries: BTreeMap<SegmentId, Vec<Weak<Geometry>>>,
     /// Notified when nobody reads a segment any more that is empty.
     pub emptied: Rc<Notify>,
 }
@@ -111,6 +116,8 @@ impl Segments {
             numbers,
             live: Occupancy::default(),
             retired: Vec::new(),
+            moving: BTreeMap::new(),
+            past_geometries: BTreeMap::new(),
             emptied: Rc::default(),
         }
     }
@@ -216,6 +223,11 @@ impl Segments {
     /// Those whose numbers are `from` or above, in their order.
     pub fn iter_from(&self, from: SegmentId) -> impl Iterator<Item = (SegmentId, &Segment)> {
         self.entries.iter_from(from)
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.entries.len()
     }
 
     /// What all of them are together.
