@@ -28,6 +28,7 @@ use std::rc::Rc;
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
+use ashlar_raid::ChunkAddr;
 use futures_util::future::{join_all, select};
 use tokio::sync::Notify;
 
@@ -56,8 +57,9 @@ pub(crate) struct Lane {
     places: Vec<NewPlace>,
     /// Rows below it are done.
     next_row: u32,
-    /// What has been read beyond that.
+    /// What has been read beyond that, by a step of so many rows.
     pieces: Pieces,
+    step_rows: u32,
     bytes_written: u64,
     share: TimeShare,
 }
@@ -171,8 +173,17 @@ impl<W: World> Pool<W> {
         let first_lsn = segments.get(segment)?.first_lsn;
         let places = segments.begin_move(segment, columns, drives)?;
         self.relocation.lanes.set(self.relocation.lanes() + 1);
-        let (pieces, share) = (Pieces::new(), TimeShare::default());
-        Some(Lane { segment, first_lsn, purpose, places, next_row: 0, pieces, bytes_written: 0, share })
+        Some(Lane {
+            segment,
+            first_lsn,
+            purpose,
+            places,
+            next_row: 0,
+            pieces: Pieces::new(),
+            step_rows: 0,
+            bytes_written: 0,
+            share: TimeShare::default(),
+        })
     }
 
     /// Copies what the lane is for, in a task of its own.
@@ -213,6 +224,10 @@ impl<W: World> Pool<W> {
     pub async fn lane_step(&self, lane: &mut Lane) -> Relocated {
         if !self.lane_may_go_on(lane) {
             return Relocated::GivenUp;
+        }
+        if lane.next_row == 0 {
+            let chunks: Vec<ChunkAddr> = lane.places.iter().map(|place| place.chunk).collect();
+            self.chunks_are_back(chunks).await;
         }
         match self.copy_rows(lane).await {
             Ok(Relocated::Whole) => self.arrive(lane).await,
@@ -270,6 +285,9 @@ impl<W: World> Pool<W> {
         let (_pin, geometry) = pin(&self.segments, lane.segment).ok_or(Relocated::GivenUp)?;
         let extents = self.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
         let step_rows = self.lane_pacing().step_rows;
+        if step_rows != lane.step_rows {
+            (lane.step_rows, lane.pieces) = (step_rows, Pieces::new());
+        }
         let end = lane.next_row + step_rows;
         let mut image = Image::in_steps(self, &geometry, step_rows, take(&mut lane.pieces));
         let mut copied = Copied::new(&lane.places);

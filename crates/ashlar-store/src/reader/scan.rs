@@ -462,6 +462,3 @@ pub(crate) struct WrongSector {
     /// Its drive refuses to read it.
     pub is_unreadable: bool,
 }
-
-#[cfg(test)]
-mod tests;

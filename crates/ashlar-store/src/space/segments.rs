@@ -25,6 +25,7 @@ mod redundancy;
 mod segment;
 mod slab;
 mod summary;
+mod trims;
 mod usable;
 
 use changes::Changes;
@@ -37,6 +38,7 @@ pub use redundancy::Redundancy;
 pub use segment::{FoundBatches, Segment};
 use slab::Slab;
 use summary::Summary;
+pub use trims::Discard;
 pub use usable::{Claim, Shape};
 
 /// A pool's shape: what its level and its drives make of segments.
@@ -87,6 +89,8 @@ pub struct Segments {
     moving: BTreeMap<SegmentId, Vec<NewPlace>>,
     /// Where segments lay before columns of them moved, as long as somebody reads by it.
     past_geometries: BTreeMap<SegmentId, Vec<Weak<Geometry>>>,
+    /// Discards that were begun.
+    discards: u64,
     /// Notified when nobody reads a segment any more that is empty.
     pub emptied: Rc<Notify>,
 }
@@ -118,6 +122,7 @@ impl Segments {
             retired: Vec::new(),
             moving: BTreeMap::new(),
             past_geometries: BTreeMap::new(),
+            discards: 0,
             emptied: Rc::default(),
         }
     }
@@ -266,6 +271,13 @@ impl Segments {
         assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
         self.free_chunks.insert(drive, FreeChunks::all(chunks));
         self.stripe = stripe;
+    }
+
+    /// A drive has so many chunks from now on: more than it had.
+    pub fn grow_drive(&mut self, drive: DriveId, chunks: u32) {
+        let total = self.chunks_total.get_mut(&drive).expect("it is part of the pool");
+        let before = std::mem::replace(total, chunks);
+        self.free_chunks.get_mut(&drive).expect("it is part of the pool").grow(before, chunks);
     }
 
     /// The pool's shape.

@@ -42,3 +42,6 @@ impl Generation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
