@@ -268,26 +268,6 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
-    /// Begins to tell the drives of a pool of all space that is free, unless that goes on.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn trim(&self, pool: &str) -> Result<PoolReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, |home, uuid| async move { home.trim(uuid).await }).await?;
-        self.report(&at.uuid.to_string()).await
-    }
-
-    /// Takes the room of drives that have become larger into a pool.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn grow(&self, pool: &str) -> Result<PoolReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, |home, uuid| async move { home.grow(uuid).await }).await?;
-        self.report(&at.uuid.to_string()).await
-    }
-
     /// Lets hosts have what was kept for when the pool is full.
     ///
     /// # Errors

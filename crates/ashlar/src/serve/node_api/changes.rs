@@ -372,18 +372,6 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
-    pub(super) async fn grow(&self, pool: String) -> Result<Pool, ApiError> {
-        self.check_available(&pool).await?;
-        let report = self.node.grow(&pool).await.map_err(api_error)?;
-        Ok(self.pool(&report))
-    }
-
-    pub(super) async fn trim(&self, pool: String) -> Result<Pool, ApiError> {
-        self.check_available(&pool).await?;
-        let report = self.node.trim(&pool).await.map_err(api_error)?;
-        Ok(self.pool(&report))
-    }
-
     pub(super) async fn release_reserve(&self, pool: String) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
         let report = self.node.release_reserve(&pool).await.map_err(api_error)?;
