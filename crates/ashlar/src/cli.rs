@@ -12,7 +12,6 @@ mod removal;
 mod scrub;
 mod settings;
 mod tables;
-mod trim;
 mod verbs;
 mod waiting;
 

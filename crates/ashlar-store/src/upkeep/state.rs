@@ -8,7 +8,6 @@ use ashlar_format::ids::{GroupKey, ShardId};
 use tokio::sync::{Notify, oneshot};
 
 use super::activity::Activity;
-use super::beside::Beside;
 use super::turn::RebuildTurn;
 use crate::jobs::audit::Audit;
 
@@ -47,8 +46,6 @@ pub(crate) struct UpkeepState {
     pub(super) ended: Notify,
     /// What upkeep does.
     pub(super) activity: Cell<Activity>,
-    /// What goes on beside it.
-    pub(super) beside: Beside,
 }
 
 /// `None`: something went on meanwhile.
@@ -120,11 +117,6 @@ impl UpkeepState {
     /// Ends the task when what it does now is done, once it is woken.
     pub fn stop(&self) {
         self.stop.set(true);
-    }
-
-    /// Whether the task is to end.
-    pub fn is_to_stop(&self) -> bool {
-        self.stop.get()
     }
 
     /// What upkeep does now.

@@ -8,10 +8,8 @@ use ashlar_block::{DriveId, Nanos};
 
 use crate::jobs::share::TimeShare;
 
-/// How long after a look that has found nothing to do the next one is, in a pool of so many
-/// segments; the more there are, the longer: a look takes 20 ns for each.
+/// How long after a look that has found nothing to do the next one is.
 pub(super) const READY_POLL: Duration = Duration::from_millis(200);
-const SEGMENTS_A_POLL: usize = 1 << 14;
 
 #[derive(Default)]
 pub(super) struct ScanBackoff {
@@ -41,19 +39,11 @@ impl ScanBackoff {
         is_due
     }
 
-    /// A look at so many `segments` has found nothing to do. `waits`: it has found something that
-    /// is not ready.
-    pub fn in_vain(
-        &self,
-        unreleased: &[DriveId],
-        drives: &[DriveId],
-        now: Nanos,
-        waits: bool,
-        segments: usize,
-    ) {
+    /// A look has found nothing to do. `waits`: it has found something that is not ready.
+    pub fn in_vain(&self, unreleased: &[DriveId], drives: &[DriveId], now: Nanos, waits: bool) {
         self.of.replace((unreleased.to_vec(), drives.to_vec()));
         self.is_awaited.set(waits);
-        self.next.pause(now, READY_POLL * (1 + segments / SEGMENTS_A_POLL) as u32);
+        self.next.pause(now, READY_POLL);
     }
 
     /// The last look has found nothing to do, and the next one has not been since.

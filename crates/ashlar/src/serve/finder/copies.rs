@@ -33,14 +33,7 @@ pub fn first_copy(peek: &Peek) -> io::Result<Decoded> {
 /// # Errors
 /// When it cannot be read.
 pub fn second_copy(peek: &Peek) -> io::Result<Decoded> {
-    let inside = copy_at(peek, Superblock::INSIDE_OFFSET)?.ok();
-    let mut found = Err(SuperblockError::Absent);
-    for place in Superblock::second_offsets(None, inside.as_ref(), peek.size_bytes()) {
-        if found.is_err() {
-            found = copy_at(peek, place)?;
-        }
-    }
-    Ok(found)
+    copy_at(peek, Superblock::second_offset(peek.size_bytes()))
 }
 
 fn copy_at(peek: &Peek, offset: u64) -> io::Result<Decoded> {
